@@ -1,8 +1,9 @@
-"""Swift's storage mediator: it reserves what a session needs at storage agents and network, or refuses.
+"""Swift's storage mediator: it reserves storage agents and network for a session, or refuses the session.
 
-A client asks for a data-rate (`Request`); a `Mediator` chooses agents and striping unit by its `Policy`, reserves them in the
-`Ledger` of a `Cluster`, and hands out a `TransferPlan`, which the client's distribution agent follows on its own. Announced
-in swift, sections 2 and 6.1, and not built there: how a session is tested is this package's own (see `examine`).
+A client requests a data-rate (`Request`). A `Mediator` chooses agents and striping unit by its `Policy`, and reserves
+them in the `Ledger` of a `Cluster`. It returns a `TransferPlan`, which the client's distribution agent follows without
+the mediator. Sections 2 and 6.1 of swift announce the mediator, but it was not built there. The admission test is this
+package's (see `examine`).
 
     ledger = Ledger(Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6)))
     answer = Mediator(ledger).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))

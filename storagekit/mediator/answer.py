@@ -1,4 +1,4 @@
-"""What a mediator answers: a session with its transfer plan, or why there is none."""
+"""Results of a request to a mediator: a session with its transfer plan, or the constraint that refuses it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,10 +28,18 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class Utilization:
-    """Share of its time that each resource is reserved for, on the mean; never over 1.
+    """Mean share of time for which each resource is reserved; never above 1.
 
-    disks, processors, links: `[agent]`, links None on a ring; ring: None on a switch; clients: processor
-    and link of each, by name.
+    Parameters
+    ----------
+    disks, processors : ndarray, shape [agent]
+        Shares of each agent's disk and processor.
+    links : ndarray, shape [agent], or None
+        Shares of each agent's link; None on a ring.
+    ring : float or None
+        Share of the ring; None on a switch.
+    clients : mapping of str to (float, float)
+        Shares of the processor and the link of each client, by name.
     """
 
     disks: NDArray
@@ -42,7 +50,7 @@ class Utilization:
 
     @property
     def most(self) -> float:
-        """Of the fullest resource."""
+        """Return the share of the fullest resource."""
         parts = [
             self.disks,
             self.processors,
@@ -52,6 +60,7 @@ class Utilization:
         return float(max(np.max(part) for part in [*parts, [0.0] if self.links is None else self.links]))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the shares as a dictionary for JSON."""
         return {
             "disks": self.disks.tolist(),
             "processors": self.processors.tolist(),
@@ -69,7 +78,17 @@ class Utilization:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A layout for a request that fitted the ledger at its `version`; nothing is reserved until it is committed."""
+    """A layout for a request that fitted the ledger at its `version`; nothing is reserved until it is committed.
+
+    Parameters
+    ----------
+    request : Request
+        The request.
+    layout : StripeLayout
+        The layout.
+    version : int
+        Version of the ledger.
+    """
 
     request: Request
     layout: StripeLayout
@@ -77,14 +96,26 @@ class Proposal:
 
     @cached_property
     def plan(self) -> TransferPlan:
-        """The transfer plan of the session, made when it is asked for."""
+        """Return the transfer plan of the session, which is created at the first access."""
         asked = self.request
         return TransferPlan(self.layout, asked.client, asked.rate, asked.write, asked.start)
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """A session: its number in the ledger, what it is reserved for, and how full each resource then is."""
+    """A session that has a reservation.
+
+    Parameters
+    ----------
+    session : int
+        Number of the session in the ledger.
+    proposal : Proposal
+        The request and its layout.
+    utilization : Utilization
+        Reserved share of each resource, with this session included.
+    assumptions : tuple of str
+        Assumptions of the admission test.
+    """
 
     session: int
     proposal: Proposal
@@ -93,18 +124,21 @@ class Admitted:
 
     @property
     def request(self) -> Request:
+        """Return the request of the session."""
         return self.proposal.request
 
     @property
     def layout(self) -> StripeLayout:
+        """Return the layout of the session."""
         return self.proposal.layout
 
     @property
     def plan(self) -> TransferPlan:
+        """Return the transfer plan of the session."""
         return self.proposal.plan
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; times in seconds, the plan left out."""
+        """Return the session without its plan as a dictionary for JSON; times in seconds."""
         return {
             "admitted": True,
             "session": self.session,
@@ -132,12 +166,21 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Rejected:
-    """No layout fits: the constraint of the one that came nearest."""
+    """A refused request: no layout fits.
+
+    Parameters
+    ----------
+    request : Request
+        The request.
+    binding : Binding
+        The constraint that refuses the layout that comes nearest to fitting.
+    """
 
     request: Request
     binding: Binding
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the refusal as a dictionary for JSON."""
         return {
             "admitted": False,
             "client": self.request.client,

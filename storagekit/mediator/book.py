@@ -1,6 +1,6 @@
-"""What the sessions of a ledger take in sum: a value that never changes, from which the next one is made.
+"""The sums of a ledger's sessions, as an immutable value from which each change makes a new value.
 
-Whoever holds one can read it at leisure; nobody sees half of a change, and a change that is broken off never was.
+A reader that holds a value never sees part of a change. A change that is interrupted has no effect.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,25 @@ from storagekit.mediator.answer import Proposal
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, rounded_up, shape_of
 
-# rows of a new table
+# Number of rows of a new table.
 _ROWS = 16
 
 
 @dataclass(frozen=True)
 class Client:
-    """Number of its first session; seconds in sum, shares of time of its processor and its link; sessions."""
+    """The sums of one client's sessions.
+
+    Parameters
+    ----------
+    number : int
+        Number of its first session.
+    seconds : float
+        Seconds that one stripe of each session takes at the client, in sum.
+    processor, link : float
+        Shares of time of its processor and its link.
+    sessions : int
+        Number of its sessions.
+    """
 
     number: int
     seconds: float = 0.0
@@ -29,7 +41,7 @@ class Client:
     sessions: int = 0
 
     def changed(self, asked: Demand, sign: int) -> "Client":
-        """With a session more, or less."""
+        """Return the sums with one session added (`sign` 1) or removed (`sign` -1)."""
         period = asked.period[0]
         return replace(
             self,
@@ -42,7 +54,21 @@ class Client:
 
 @dataclass(frozen=True)
 class Held:
-    """A session's reservation: its proposal, what it asks, its row in the table, the shares it takes of its disks."""
+    """The reservation of a session.
+
+    Parameters
+    ----------
+    proposal : Proposal
+        The request and its layout.
+    asked : Demand
+        Demand of the session.
+    row : int
+        Row of the session in the table.
+    agents : ndarray of int
+        Agents of the session.
+    busy : ndarray
+        Share of time that the session takes of each of these agents' disks, on average.
+    """
 
     proposal: Proposal
     asked: Demand
@@ -53,8 +79,23 @@ class Held:
 
 @dataclass(frozen=True)
 class BookTable:
-    """A row for each session: its agents, `[row, agent]`, period, tau less the undivided part of its way, budget, client's
-    number and that client's seconds. A row without agents is free."""
+    """A table with one row for each session; a row without agents is free.
+
+    Parameters
+    ----------
+    on : ndarray of bool, shape [row, agent]
+        Whether the session uses the agent.
+    period : ndarray, shape [row]
+        The period tau, seconds.
+    slack : ndarray, shape [row]
+        tau minus the undivided part of the network time (`Demand.pooled`), seconds.
+    budget : ndarray, shape [row]
+        Probability with which a block may be late.
+    client : ndarray of int, shape [row]
+        Number of the client.
+    reception : ndarray, shape [row]
+        Seconds that one stripe of each session of this client takes at the client, in sum.
+    """
 
     on: NDArray
     period: NDArray
@@ -65,12 +106,12 @@ class BookTable:
 
     @classmethod
     def of(cls, rows: int, agents: int) -> "BookTable":
-        """Free rows."""
+        """Return a table of free rows."""
         period, slack, budget, reception = np.zeros((4, rows))
         return cls(np.zeros((rows, agents), bool), period, slack, budget, np.zeros(rows, int), reception)
 
     def copied(self) -> "BookTable":
-        """One to write in, with a free row at least."""
+        """Return a copy that may be changed and has at least one free row."""
         full = self.on.any(axis=1).all()
         return BookTable(
             *(
@@ -82,8 +123,23 @@ class BookTable:
 
 @dataclass(frozen=True)
 class Sums:
-    """Over the sessions, at each agent: how many; seconds of transfer and of the way; shares of time of its disk, its
-    processor and its link. On the ring: seconds, and share of its time."""
+    """Sums over all sessions, at each agent and on the ring.
+
+    Parameters
+    ----------
+    count : ndarray, shape [agent]
+        Number of sessions.
+    transfer : ndarray, shape [agent]
+        Seconds that one block of each session takes to transfer.
+    path : ndarray, shape [agent]
+        Seconds that one block of each session takes at the agent's processor and link.
+    busy, processor, link : ndarray, shape [agent]
+        Shares of time of the agent's disk, processor and link.
+    ring : float
+        Seconds that one stripe of each session takes on the ring.
+    ring_busy : float
+        Share of time of the ring.
+    """
 
     count: NDArray
     transfer: NDArray
@@ -96,12 +152,12 @@ class Sums:
 
     @classmethod
     def none(cls, agents: int) -> "Sums":
-        """Without any session."""
+        """Return the sums without any session."""
         count, transfer, path, busy, processor, link = np.zeros((6, agents))
         return cls(count, transfer, path, busy, processor, link)
 
     def changed(self, held: Held, sign: int) -> "Sums":
-        """With a session more, or less."""
+        """Return the sums with one session added (`sign` 1) or removed (`sign` -1)."""
         asked, period = held.asked, held.asked.period[0]
 
         def with_it(column: NDArray, more: NDArray | float) -> NDArray:
@@ -123,8 +179,23 @@ class Sums:
 
 @dataclass(frozen=True)
 class Book:
-    """The sessions by number, in order of admission, and what they come to. version rises with every change; numbered: how
-    many have ever been admitted."""
+    """All sessions of a ledger with their sums.
+
+    Parameters
+    ----------
+    sums : Sums
+        Sums over the sessions.
+    table : BookTable
+        Rows of the sessions.
+    held : mapping of int to Held
+        Reservations by the number of the session, in order of admission.
+    clients : mapping of str to Client
+        Sums of each client, by name.
+    version : int
+        Version, which increases with every change.
+    numbered : int
+        Number of sessions that have ever been admitted.
+    """
 
     sums: Sums
     table: BookTable
@@ -135,11 +206,11 @@ class Book:
 
     @classmethod
     def of(cls, cluster: Cluster) -> "Book":
-        """Without any session."""
+        """Return a value without any session."""
         return cls(Sums.none(cluster.agents), BookTable.of(_ROWS, cluster.agents))
 
     def added(self, cluster: Cluster, proposal: Proposal) -> "Book":
-        """With the session of a proposal, whose number is the new `numbered`."""
+        """Return a value with the session of a proposal, whose number is the new `numbered`."""
         number, agents = self.numbered + 1, np.array(proposal.layout.agents)
         asked = demand(cluster, proposal.request, shape_of(proposal.layout))
         mean = cluster.positioning.sum(axis=0)[agents] + asked.transfer[0, agents]
@@ -153,14 +224,17 @@ class Book:
         return self._with(table, held, 1, {**self.held, number: held}, number)
 
     def without(self, session: int) -> "Book":
-        """Without a session that is there."""
+        """Return a value without one of its sessions."""
         gone, table = self.held[session], self.table.copied()
         table.on[gone.row] = False
         held = {number: one for number, one in self.held.items() if number != session}
         return self._with(table, gone, -1, held, self.numbered)
 
     def _with(self, table: BookTable, changed: Held, sign: int, held: dict[int, Held], numbered: int) -> "Book":
-        """With sums, and what a client's sessions have in common, as they are after a change; `table` is written in."""
+        """Return a value with the sums after a change.
+
+        The columns of the client's sessions in `table` are updated in place.
+        """
         name = changed.proposal.request.client
         client = self.clients.get(name, Client(numbered)).changed(changed.asked, sign)
         others = {other: one for other, one in self.clients.items() if other != name or client.sessions}

@@ -1,4 +1,4 @@
-"""What a mediator reserves: storage agents, each a disk and a processor, a network, and clients' processors."""
+"""Resources that a mediator reserves: storage agents (disk and processor), a network, and clients' processors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +13,30 @@ from storagekit.core.kinds import a, hold, several
 
 @dataclass(frozen=True)
 class Cluster:
-    """Storage agents and what joins them to their clients (swift, sections 2 and 5).
+    """Storage agents, and the network that connects them to their clients.
 
-    disks: one of each agent, which is known by its place in the tuple; agent, client: the processor of every agent and of
-    every client; network: token rings that all share, or a switch. A processor is reserved as one that both sends and
-    receives, which is on the safe side for a duplex one. Raises InputError where there is no disk, or what is none.
+    Parameters
+    ----------
+    disks : tuple of Disk
+        Disk of each agent. An agent's number is its index in the tuple.
+    agent, client : Host
+        Processor of every agent and of every client.
+    network : Network
+        Token rings that all hosts share, or a switch.
+
+    Raises
+    ------
+    InputError
+        If there is no disk, or if a value has the wrong type.
+
+    Notes
+    -----
+    A processor is reserved as a single one that both sends and receives. For a duplex processor this is on the safe
+    side.
+
+    References
+    ----------
+    swift, sections 2 and 5.
     """
 
     disks: tuple[Disk, ...]
@@ -39,14 +58,15 @@ class Cluster:
 
     @property
     def agents(self) -> int:
+        """Return the number of agents."""
         return len(self.disks)
 
     @cached_property
     def positioning(self) -> NDArray:
-        """Mean seek and rotation, seconds, `[2, agent]`."""
+        """Return the mean seek and rotation times, seconds, `[2, agent]`."""
         return np.array([[disk.seek for disk in self.disks], [disk.rotation for disk in self.disks]])
 
     @cached_property
     def rates(self) -> NDArray:
-        """Bytes a second of each disk, `[agent]`."""
+        """Return the transfer rate of each disk, bytes/s, `[agent]`."""
         return np.array([disk.rate for disk in self.disks])

@@ -1,4 +1,4 @@
-"""What a session asks of each resource, for each layout it could have."""
+"""The time that a session needs at each resource, for each layout that it could have."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,33 @@ from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
-# times are whole multiples of this, rounded up: sums of them are exact up to a day, so that what a release takes from a
-# ledger is what the session brought, in whatever order sessions come and go
+# Times are rounded up to whole multiples of this. Their sums are exact up to a day, so that a release subtracts from a
+# ledger exactly what the session added, in any order of arrivals and departures.
 _QUANTUM = 2.0**-36
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Seconds of each resource in a period, `[shape]`, `transfer` `[shape, agent]`; one block at each agent, parity included.
+    """Seconds that a session needs at each resource in one period, with one block at each agent, parity included.
 
-    period: tau; transfer: of a block at each disk; processor, link: of an agent, the link on a switch only; ring: of all
-    rings together, on a ring only; client, client_link: of the client, check data included; pooled: what several rings or
-    links leave undivided, as a packet takes one of them; budget: the probability with which a block may be late.
+    Parameters
+    ----------
+    shapes : StripeShapes
+        The shapes.
+    period : ndarray, shape [shape]
+        The period tau, seconds.
+    transfer : ndarray, shape [shape, agent]
+        Transfer time of a block at each disk.
+    processor, link : ndarray, shape [shape]
+        Time at an agent's processor and link. The link is 0 on a ring.
+    ring : ndarray, shape [shape]
+        Time at all rings together; 0 on a switch.
+    client, client_link : ndarray, shape [shape]
+        Time at the client's processor, check data included, and at its link. The link is 0 on a ring.
+    pooled : ndarray, shape [shape]
+        Time that several rings or links do not divide, because a packet uses only one of them.
+    budget : ndarray, shape [shape]
+        Probability with which a block may be late.
     """
 
     shapes: StripeShapes
@@ -40,28 +55,46 @@ class Demand:
 
     @property
     def path(self) -> NDArray:
-        """Seconds that a block takes of what an agent has for itself, its processor and its link."""
+        """Return the seconds that a block takes at the agent's processor and link together."""
         return self.processor + self.link
 
     @property
     def reception(self) -> NDArray:
-        """Seconds that a stripe takes of what a client has for itself."""
+        """Return the seconds that a stripe takes at the client's processor and link together."""
         return self.client + self.client_link
 
     def where(self, chosen: NDArray) -> "Demand":
+        """Return the demand of the chosen shapes."""
         columns = {name: column[chosen] for name, column in vars(self).items() if name != "shapes"}
         return Demand(self.shapes.where(chosen), **columns)
 
 
-# asked for every proposal, of units that are looked at
+# These run for every proposal, and their units are already validated.
 _carried, _handled, _checked = unchecked(Network.seconds), unchecked(Host.seconds), unchecked(Host.check_seconds)
 
 
 def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
-    """Of a request, for each shape.
+    """Return the demand of a request, for each shape.
 
-    A write sends every block and computes check data; a read sends the data blocks, with one parity block in the place of
-    one that failed, whose data is computed: the processor time for it is reserved where there is parity.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    request : Request
+        The request.
+    shapes : StripeShapes
+        The shapes.
+
+    Returns
+    -------
+    Demand
+        Seconds at each resource.
+
+    Notes
+    -----
+    A write sends every block and computes check data. A read sends the data blocks. If an agent has failed, it sends
+    one parity block in the place of the failed block, whose data is then computed. So processor time for check data is
+    reserved for reads and writes wherever there is parity.
     """
     network, unit = cluster.network, shapes.unit
     parity = shapes.agents > shapes.data
@@ -87,12 +120,12 @@ def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
 
 
 def shape_of(layout: StripeLayout) -> StripeShapes:
-    """The one shape of a layout that is known."""
+    """Return the single shape of a known layout."""
     return StripeShapes(np.array([len(layout.agents)]), np.array([layout.data]), np.array([layout.unit]))
 
 
 def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShapes:
-    """Every shape that the client's buffer has room for and the object fills: no agent without a part of it."""
+    """Return every shape that fits into the client's buffer and gives each agent a part of the object."""
     data = np.arange(1, cluster.agents + 1)
     agents = data if request.group is None else data + -(-data // request.group)
     data, agents = data[agents <= cluster.agents], agents[agents <= cluster.agents]
@@ -102,5 +135,5 @@ def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShap
 
 
 def rounded_up(seconds: ArrayLike) -> Figures:
-    """To the next whole multiple of the ledger's quantum, 15 ps."""
+    """Return times rounded up to the next whole multiple of the ledger's quantum, 15 ps."""
     return np.ceil(np.asarray(seconds, float) / _QUANTUM) * _QUANTUM

@@ -1,4 +1,7 @@
-"""How many sessions of one shape fit, spread evenly over all agents: the admission test of the last one alone."""
+"""The number of sessions of one shape that fit, spread evenly over all agents.
+
+It is found from the admission test of the last session alone.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,17 +19,25 @@ from storagekit.mediator.mediator import UNITS, units_of
 from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request
 
-# more are not told apart
+# The search stops at this number of sessions.
 MOST_EVENLY = 100_000
 
 
 @dataclass(frozen=True)
 class Even:
-    """Sessions alike, spread evenly over the agents of a cluster, for every shape that they could have, `[shape]`.
+    """Identical sessions, spread evenly over the agents of a cluster, for every shape that they could have.
 
-    shapes: agents, data blocks and unit of each; sessions: how many fit, at most `MOST_EVENLY`; disk, network: what one more
-    would need at the fullest disk and of the network, over what is allowed: the one above 1 binds. busy: the share of its
-    time that a disk works on average when so many run, positioning by its mean.
+    Parameters
+    ----------
+    shapes : StripeShapes
+        Agents, data blocks and unit of each shape.
+    sessions : ndarray of int, shape [shape]
+        Number of sessions that fit, at most `MOST_EVENLY`.
+    disk, network : ndarray, shape [shape]
+        Ratio of needed to allowed time with one more session, at the fullest disk and on the network. The ratio above 1
+        is the binding one.
+    busy : ndarray, shape [shape]
+        Share of time that the busiest disk works on average with `sessions` sessions, from its mean positioning time.
     """
 
     shapes: StripeShapes
@@ -36,8 +47,20 @@ class Even:
     busy: NDArray
 
     def best(self, chosen: NDArray | None = None) -> int:
-        """The shape with most sessions of all, or of those `chosen`, `[shape]`; of equals the one with fewest agents, then
-        with the largest unit. Raises InputError where none is chosen."""
+        """Return the number of the shape with the most sessions.
+
+        Among equal shapes it is the one with the fewest agents, then the one with the largest unit.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool, shape [shape], optional
+            Shapes to choose from; all by default.
+
+        Raises
+        ------
+        InputError
+            If no shape is chosen.
+        """
         among = np.flatnonzero(np.ones(self.shapes.count, bool) if chosen is None else chosen)
         if not among.size:
             raise InputError("shapes: none to choose from; give more buffer, or more agents")
@@ -47,18 +70,38 @@ class Even:
 
 @takes(cluster=a(Cluster), request=a(Request))
 def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> Even:
-    """Sessions like `request`, each of another client, that pass the admission test spread evenly, for each shape.
+    """Return, for each shape, the number of sessions like `request` that fit, spread evenly over the agents.
 
-    units: block sizes to be tried, bytes. Where agents are alike, `fill` comes to as many where it keeps to one shape; where
-    they are not, the slowest decides here. Raises InputError for units that are none, and where not one shape has room in the
-    client's buffer.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    request : Request
+        The session. Each session belongs to a different client.
+    units : iterable of int
+        Block sizes to try, bytes; `UNITS` by default.
+
+    Returns
+    -------
+    Even
+        Results for each shape.
+
+    Raises
+    ------
+    InputError
+        If the units are invalid, or if no shape fits into the client's buffer.
+
+    Notes
+    -----
+    If all agents are alike and `fill` uses a single shape, it finds the same number. If agents differ, the slowest one
+    determines the result here.
     """
     shapes = shapes_for(cluster, request, units_of(units))
     if not shapes.count:
         raise InputError(
             f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe has room in the one on the other; give more"
         )
-    # what a disk's like has to bear it has to bear
+    # Identical disks have the same load here, so one disk of each kind is enough.
     kinds = Cluster(tuple(dict.fromkeys(cluster.disks)), cluster.agent, cluster.client, cluster.network)
     asked, tail = demand(kinds, request, shapes), Tail.of(kinds.disks)
 
@@ -79,13 +122,27 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
 
 
 def met(found: Examined) -> NDArray:
-    """Whether a shape passes at every agent, `[shape]`."""
+    """Return whether a shape passes at every agent, `[shape]`."""
     return np.asarray(fits(np.maximum(found.shared, found.agent.max(axis=1))))
 
 
 def among_others(tail: Tail, asked: Demand, sessions: NDArray, agents: int) -> AdmissionState:
-    """What the last of so many `sessions` of each shape meets, `[shape]`, spread evenly over `agents` agents, each session of
-    a client of its own: sessions alike wait alike, so that it is the test of each. Every field is `[shape, 1]`."""
+    """Return the reservations that the last of several identical sessions meets, for each shape.
+
+    The test of the last session is the test of each, because identical sessions wait equally long. Each session belongs
+    to a different client. The fields of the result have the shape `[shape, 1]`, except `ring`, `[shape]`.
+
+    Parameters
+    ----------
+    tail : Tail
+        The bound at each disk.
+    asked : Demand
+        Demand of one session of each shape.
+    sessions : ndarray of int, shape [shape]
+        Number of sessions, spread evenly over the agents.
+    agents : int
+        Number of agents.
+    """
     others = (-(-sessions * asked.shapes.agents // agents) - 1)[:, None]
     period, path = asked.period[:, None], asked.path[:, None]
     there = others > 0

@@ -1,4 +1,4 @@
-"""How many sessions of a kind a cluster serves: what a planner of video or backup servers asks."""
+"""The number of sessions of one kind that a cluster serves, for a planner of video or backup servers."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +28,14 @@ MOST = 2_000
 class FilledCluster:
     """A cluster full of sessions of one kind.
 
-    admitted: the sessions, in order, each of a client of its own; refused: the next one; `binding` says what it met.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    admitted : tuple of Admitted
+        The admitted sessions, in order. Each belongs to a different client.
+    refused : Rejected
+        The next session, which is refused; its `binding` is the constraint that refuses it.
     """
 
     cluster: Cluster
@@ -37,23 +44,32 @@ class FilledCluster:
 
     @property
     def feasible(self) -> bool:
+        """Return whether the cluster admits at least one session."""
         return bool(self.admitted)
 
     @property
     def sessions(self) -> int:
+        """Return the number of admitted sessions."""
         return len(self.admitted)
 
     @property
     def rate(self) -> float:
-        """Bytes a second of all sessions."""
+        """Return the rate of all admitted sessions together, bytes/s."""
         return self.sessions * self.refused.request.rate
 
     @property
     def binding(self) -> Binding:
+        """Return the constraint that refuses the next session."""
         return self.refused.binding
 
     def check(self, *, seed: int = 0) -> Rehearsal:
-        """All sessions simulated together, each begun at another moment of a period. Raises InputError if there are none."""
+        """Simulate all sessions together, with their starts spread evenly over a period.
+
+        Raises
+        ------
+        InputError
+            If no session is admitted.
+        """
         if not self.admitted:
             raise InputError(f"nothing to check: no session is admitted, {self.binding}")
         late = [one.plan.period * number / self.sessions for number, one in enumerate(self.admitted)]
@@ -61,7 +77,7 @@ class FilledCluster:
         return rehearse(self.cluster, plans, seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the results as a dictionary for JSON."""
         return {
             "feasible": self.feasible,
             "sessions": self.sessions,
@@ -89,10 +105,27 @@ class FilledCluster:
 
 @takes(cluster=a(Cluster), request=a(Request), policy=POLICY)
 def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> FilledCluster:
-    """Sessions like `request`, each of another client, until one is refused.
+    """Admit sessions like `request` until one is refused.
 
-    Raises InputError as `Mediator.propose`, and for a kind of which more than 2,000 fit; before any is counted where that
-    many of the first one's shape can be spread evenly.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network, empty at the start.
+    request : Request
+        The session. Each session belongs to a different client.
+    policy : Policy, optional
+        Policy of the mediator.
+
+    Returns
+    -------
+    FilledCluster
+        The admitted sessions and the first refused one.
+
+    Raises
+    ------
+    InputError
+        If the cluster can never serve the request, as in `Mediator.propose`, or if more than 2,000 sessions fit. The
+        latter is raised at the start if more than 2,000 sessions of the first session's shape fit spread evenly.
     """
     mediator = Mediator(Ledger(cluster), policy)
     admitted: list[Admitted] = []
@@ -111,6 +144,6 @@ def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Fi
 
 
 def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
-    """Whether so many sessions of the first one's shape pass the admission test, spread evenly over all agents."""
+    """Return whether `sessions` sessions of the first one's shape fit, spread evenly over all agents."""
     asked = demand(cluster, first.request, shape_of(first.layout))
     return bool(met(examine(among_others(tail, asked, np.array([sessions]), cluster.agents), asked))[0])

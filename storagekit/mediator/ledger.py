@@ -21,57 +21,75 @@ _PROPOSAL = a(Proposal, "what Mediator.propose returns")
 
 
 class Ledger:
-    """What is reserved of a cluster. Whoever holds it may look, propose and commit; a commit is tested again when it is made.
+    """The reservations of a cluster.
 
-    tail: the bound of each disk. Sums are exact: a release leaves the ledger as if the session had never come.
+    A mediator reads the ledger, proposes a layout and commits it. The layout is tested again at the commit. `tail` is
+    the bound on the positioning time at each disk.
 
-    Threads of one process may share it. Processes may not: each would have a ledger of its own; let one of them hold it and
-    ask that one. A change is made in whole or not at all, wherever it is broken off: Ctrl-C in the middle of a commit
-    leaves either no session, or one that `sessions` names though its number was not told.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+
+    Notes
+    -----
+    Sums are exact: a release leaves the ledger as if the session had never been admitted.
+
+    Threads of one process may share a ledger. Processes may not, because each would have a separate ledger; one process
+    has to hold it and serve the others.
+
+    A change is complete or absent, even if it is interrupted. After Ctrl-C during a commit there is either no session,
+    or a session in `sessions` whose number the caller did not receive.
     """
 
     @takes(cluster=a(Cluster))
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.tail = Tail.of(cluster.disks)
-        # changes take turns; whoever looks takes the book that is there
+        # The lock serializes changes. Readers use the current book without the lock.
         self._lock = RLock()
         self._book = Book.of(cluster)
 
     @property
     def version(self) -> int:
-        """Rises with every change."""
+        """Return the version, which increases with every change."""
         return self._book.version
 
     @property
     def sessions(self) -> Mapping[int, Proposal]:
-        """What is reserved for, by number, in order of admission."""
+        """Return the proposals of the sessions that have reservations, by number, in order of admission."""
         return {number: held.proposal for number, held in self._book.held.items()}
 
     @property
     def disk_shares(self) -> NDArray:
-        """Share of its time that each agent's disk is reserved for, on the mean, `[agent]`."""
+        """Return the mean share of time for which each agent's disk is reserved, `[agent]`."""
         return self._book.sums.busy.copy()
 
     @property
     def network_share(self) -> float:
-        """Share of its time that the ring is reserved for, or on a switch the mean of the agents' links."""
+        """Return the share of time for which the ring is reserved, or on a switch the mean over the agents' links."""
         sums = self._book.sums
         return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
 
     @takes(client=text)
     def state(self, client: str) -> AdmissionState:
-        """What the next session of a client finds."""
+        """Return the reservations that the next session of a client meets."""
         return _state(self._book, self.tail, client)
 
     @takes(proposal=_PROPOSAL)
     def fits(self, proposal: Proposal) -> bool:
-        """Whether a proposal can be committed now."""
+        """Return whether a proposal can be committed now."""
         return self._refused(self._book, proposal) is None
 
     @takes(proposal=_PROPOSAL)
     def commit(self, proposal: Proposal) -> int | Binding:
-        """The number of the session that now holds a reservation, or the constraint that has come to stand against it."""
+        """Reserve the resources of a proposal.
+
+        Returns
+        -------
+        int or Binding
+            Number of the new session, or the constraint that the proposal no longer meets.
+        """
         with self._lock:
             refused = self._refused(self._book, proposal)
             if refused is not None:
@@ -81,7 +99,13 @@ class Ledger:
             return book.numbered
 
     def release(self, session: int) -> None:
-        """Ends a session. Raises InputError where no such session holds a reservation."""
+        """End a session, and release its reservation.
+
+        Raises
+        ------
+        InputError
+            If no session of this number has a reservation.
+        """
         session = ADDRESS("session", session)
         with self._lock:
             if session not in self._book.held:
@@ -89,7 +113,7 @@ class Ledger:
             self._book = self._book.without(session)
 
     def utilization(self) -> Utilization:
-        """Share of its time that each resource is reserved for, on the mean."""
+        """Return the mean share of time for which each resource is reserved."""
         book, switched = self._book, self.cluster.network.switched
         return Utilization(
             book.sums.busy.copy(),
@@ -101,7 +125,7 @@ class Ledger:
 
     @takes(proposal=_PROPOSAL)
     def examined(self, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
-        """The test of a proposal, see `examine`, at all agents."""
+        """Return the state, the demand and the admission test of a proposal at all agents; see `examine`."""
         return self._examined(self._book, proposal)
 
     def _examined(self, book: Book, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
@@ -120,7 +144,7 @@ class Ledger:
 
 def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
     table, sums, held = book.table, book.sums, book.clients.get(client)
-    # most sessions are at few of the agents
+    # Pairs of row and agent are few, because most sessions use few of the agents.
     rows, agents = np.nonzero(table.on)
     slack = table.slack - table.reception
     own = table.client[rows] == (held.number if held else -1)
@@ -132,14 +156,17 @@ def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
 
 
 def _lowest(table: BookTable, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
-    """The least of a column at each agent, over the pairs of a session's row and an agent; infinite where none is."""
+    """Return the minimum of a column at each agent, over the given pairs of row and agent; infinite without a pair."""
     least = np.full(table.on.shape[1], np.inf)
     np.minimum.at(least, agents, column[rows])
     return least
 
 
 def _least(table: BookTable, slack: NDArray, rows: NDArray, agents: NDArray) -> tuple[NDArray, NDArray]:
-    """The least slack of sessions at each agent, infinite where there is none, and the period of the first of these."""
+    """Return the least slack of the sessions at each agent, and the period of the first session that has it.
+
+    The slack is infinite at an agent without a session.
+    """
     least = _lowest(table, slack, rows, agents)
     reached = np.flatnonzero(slack[rows] == least[agents])
     _, first = np.unique(agents[reached], return_index=True)

@@ -1,4 +1,4 @@
-"""Sessions that come and go: how many a cluster takes on, how many it refuses (swift, section 6.1.1)."""
+"""Simulate sessions that arrive and leave, and count the sessions that a cluster refuses (swift, section 6.1.1)."""
 
 import heapq
 import math
@@ -22,15 +22,34 @@ from storagekit.mediator.policy import POLICY, Policy
 from storagekit.mediator.request import Request
 from storagekit.mediator.seeding import generator
 
-# sessions take a ms each
+# Each session takes about 1 ms to simulate.
 MOST_SESSIONS = 10**6
-# slower ones come at times of which none is finite
+# A lower rate gives arrival times that are not finite.
 _OFFERED = Kind(least=1e-6, unit="bytes/s")
 
 
 @dataclass(frozen=True)
 class SessionClass:
-    """Sessions of one kind: rate, bytes a second; size, bytes; share of the sessions; the rest as in `Request`."""
+    """A class of sessions with the same properties.
+
+    Parameters
+    ----------
+    rate : float
+        Data-rate, bytes/s.
+    size : int
+        Size of the object, bytes.
+    share : float
+        Share of the sessions, relative to the sum over all classes; 1 by default.
+    write, group, buffer, confidence
+        As in `Request`.
+    name : str
+        Name of the class in reports; empty by default.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
 
     rate: float
     size: int
@@ -42,12 +61,12 @@ class SessionClass:
     name: str = ""
 
     def __post_init__(self):
-        self.request("any")  # refuses what no session can have
+        self.request("any")  # Raises InputError for impossible values.
         require_positive("share", self.share, "of the sessions")
         hold(self, name=text)
 
     def request(self, client: str, start: float = 0.0) -> Request:
-        """One of these sessions."""
+        """Return the request of one session of this class."""
         return Request(client, self.rate, self.size, self.write, self.buffer, self.group, None, self.confidence, start)
 
 
@@ -60,6 +79,7 @@ class Interval:
 
     @classmethod
     def of(cls, batches: NDArray) -> "Interval":
+        """Return the mean and interval of values `[batch]`; the half width is infinite for a single batch."""
         mean, count = float(np.mean(batches)), len(batches)
         if count < 2:
             return cls(mean, math.inf)
@@ -71,11 +91,23 @@ class Interval:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What became of sessions, by batch: consecutive sessions of one number, the warm-up left out.
+    """Results of `variable_load` by batch, without the warm-up.
 
-    arrived, refused: sessions, `[class, batch]`; seconds: from the first arrival of a batch to that of the next; offered,
-    carried: bytes a second of all and of admitted sessions that arrived; disks, network: share of their time reserved,
-    mean over the batch's time, all disks, and the ring or all agents' links; `[batch]`.
+    A batch is a fixed number of consecutive sessions.
+
+    Parameters
+    ----------
+    classes : tuple of SessionClass
+        The classes.
+    arrived, refused : ndarray of int, shape [class, batch]
+        Number of sessions that arrived, and of those refused.
+    seconds : ndarray, shape [batch]
+        Time from the first arrival of a batch to the first arrival of the next batch, seconds.
+    offered, carried : ndarray, shape [batch]
+        Total size of all sessions that arrived, and of the admitted ones, over `seconds`; bytes/s.
+    disks, network : ndarray, shape [batch]
+        Share of time that is reserved, on average over the batch. The mean is over all disks; for the network it is the
+        ring, or the mean over all agents' links.
     """
 
     classes: tuple[SessionClass, ...]
@@ -88,13 +120,20 @@ class LoadResult:
     network: NDArray
 
     def refused_share(self, number: int | None = None) -> Interval:
-        """Of the sessions of a class, or of all."""
+        """Return the share of refused sessions, with its interval, for one class or for all.
+
+        Parameters
+        ----------
+        number : int, optional
+            Number of the class, from 0; all classes by default.
+        """
         if number is not None:
             number = NUMBER.up_to(len(self.classes) - 1)("class", number)
         rows = slice(None) if number is None else slice(number, number + 1)
         return Interval.of(self.refused[rows].sum(axis=0) / np.maximum(self.arrived[rows].sum(axis=0), 1))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the results as a dictionary for JSON."""
         columns = ("arrived", "refused", "seconds", "offered", "carried", "disks", "network")
         return {"classes": [vars(one) for one in self.classes]} | {
             name: getattr(self, name).tolist() for name in columns
@@ -127,14 +166,46 @@ def variable_load(
     seed: int = 0,
     batches: int = 10,
 ) -> LoadResult:
-    """Sessions at random times, each admitted by a mediator or refused for good, and released at its end.
+    """Simulate sessions that arrive at random times, and return the numbers of admitted and refused sessions.
 
-    offered: bytes a second that they would move if all were admitted: their arrivals are Poisson, offered over the mean
-    size a second; a session of a size and a rate holds its reservation for size/rate and two periods. sessions: how many
-    come in all; the first of batches + 1 equal parts of them warms up. Every session has a client of its own, and objects
-    that are read lie wherever the mediator would have them. Sessions, their times and classes depend on the seed alone,
-    whatever the policy. Raises InputError for a number out of range, and for a class of which the empty cluster
-    refuses a session.
+    A mediator admits each session or refuses it for good. It releases a session at its end.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network, empty at the start.
+    policy : Policy or None
+        Policy of the mediator; None for its default.
+    classes : sequence of SessionClass
+        Classes of sessions.
+    offered : float
+        Bytes/s that the sessions would move if all were admitted.
+    sessions : int
+        Total number of sessions. The first of batches + 1 equal parts of them is the warm-up.
+    seed : int
+        Seed of the random numbers; 0 by default.
+    batches : int
+        Number of batches; 10 by default.
+
+    Returns
+    -------
+    LoadResult
+        Results by batch.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or if the empty cluster refuses a session of a class.
+
+    Notes
+    -----
+    Arrivals are a Poisson process of rate offered / (mean size). A session holds its reservation for size/rate and two
+    periods. Every session belongs to a different client. An object that is read is at the agents that the mediator
+    would choose. The sessions, their times and their classes depend on the seed alone, not on the policy.
+
+    References
+    ----------
+    swift, section 6.1.1.
     """
     classes = tuple(classes)
     _require_possible(classes, sessions, batches)
@@ -154,7 +225,7 @@ def variable_load(
     lost = counted & ~admitted
     np.add.at(refused, (kinds[lost], batch[lost]), 1)
     seconds = np.diff(times[edges])
-    # what is reserved between an event and the next, integrated, and its differences over the batches
+    # Reserved shares are integrated over time from event to event, then differenced at the edges of the batches.
     disks, network = (
         np.diff(np.interp(times[edges], reserved[0], np.append(0, np.cumsum(row[:-1] * np.diff(reserved[0])))))
         / seconds
@@ -175,7 +246,7 @@ def variable_load(
 def _admit(
     mediator: Mediator, classes: tuple[SessionClass, ...], times: NDArray, kinds: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Which sessions are admitted, and after every arrival and departure the time and the shares reserved, `[3, event]`."""
+    """Return the mask of admitted sessions, and the time and reserved shares after every event, `[3, event]`."""
     ledger = mediator.ledger
     admitted, leaving, events = np.zeros(times.size, bool), [], []
 
@@ -204,7 +275,7 @@ def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: i
 
 
 def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[SessionClass, ...]) -> None:
-    """Each class is asked for once of an empty ledger."""
+    """Raise InputError if an empty ledger refuses a session of a class."""
     mediator = Mediator(Ledger(cluster), policy)
     for number, one in enumerate(classes):
         answer = mediator.propose(one.request("client"))

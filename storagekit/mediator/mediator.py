@@ -1,4 +1,4 @@
-"""The storage mediator: looks for a layout that fits what is free, reserves it, and hands out the transfer plan."""
+"""The storage mediator: it finds a layout that fits, reserves its resources, and returns the transfer plan."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,14 +23,18 @@ from storagekit.mediator.stripe_layout import UNIT, StripeLayout
 UNITS = tuple(4 * KB << power for power in range(9))
 """4 KB to 1 MB."""
 
-# shapes examined together at first; then twice as many each time: an early one mostly fits, and where none does all are asked
+# Number of shapes that are tested together at first; it doubles each time. An early shape mostly fits. If no shape
+# fits, all are tested.
 _CHUNK = 12
-# halvings of the rates between which the highest lies: to a millionth
+# Most halvings of the interval that contains the highest rate, which is found to a millionth.
 _HALVINGS = 40
 
 
 def units_of(units: Iterable[int]) -> NDArray:
-    """Block sizes in bytes, each once, the smallest first. Raises InputError for none, or one that is no size of a block."""
+    """Return block sizes without duplicates in ascending order, bytes.
+
+    Raises InputError if the list is empty or a size is invalid.
+    """
     found = np.array(sorted(set(several(UNIT, of="block sizes")("unit", units))))
     if not found.size:
         raise InputError("units: none given; give at least 1, in bytes")
@@ -38,10 +42,25 @@ def units_of(units: Iterable[int]) -> NDArray:
 
 
 class Mediator:
-    """One of the mediators of a cluster: several may share a ledger (swift, section 6).
+    """A mediator of a cluster; several mediators may share a ledger.
 
-    policy: which layout is tried first; units: block sizes in bytes that it may choose. Raises InputError for no unit, or
-    one that is not a whole number of bytes.
+    Parameters
+    ----------
+    ledger : Ledger
+        The reservations of the cluster.
+    policy : Policy, optional
+        Policy that orders the layouts; `Economical` by default.
+    units : iterable of int
+        Block sizes that the mediator may choose, bytes; `UNITS` by default.
+
+    Raises
+    ------
+    InputError
+        If there is no unit, or if a unit is not a whole number of bytes.
+
+    References
+    ----------
+    swift, section 6.
     """
 
     @takes(ledger=a(Ledger, "one as Ledger(cluster)"), policy=POLICY)
@@ -51,11 +70,23 @@ class Mediator:
         self.units = units_of(units)
 
     def propose(self, request: Request) -> Proposal | Rejected:
-        """A layout that fits the ledger as it is, or the constraint of the one that came nearest.
+        """Return a layout that fits the current ledger, or the constraint that refuses the layout that comes nearest.
 
-        It refuses only if no set of agents and no unit fits; a layout that is given is taken or refused as it is. Raises
-        InputError where the cluster can never serve the request: no room in the buffer for the smallest unit, fewer agents
-        than a group needs, agents it does not have.
+        Parameters
+        ----------
+        request : Request
+            The request. If it has a layout, only this layout is tested.
+
+        Returns
+        -------
+        Proposal or Rejected
+            A request without a layout is rejected only if no set of agents and no unit fits.
+
+        Raises
+        ------
+        InputError
+            If the cluster can never serve the request: the buffer is too small for the smallest unit, the cluster has
+            fewer agents than a group needs, or it lacks an agent of the layout.
         """
         require_kind("request", request, Request, "one as Request(client, rate, size)")
         version = self.ledger.version
@@ -84,8 +115,25 @@ class Mediator:
         return Rejected(request, binding(request, state, *nearest[1:]))
 
     def request(self, request: Request) -> Admitted | Rejected:
-        """Proposes and commits, again if another mediator was quicker; refused where the ledger is the same and the commit
-        says no. Errors as in `propose`."""
+        """Propose a layout and commit it, and repeat if another mediator changed the ledger in between.
+
+        The request is rejected if the commit refuses the proposal and the ledger has not changed.
+
+        Parameters
+        ----------
+        request : Request
+            The request.
+
+        Returns
+        -------
+        Admitted or Rejected
+            The session, or the constraint that refuses it.
+
+        Raises
+        ------
+        InputError
+            As in `propose`.
+        """
         while True:
             proposal = self.propose(request)
             if isinstance(proposal, Rejected):
@@ -97,9 +145,26 @@ class Mediator:
                 return Rejected(request, session)
 
     def highest_rate(self, request: Request) -> float:
-        """The highest rate, bytes a second, at which the request would be admitted now, 0 if at none.
+        """Return the highest rate at which the request would be admitted now, bytes/s; 0 if no rate is.
 
-        Whether it fits only gets harder with the rate, so halving finds it, to a millionth. Errors as in `propose`.
+        Parameters
+        ----------
+        request : Request
+            The request. Its rate is ignored.
+
+        Returns
+        -------
+        float
+            The rate, bytes/s, to a millionth.
+
+        Raises
+        ------
+        InputError
+            As in `propose`.
+
+        Notes
+        -----
+        A request that fits at a rate also fits at every lower rate, so bisection finds the limit.
         """
         require_kind("request", request, Request, "one as Request(client, rate, size)")
         network = self.ledger.cluster.network
@@ -117,7 +182,7 @@ class Mediator:
     def _given(
         self, request: Request, layout: StripeLayout, state: AdmissionState, version: int
     ) -> Proposal | Rejected:
-        """The layout of an object that exists."""
+        """Return a proposal for the layout of an existing object, or the constraint that refuses it."""
         agents = np.array(layout.agents)
         if agents.max() >= self.ledger.cluster.agents:
             raise InputError(
@@ -136,7 +201,7 @@ class Mediator:
         return StripeLayout.over(request.size, unit, tuple(np.sort(chosen).tolist()), request.group)
 
     def _impossible(self, request: Request) -> str:
-        """Why there is not even a shape."""
+        """Return the reason why no shape exists."""
         if request.buffer < self.units[0]:
             return f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]}; give at least that"
         return f"agents {self.ledger.cluster.agents}: a group with parity needs 2; give more, or no group"

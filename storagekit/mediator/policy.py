@@ -1,4 +1,4 @@
-"""Which layout a mediator tries first, and which of the agents that fit it takes."""
+"""Policies of a mediator: the order of the layouts to try, and the choice among the agents that fit."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,17 @@ from storagekit.core.units import KB
 
 @dataclass(frozen=True)
 class StripeShapes:
-    """Layouts without their agents, `[shape]`: agents, data blocks in a stripe, unit in bytes."""
+    """Layouts without their agents.
+
+    Parameters
+    ----------
+    agents : ndarray of int, shape [shape]
+        Number of agents.
+    data : ndarray of int, shape [shape]
+        Number of data blocks in a stripe.
+    unit : ndarray of int, shape [shape]
+        Size of a block, bytes.
+    """
 
     agents: NDArray
     data: NDArray
@@ -20,31 +30,44 @@ class StripeShapes:
 
     @property
     def count(self) -> int:
+        """Return the number of shapes."""
         return self.unit.size
 
     def where(self, chosen: NDArray) -> "StripeShapes":
+        """Return the chosen shapes."""
         return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
 
 
 class Policy(ABC):
-    """An order of shapes and an order of agents. Whatever it says, a mediator refuses only if nothing fits."""
+    """Base class of policies: an order of shapes and an order of agents.
+
+    With any policy, a mediator refuses a request only if no layout fits.
+    """
 
     @abstractmethod
     def order(self, shapes: StripeShapes) -> NDArray:
-        """Numbers of all shapes, the first to be tried first."""
+        """Return the numbers of all shapes, in the order of the trials."""
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
-        """The agents that fit, the first to be taken first: those with most free time.
+        """Return the agents that fit in the order of their use; by default the one with the most free time first.
 
-        fitting: their numbers; busy: share of its time that each one's disk is reserved for, in their order.
+        Parameters
+        ----------
+        fitting : ndarray of int
+            Numbers of the agents that fit.
+        busy : ndarray
+            Share of time for which each of their disks is reserved, in the same order.
         """
         return fitting[np.argsort(busy, kind="stable")]
 
 
 @dataclass(frozen=True)
 class Economical(Policy):
-    """The least check data, then the fewest agents, then the largest unit: a low rate gets large units on few agents, a high
-    one small units on many, as far as the client's buffer has them smaller (swift, section 2)."""
+    """The least check data first, then the fewest agents, then the largest unit.
+
+    A low rate receives large units on few agents. A high rate receives small units on many agents, as far as the
+    client's buffer requires smaller units (swift, section 2).
+    """
 
     def order(self, shapes: StripeShapes) -> NDArray:
         return np.lexsort((-shapes.unit, shapes.agents, shapes.agents / shapes.data))
@@ -52,7 +75,7 @@ class Economical(Policy):
 
 @dataclass(frozen=True)
 class Widest(Policy):
-    """The most agents, then the largest unit: every session uses all the parallelism there is."""
+    """The most agents first, then the largest unit: every session uses all available parallelism."""
 
     def order(self, shapes: StripeShapes) -> NDArray:
         return np.lexsort((-shapes.unit, -shapes.agents))
@@ -60,7 +83,10 @@ class Widest(Policy):
 
 @dataclass(frozen=True)
 class FirstFit(Economical):
-    """As economical, but the agents with the lowest numbers: the others stay free for sessions that need many at once."""
+    """As `Economical`, but with the agents of the lowest numbers.
+
+    The other agents stay free for sessions that need many agents at once.
+    """
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
         return np.sort(fitting)
@@ -68,9 +94,21 @@ class FirstFit(Economical):
 
 @dataclass(frozen=True)
 class SmallUnits(Economical):
-    """As economical, but with units of at most `limit` bytes where any of these fits: where service is in order of arrival, a
-    large block of one session stands in the way of others with short periods, at the disks and on the network. Raises
-    InputError for a limit that is not a whole number of bytes."""
+    """As `Economical`, but with units of at most `limit` bytes where one of these fits.
+
+    In service by order of arrival, a large block of one session delays sessions with short periods, at the disks and on
+    the network.
+
+    Parameters
+    ----------
+    limit : int
+        Largest preferred unit, bytes; 256 KB by default.
+
+    Raises
+    ------
+    InputError
+        If the limit is not a whole number of bytes.
+    """
 
     limit: int = 256 * KB
 

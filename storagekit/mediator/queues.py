@@ -1,4 +1,4 @@
-"""Blocks through stations that serve in order of arrival."""
+"""Simulate blocks that pass through stations in order of arrival."""
 
 import heapq
 from dataclasses import dataclass
@@ -14,14 +14,32 @@ _MOST_PASSES = 10_000
 
 @dataclass(frozen=True)
 class Stations:
-    """Resources of one kind: at which of them each block is served, for how many seconds, `[block]`, by how many servers."""
+    """Resources of one kind that serve in order of arrival.
+
+    Parameters
+    ----------
+    place : ndarray of int, shape [block]
+        Number of the resource that serves each block.
+    service : ndarray, shape [block]
+        Service time of each block, seconds.
+    servers : int
+        Number of servers of each resource; 1 by default.
+    """
 
     place: NDArray
     service: NDArray
     servers: int = 1
 
     def finish(self, arrival: NDArray) -> NDArray:
-        """When each block has been served, in order of arrival, ties in order of the array."""
+        """Return the time at which the service of each block ends, seconds, `[block]`.
+
+        Blocks are served in order of arrival, ties in order of the array.
+
+        Parameters
+        ----------
+        arrival : ndarray, shape [block]
+            Arrival time of each block, seconds.
+        """
         order = np.lexsort((arrival, self.place))
         place, time, service = self.place[order], arrival[order], self.service[order]
         edges = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), place.size]
@@ -34,7 +52,7 @@ class Stations:
         return finish
 
     def _several(self, arrival: NDArray, service: NDArray) -> NDArray:
-        """The server that is free first takes the next."""
+        """Return the end of each service if the server that is free first takes the next block."""
         free = [-np.inf] * self.servers
         finish = np.empty(arrival.size)
         for row, (time, seconds) in enumerate(zip(arrival.tolist(), service.tolist(), strict=True)):
@@ -44,7 +62,9 @@ class Stations:
 
 
 def _one(arrival: NDArray, service: NDArray) -> NDArray:
-    """Lindley's recursion F_k = max(A_k, F_(k-1)) + S_k, unrolled:
+    """Return the end of each service at a single server.
+
+    Lindley's recursion F_k = max(A_k, F_(k-1)) + S_k, unrolled:
 
     F_k = C_k + max over j <= k of A_j - C_(j-1),    C_k = S_1 + .. + S_k
     """
@@ -53,14 +73,32 @@ def _one(arrival: NDArray, service: NDArray) -> NDArray:
 
 
 def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray) -> NDArray:
-    """When each block has passed every station: a read from the first to the last, a write from the last to the first.
+    """Return the time at which each block has passed every station, seconds, `[block]`.
 
-    disk: when a block may be at the first station, that of the disks, at the earliest; sent: at the second for a read, at
-    the last for a write.
+    A read passes the stations from the first to the last, a write from the last to the first.
 
-    Reads and writes meet at stations in opposite order, so arrivals at one depend on those at all others: they are worked
-    out in passes until nothing changes. A finish depends on nothing that comes after it, and so what is right up to a
-    moment stays right; each pass brings that moment forward, and what none changes is exact. Reads alone take one pass.
+    Parameters
+    ----------
+    stations : list of Stations
+        The stations.
+    write : ndarray of bool, shape [block]
+        Whether the block is written.
+    disk : ndarray, shape [block]
+        Earliest time of a block at the first station, the disk, seconds.
+    sent : ndarray, shape [block]
+        Earliest time of a read at the second station and of a write at the last one, seconds.
+
+    Raises
+    ------
+    SimulationError
+        If the times still change after 10,000 passes.
+
+    Notes
+    -----
+    Reads and writes pass the stations in opposite order, so arrivals at one station depend on arrivals at all others.
+    They are computed in passes until nothing changes. The end of a service does not depend on later events. So a result
+    that is correct up to some time stays correct. Each pass moves that time forward, and a pass that changes nothing
+    proves that all times are exact. Reads alone take one pass.
     """
     count = len(stations)
     floor = np.full((count, write.size), -np.inf)
@@ -82,7 +120,7 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
 
 
 def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
-    """When each block left the station before, which for a write is the next one."""
+    """Return the time at which each block left the station before, which is the next station for a write."""
     none = np.full(write.size, -np.inf)
     read = finish[step - 1] if step else none
     written = finish[step + 1] if step + 1 < len(finish) else none
@@ -90,7 +128,7 @@ def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
 
 
 def _alone(stations: list[Stations], write: NDArray, floor: NDArray) -> NDArray:
-    """Finishes if no block waited for another: none can be earlier."""
+    """Return the end of each service if no block waited for another; no end can be earlier."""
     finish = np.zeros_like(floor)
     for chosen, steps in ((~write, range(len(stations))), (write, reversed(range(len(stations))))):
         time = np.full(write.size, -np.inf)

@@ -1,4 +1,4 @@
-"""A lost agent's blocks restored on a spare one."""
+"""Restore the blocks of a lost agent on a spare agent."""
 
 from dataclasses import dataclass, replace
 
@@ -14,10 +14,22 @@ from storagekit.mediator.transfers import Transfers
 
 @dataclass(frozen=True)
 class Rebuild:
-    """reads: the group's other blocks, sent to the spare agent, which takes them together; writes: what it puts on its disk.
+    """The transfers that restore a lost agent's blocks.
 
-    layout: of the object afterwards; failed, spare: agents; seconds: the least time it takes, that of the `bottleneck`, the
-    agent whose disk needs longest.
+    Parameters
+    ----------
+    layout : StripeLayout
+        Layout of the object afterwards.
+    failed, spare : int
+        The lost agent and the spare agent.
+    reads : Transfers
+        The other blocks of the group, sent to the spare agent, which combines them.
+    writes : Transfers
+        The blocks that the spare agent writes to its disk.
+    bottleneck : int
+        The agent whose disk needs the longest time.
+    seconds : float
+        Least time of the rebuild, which is the time of the bottleneck; seconds.
     """
 
     layout: StripeLayout
@@ -33,13 +45,42 @@ class Rebuild:
 def rebuild(
     layout: StripeLayout, failed: int, spare: int, cluster: Cluster, share: float = 1.0, start: float = 0.0
 ) -> Rebuild:
-    """The transfers that restore the blocks of agent `failed` on agent `spare`, and how long they take at least.
+    """Return the transfers that restore the blocks of agent `failed` on agent `spare`, and the least time they take.
+
+    Parameters
+    ----------
+    layout : StripeLayout
+        Layout of the object.
+    failed : int
+        The lost agent.
+    spare : int
+        The agent that receives the restored blocks.
+    cluster : Cluster
+        The agents and the network.
+    share : float
+        Share of a disk's time that the rebuild may use; 1 by default.
+    start : float
+        Time at which the rebuild begins, seconds; 0 by default.
+
+    Returns
+    -------
+    Rebuild
+        The transfers and the time.
+
+    Raises
+    ------
+    InputError
+        If the object has no parity, or if the failed agent holds nothing of it. If the spare agent holds a part of it,
+        or is not in the cluster. If the share is not above 0 and at most 1.
+
+    Notes
+    -----
+    The time is
 
         seconds = max over the disks concerned of (sum of the mean times of its blocks) / share
 
-    share: of a disk's time that is left to it. A stripe is restored for each part of that time: read in the first, sent in
-    the second, written in the third. Raises InputError where the object has no parity, the failed agent holds nothing of
-    it, the spare one does or is not in the cluster, or the share is not above 0 and at most 1.
+    It is divided into equal periods, one for each lost block. A stripe is read in the first of its periods, sent in
+    the second and written in the third.
     """
     _require_possible(layout, failed, spare, cluster, share)
     blocks = layout.blocks()
@@ -55,7 +96,7 @@ def rebuild(
     seconds = times[bottleneck] / share
     pace = seconds / own.count
     reads = Transfers.timed(others, start, pace, write=False)
-    # sent with the reads, on disk in the period after
+    # They are sent together with the reads, and are on disk in the period after that.
     writes = Transfers.timed(written, start + pace, pace, write=True)
     return Rebuild(layout.replaced(failed, spare), failed, spare, reads, writes, bottleneck, seconds)
 

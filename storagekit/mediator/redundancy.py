@@ -1,4 +1,4 @@
-"""What redundancy costs: bytes stored and written, processor time, and the rate that is left (swift, section 6.1.1)."""
+"""The cost of redundancy: bytes stored and written, processor time, and the remaining rate (swift, section 6.1.1)."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,31 +17,51 @@ _CLUSTER, _LAYOUT = a(Cluster), a(StripeLayout)
 
 @takes(layout=_LAYOUT)
 def storage_overhead(layout: StripeLayout) -> float:
-    """Bytes of parity for each byte of the object, a short last stripe included."""
+    """Return the bytes of parity for each byte of the object, a short last stripe included."""
     return extra_write_bytes(layout) / layout.size
 
 
 @takes(layout=_LAYOUT)
 def extra_write_bytes(layout: StripeLayout) -> int:
-    """Bytes of parity that go over the network and to disk when the object is written."""
+    """Return the bytes of parity that go over the network and to disk when the object is written."""
     if not layout.parity:
         return 0
     full, rest = divmod(layout.size, layout.stripe_bytes)
     data = [len(group) - 1 for group in layout.groups]
-    # a parity block is as long as the first data block of its group
+    # A parity block is as long as the first data block of its group.
     short = (min(max(rest - before * layout.unit, 0), layout.unit) for before in accumulate(data[:-1], initial=0))
     return full * layout.parities * layout.unit + sum(short)
 
 
 @takes(cluster=_CLUSTER, layout=_LAYOUT)
 def check_seconds(cluster: Cluster, layout: StripeLayout) -> float:
-    """Of the client's processor for the check data of a full stripe: all its data goes into it once."""
+    """Return the seconds that the client's processor takes for the check data of a full stripe; 0 without parity.
+
+    All data of the stripe enters the check data once.
+    """
     return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
 
 
 @takes(cluster=_CLUSTER, layout=_LAYOUT)
 def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99) -> float:
-    """The highest rate, bytes a second, at which a session with this layout is admitted when it is alone; 0 if at none."""
+    """Return the highest rate at which a session with this layout is admitted when it is alone, bytes/s.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    layout : StripeLayout
+        The layout.
+    write : bool
+        Whether the session writes; False by default.
+    confidence : float
+        Probability with which all stripes are in time; 0.99 by default.
+
+    Returns
+    -------
+    float
+        The rate, bytes/s; 0 if no rate is admitted.
+    """
     request = Request(
         "client", 1.0, layout.size, write, buffer=layout.stripe_bytes, layout=layout, confidence=confidence
     )
@@ -52,11 +72,35 @@ def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False,
 def rate_with_agent_down(
     cluster: Cluster, layout: StripeLayout, failed: int, write: bool = False, confidence: float = 0.99
 ) -> float:
-    """The highest data-rate that is still guaranteed when agent `failed` is down; 0 without parity, as data is then missing.
+    """Return the highest data-rate that is still guaranteed when an agent is down, bytes/s.
 
-    With parity it is that of `guaranteed_rate`, which reserves a block at every agent and the processor time to compute
-    what is missing, so that a failure takes nothing from a session. Raises InputError where `failed` has no
-    part of the object.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    layout : StripeLayout
+        The layout.
+    failed : int
+        The agent that is down.
+    write : bool
+        Whether the session writes; False by default.
+    confidence : float
+        Probability with which all stripes are in time; 0.99 by default.
+
+    Returns
+    -------
+    float
+        The rate, bytes/s; 0 without parity, because data is then missing.
+
+    Raises
+    ------
+    InputError
+        If `failed` has no part of the object.
+
+    Notes
+    -----
+    With parity the rate equals `guaranteed_rate`. That rate already includes a block at every agent and the processor
+    time to compute the missing data, so that a failure does not reduce the rate of a session.
     """
     if failed not in layout.agents:
         raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(layout.agents)}")
@@ -65,11 +109,22 @@ def rate_with_agent_down(
 
 @dataclass(frozen=True)
 class RedundancyCost:
-    """Parity on some agents against none on the same agents, unit and object.
+    """Parity on some agents compared with no parity, for the same agents, unit and object.
 
-    storage: bytes of parity for a byte of the object; write_bytes: of parity in a write; check_seconds: of the client's
-    processor for a stripe. Guaranteed, bytes a second: rate; rate_agent_down: with an agent of each group down; plain_rate:
-    without parity on the same agents, with none down (with one down it is 0).
+    Parameters
+    ----------
+    storage : float
+        Bytes of parity for each byte of the object.
+    write_bytes : int
+        Bytes of parity in a write of the object.
+    check_seconds : float
+        Seconds of the client's processor for a stripe.
+    rate : float
+        Guaranteed rate, bytes/s.
+    rate_agent_down : float
+        Guaranteed rate with an agent of each group down, bytes/s.
+    plain_rate : float
+        Guaranteed rate without parity on the same agents, with no agent down, bytes/s. With an agent down it is 0.
     """
 
     storage: float
@@ -80,6 +135,7 @@ class RedundancyCost:
     plain_rate: float
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the costs as a dictionary."""
         return dict(vars(self))
 
     def __str__(self) -> str:
@@ -94,7 +150,24 @@ class RedundancyCost:
 def redundancy_cost(
     cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99
 ) -> RedundancyCost:
-    """What the parity of a layout costs, and what it keeps when an agent fails."""
+    """Return the cost of a layout's parity, and the rate that it preserves when an agent fails.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    layout : StripeLayout
+        The layout.
+    write : bool
+        Whether the session writes; False by default.
+    confidence : float
+        Probability with which all stripes are in time; 0.99 by default.
+
+    Returns
+    -------
+    RedundancyCost
+        The costs and the rates.
+    """
     plain = StripeLayout(layout.size, layout.unit, (layout.agents,))
     return RedundancyCost(
         storage_overhead(layout),

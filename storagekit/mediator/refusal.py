@@ -1,4 +1,4 @@
-"""Why a session is refused: the constraint in the way of the layout that came nearest."""
+"""The reason for a refused session: the constraint that refuses the layout that comes nearest to fitting."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from storagekit.mediator.demand import Demand
 from storagekit.mediator.examine import AdmissionState, Examined, disk_limit, fits, network_limit, network_ways
 from storagekit.mediator.request import Request
 
-# of the remedies, what each part of the network's way is called, and what lifts it
+# Name of each part of the network path, and the remedy for it.
 _PARTS = {
     "processor of agent": "a faster processor there, more agents or a larger unit",
     "link of agent": "faster links or a larger unit",
@@ -26,9 +26,29 @@ def binding(
     shape: int,
     agents: NDArray | None = None,
 ) -> Binding:
-    """The fullest constraint of a shape: at the fullest of `agents`, or else at the last of those nearest that it needs.
+    """Return the fullest constraint of a shape.
 
-    On the network the session that waits is that with the least slack, in seconds.
+    On the network the waiting session is the session with the least slack, in seconds.
+
+    Parameters
+    ----------
+    request : Request
+        The refused request.
+    state : AdmissionState
+        The reservations that it meets.
+    asked : Demand
+        Its demand, for each shape.
+    found : Examined
+        Result of the admission test.
+    shape : int
+        Number of the shape.
+    agents : ndarray of int, optional
+        Agents of the layout. By default they are the least loaded agents, in the number that the shape needs.
+
+    Returns
+    -------
+    Binding
+        The constraint at the fullest of these agents, or on the network at an agent that is not chosen.
     """
     count = int(asked.shapes.agents[shape])
     each = found.agent[shape]
@@ -60,7 +80,11 @@ def _disk(request: Request, state: AdmissionState, asked: Demand, found: Examine
 
 
 def _network(request: Request, state: AdmissionState, asked: Demand, shape: int, agent: int, shared: bool) -> Binding:
-    """shared: whether it is the way of sessions already admitted that is too long, by agents that need not be chosen."""
+    """Return the network constraint.
+
+    shared: whether the sessions already admitted, at agents that need not be chosen, are the ones whose time is too
+    long.
+    """
     ways, others = network_ways(state, asked)
     limits, asking = network_limit(state, asked), float(asked.path[shape])
     if shared:

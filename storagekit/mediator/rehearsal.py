@@ -1,4 +1,4 @@
-"""Sessions simulated together, block by block: are their stripes in time?"""
+"""Simulate sessions together, block by block, and measure whether their stripes are in time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,24 @@ from storagekit.mediator.queues import Stations, flow
 from storagekit.mediator.seeding import generator
 from storagekit.mediator.transfer_plan import TransferPlan
 
-# lateness that rounding makes, seconds
+# Largest lateness that rounding causes, seconds.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """How sessions fared, `[session]`.
+    """Lateness of the stripes of simulated sessions.
 
-    in_time: share of the stripes that are there by start + (n + 2) tau; lateness: seconds of the latest stripe after that,
-    below 0 where all had time left; met: whether all were in time; stripes: the lateness of every stripe, `[stripe]` each.
+    Parameters
+    ----------
+    in_time : ndarray, shape [session]
+        Share of the stripes that are complete by start + (n + 2) tau.
+    lateness : ndarray, shape [session]
+        Lateness of the latest stripe after that time, seconds; below 0 if all stripes were early.
+    met : ndarray of bool, shape [session]
+        Whether all stripes were in time.
+    stripes : tuple of ndarray
+        For each session, the lateness of every stripe, seconds, `[stripe]`.
     """
 
     in_time: NDArray
@@ -32,7 +40,7 @@ class Rehearsal:
     stripes: tuple[NDArray, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; the stripes left out."""
+        """Return the results without the single stripes as a dictionary for JSON."""
         return {"in_time": self.in_time.tolist(), "lateness_s": self.lateness.tolist(), "met": self.met.tolist()}
 
     def __str__(self) -> str:
@@ -45,12 +53,36 @@ class Rehearsal:
 
 @takes(cluster=a(Cluster), plans=several(a(TransferPlan), of="plans"))
 def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: int = 0) -> Rehearsal:
-    """Every block of the plans of admitted sessions, degraded or not, through its disk and the network.
+    """Simulate every block of the plans through its disk and the network.
 
-    Each seek and rotation is drawn, uniform from 0 to twice its mean (swift, section 5.1); processors and network take
-    their certain times. Every resource serves in order of arrival, exactly; a block late at its first stage comes late to
-    its second. Ties are served in the order of `plans`. Raises InputError for no plan, an agent
-    that the cluster lacks, or a seed that is not a whole number from 0.
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    plans : sequence of TransferPlan
+        Plans of admitted sessions, degraded or not.
+    seed : int
+        Seed of the random numbers; 0 by default.
+
+    Returns
+    -------
+    Rehearsal
+        Lateness of the stripes.
+
+    Raises
+    ------
+    InputError
+        If there is no plan, if the cluster lacks an agent, or if the seed is not a whole number from 0.
+
+    Notes
+    -----
+    Each seek and rotation is random and uniform from 0 to twice its mean. Processors and network take certain times.
+    Every resource serves exactly in order of arrival. A block that is late at its first stage arrives late at its
+    second stage. Ties are served in the order of `plans`.
+
+    References
+    ----------
+    swift, section 5.1.
     """
     if not plans:
         raise InputError("plans: none given; give at least 1")
@@ -77,7 +109,7 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: int = 0) -> 
 def _stations(
     cluster: Cluster, agent: NDArray, client: NDArray, length: NDArray, check: NDArray, seed: int
 ) -> list[Stations]:
-    """What a read passes, in order; a write passes them from the last to the first."""
+    """Return the stations of a read in order; a write passes them from the last to the first."""
     draw = generator(seed)
     positioning = (2 * draw.random((2, agent.size)) * cluster.positioning[:, agent]).sum(axis=0)
     network, packet = cluster.network, cluster.network.seconds(length)
@@ -95,7 +127,10 @@ def _stations(
 
 
 def _judged(session: NDArray, stripe: NDArray, lateness: NDArray, count: int) -> Rehearsal:
-    """A stripe is as late as its latest block; blocks come session by session, stripe by stripe."""
+    """Return the lateness of each stripe, which is the lateness of its latest block.
+
+    Blocks are in order of session, then of stripe.
+    """
     new = (np.diff(session, prepend=-1) != 0) | (np.diff(stripe, prepend=-1) != 0)
     first = np.flatnonzero(new)
     latest = np.maximum.reduceat(lateness, first)

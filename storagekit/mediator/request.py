@@ -1,4 +1,4 @@
-"""What a client asks of a storage mediator."""
+"""The request of a client to a storage mediator."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,34 @@ from storagekit.mediator.stripe_layout import BYTES, StripeLayout
 
 @dataclass(frozen=True)
 class Request:
-    """A session: an object to be read or written at a data-rate, without a break (swift, section 2).
+    """A session: an object that is read or written at a data-rate, without a break (swift, section 2).
 
-    client: its name; sessions of one client share its processor. rate: bytes a second; size: bytes of the object. write:
-    whether it is stored. buffer: bytes of one stripe that the client is willing to hold (it holds two stripes at a time, one
-    that comes and one that is used). group: data blocks for each parity block, None for no redundancy. layout: of an object
-    that exists, whose agents and unit are then given, its redundancy too. confidence: the probability with which all of its
-    stripes are in time. start: seconds, when the first stripe is released. Raises InputError for what no session can have.
+    Parameters
+    ----------
+    client : str
+        Name of the client. Sessions of one client share its processor.
+    rate : float
+        Data-rate, bytes/s.
+    size : int
+        Size of the object, bytes.
+    write : bool
+        Whether the object is written; False by default.
+    buffer : int
+        Largest stripe that the client holds, bytes; 4 MB by default. The client holds two stripes at a time, one that
+        arrives and one that is used.
+    group : int, optional
+        Number of data blocks for each parity block; by default there is no redundancy.
+    layout : StripeLayout, optional
+        Layout of an existing object, which determines agents, unit and redundancy.
+    confidence : float
+        Probability with which all stripes are in time; 0.99 by default.
+    start : float
+        Time at which the first stripe is released, seconds; 0 by default.
+
+    Raises
+    ------
+    InputError
+        If no session can have these values.
     """
 
     client: str

@@ -7,7 +7,13 @@ from storagekit.core.errors import InputError
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Numbers of a seed. Raises InputError for one that is not a whole number from 0 to 2^64 - 1."""
+    """Return the random generator of a seed.
+
+    Raises
+    ------
+    InputError
+        If the seed is not a whole number from 0 to 2^64 - 1.
+    """
     if isinstance(seed, int | float) and seed >= 2**64:
         raise InputError(f"seed {seed}: give a whole number below 2^64")
     require_whole("seed", seed, 0)

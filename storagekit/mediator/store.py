@@ -1,4 +1,7 @@
-"""Plans executed on bytes, in memory: what a distribution agent does with them (swift, section 2)."""
+"""Storage agents in memory, on which transfer plans are executed with real bytes.
+
+This is the work of a distribution agent (swift, section 2).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +15,30 @@ from storagekit.mediator.transfer_plan import TransferPlan
 
 
 class Agents:
-    """The parts of one object that storage agents hold: `parts`, a bytearray for each agent that has any."""
+    """The parts of one object that storage agents hold.
+
+    `parts` maps the number of an agent to its part, a bytearray. An agent without a part has no entry.
+    """
 
     def __init__(self) -> None:
         self.parts: dict[int, bytearray] = {}
 
     def store(self, plan: TransferPlan, data: bytes) -> None:
-        """Data and check data put where the plan of a write has them; agents that fail in it keep nothing.
+        """Write data and check data to the agents, as the plan of a write places them.
 
-        Raises InputError where the plan reads, or `data` is not of its object's size.
+        An agent that fails during the plan keeps nothing.
+
+        Parameters
+        ----------
+        plan : TransferPlan
+            The plan of a write.
+        data : bytes
+            The object.
+
+        Raises
+        ------
+        InputError
+            If the plan is for a read, or if the size of `data` is not the object's size.
         """
         if not require_kind("plan", plan, TransferPlan, "a TransferPlan").write:
             raise InputError("plan of a read: give that of a write to store an object")
@@ -37,9 +55,24 @@ class Agents:
             self.lose(agent)
 
     def retrieve(self, plan: TransferPlan) -> bytes:
-        """The object, by the plan of a read, in the order of its disk stages; failing agents are silent from their moment on.
+        """Return the object, read by the plan of a read in the order of the disk stages.
 
-        Raises InputError where the plan writes, or asks an agent for what it does not hold or has lost.
+        An agent that fails returns nothing after the time of its failure.
+
+        Parameters
+        ----------
+        plan : TransferPlan
+            The plan of a read.
+
+        Returns
+        -------
+        bytes
+            The object.
+
+        Raises
+        ------
+        InputError
+            If the plan is for a write, or if it reads a block that an agent does not hold or has lost.
         """
         if require_kind("plan", plan, TransferPlan, "a TransferPlan").write:
             raise InputError("plan of a write: give that of a read to retrieve an object")
@@ -63,7 +96,10 @@ class Agents:
         return found.tobytes()
 
     def rebuild(self, work: Rebuild) -> None:
-        """The lost blocks on the spare agent, each the exclusive or of its group's others."""
+        """Restore the lost blocks on the spare agent.
+
+        Each lost block is the exclusive or of the other blocks of its group.
+        """
         blocks = require_kind("work", work, Rebuild, "what TransferPlan.rebuild returns").reads.blocks
         sums: dict[int, NDArray] = {}
         for row in range(blocks.count):
@@ -75,7 +111,7 @@ class Agents:
             self._put(work.spare, offset, sums[stripe][:length].tobytes())
 
     def lose(self, agent: int) -> None:
-        """What the agent holds is gone."""
+        """Delete all data of an agent."""
         self.parts.pop(NUMBER("agent", agent), None)
 
     def _put(self, agent: int, offset: int, block: bytes) -> None:
@@ -93,7 +129,10 @@ class Agents:
 
 
 def _check_data(plan: TransferPlan, blocks: Blocks, row: int, data: bytes) -> bytes:
-    """The exclusive or of the data that a parity block protects: `check` bytes from where its group begins in the stripe."""
+    """Return the exclusive or of the data that a parity block protects.
+
+    The data is `check` bytes from the start of the block's group in the stripe.
+    """
     layout, group = plan.layout, int(blocks.group[row])
     begin = (int(blocks.stripe[row]) * layout.data + _first(plan, group)) * layout.unit
     covered = np.frombuffer(data[begin : begin + int(blocks.check[row])], np.uint8)
@@ -103,7 +142,7 @@ def _check_data(plan: TransferPlan, blocks: Blocks, row: int, data: bytes) -> by
 
 
 def _restore(plan: TransferPlan, stripe: int, group: int, have: list[int], block: NDArray, found: NDArray) -> None:
-    """The data block of a group that did not come, written to its place in `found`."""
+    """Compute the missing data block of a group, and write it at its position in `found`."""
     layout, first = plan.layout, _first(plan, group)
     total = np.zeros(layout.unit, np.uint8)
     total[: block.size] = block
@@ -120,5 +159,5 @@ def _restore(plan: TransferPlan, stripe: int, group: int, have: list[int], block
 
 
 def _first(plan: TransferPlan, group: int) -> int:
-    """The first data block of a group in a stripe."""
+    """Return the number of the first data block of a group in a stripe."""
     return sum(len(one) - 1 for one in plan.layout.groups[:group])

@@ -1,4 +1,4 @@
-"""Where an object's blocks are: stripes over agents, parity blocks that rotate over the agents of their group."""
+"""Location of an object's blocks: stripes over agents, with parity blocks that rotate over their group."""
 
 from dataclasses import dataclass
 
@@ -8,25 +8,40 @@ from numpy.typing import NDArray
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, MOST_EXACT, NUMBER, SECTORS, SPEED, flag, hold, several, takes
 
-# Bytes of an object, and of a block of it: so few that those of a stripe over all agents are a whole number of 64 bits.
+# Bytes of an object, and of a block. The limits keep the bytes of a stripe over all agents in 64 bits.
 BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
 UNIT = SECTORS.up_to(2**40, " bytes")
-# a GB of them
+# This number of blocks takes 1 GB of memory.
 MOST_BLOCKS = 10**7
 
 
 def agents_of(_: str, agents: object) -> tuple[int, ...]:
-    """The kind of several agents, by their numbers."""
+    """Return a sequence of agent numbers as a tuple, or raise InputError."""
     return several(NUMBER, of="agents")("agent", agents)
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of an object, one column for each property, `[block]`.
+    """Blocks of an object, one array for each property, `[block]`.
 
-    stripe; group of agents; index: among the data blocks of the stripe, -1 of a parity block; agent; offset: byte of the
-    agent's part of the object; position: byte of the object, -1 of a parity block; length: bytes; check: bytes that go into
-    a parity block, 0 of a data block.
+    Parameters
+    ----------
+    stripe : ndarray of int, shape [block]
+        Number of the stripe.
+    group : ndarray of int, shape [block]
+        Number of the group of agents.
+    index : ndarray of int, shape [block]
+        Number among the data blocks of the stripe; -1 for a parity block.
+    agent : ndarray of int, shape [block]
+        Number of the agent.
+    offset : ndarray of int, shape [block]
+        First byte in the agent's part of the object.
+    position : ndarray of int, shape [block]
+        First byte in the object; -1 for a parity block.
+    length : ndarray of int, shape [block]
+        Bytes of the block.
+    check : ndarray of int, shape [block]
+        Data bytes from which a parity block is computed; 0 for a data block.
     """
 
     stripe: NDArray
@@ -40,25 +55,47 @@ class Blocks:
 
     @property
     def parity(self) -> NDArray:
+        """Return the mask of the parity blocks."""
         return self.index < 0
 
     @property
     def count(self) -> int:
+        """Return the number of blocks."""
         return self.stripe.size
 
     def where(self, chosen: NDArray) -> "Blocks":
-        """Those that a mask or numbers choose."""
+        """Return the blocks that a mask or an array of indices selects."""
         return Blocks(**{name: column[chosen] for name, column in vars(self).items()})
 
 
 @dataclass(frozen=True)
 class StripeLayout:
-    """Stripes of an object of `size` bytes in blocks of `unit` bytes.
+    """Stripes of an object over agents.
 
-    groups: the agents of each group, every agent once; parity: whether each group has a parity block in every stripe. It
-    rotates over the agents of its group, the data blocks follow it (left-symmetric), and each agent holds one block of a
-    stripe: stripe n lies at byte n `unit` of each agent's part. The last stripe may be short. Raises InputError where a
-    number is out of range, an agent is named twice or a group with parity has no data block. Source: swift, section 2.
+    Parameters
+    ----------
+    size : int
+        Size of the object, bytes.
+    unit : int
+        Size of a block, bytes.
+    groups : tuple of tuple of int
+        Agents of each group. Each agent appears once.
+    parity : bool
+        Whether each group has a parity block in every stripe; False by default.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, if an agent appears twice, or if a group with parity has no data block.
+
+    Notes
+    -----
+    The parity block rotates over the agents of its group, and the data blocks follow it (left-symmetric). Each agent
+    holds one block of a stripe: stripe n is at byte n `unit` of each agent's part. The last stripe may be short.
+
+    References
+    ----------
+    swift, section 2.
     """
 
     size: int
@@ -80,9 +117,28 @@ class StripeLayout:
 
     @classmethod
     def over(cls, size: int, unit: int, agents: tuple[int, ...], group: int | None = None) -> "StripeLayout":
-        """Over all of `agents`, with a parity block for at most `group` data blocks, or none.
+        """Return a layout over all of `agents`, with groups of nearly equal size.
 
-        Groups are as equal as can be. Raises InputError where no number of data blocks takes just these agents.
+        Parameters
+        ----------
+        size : int
+            Size of the object, bytes.
+        unit : int
+            Size of a block, bytes.
+        agents : tuple of int
+            Agents.
+        group : int, optional
+            Largest number of data blocks for each parity block; by default there is no parity.
+
+        Returns
+        -------
+        StripeLayout
+            The layout.
+
+        Raises
+        ------
+        InputError
+            If no number of data blocks needs exactly these agents.
         """
         agents = agents_of("agents", agents)
         if group is None:
@@ -99,48 +155,61 @@ class StripeLayout:
 
     @property
     def agents(self) -> tuple[int, ...]:
+        """Return all agents, group by group."""
         return tuple(agent for group in self.groups for agent in group)
 
     @property
     def data(self) -> int:
-        """Data blocks in a stripe."""
+        """Return the number of data blocks in a stripe."""
         return len(self.agents) - self.parities
 
     @property
     def parities(self) -> int:
-        """Parity blocks in a stripe."""
+        """Return the number of parity blocks in a stripe."""
         return len(self.groups) if self.parity else 0
 
     @property
     def stripe_bytes(self) -> int:
-        """Of data in a full stripe."""
+        """Return the bytes of data in a full stripe."""
         return self.data * self.unit
 
     @property
     def stripes(self) -> int:
+        """Return the number of stripes, a short last one included."""
         return -(-self.size // self.stripe_bytes)
 
     @takes(rate=SPEED)
     def period(self, rate: float) -> float:
-        """Seconds that a stripe lasts at `rate` bytes a second."""
+        """Return the seconds that a stripe lasts at `rate` bytes/s."""
         return self.stripe_bytes / rate
 
     @takes(agent=NUMBER)
     def group_of(self, agent: int) -> int | None:
-        """The number of the group that an agent is in, None where it holds nothing of the object."""
+        """Return the number of an agent's group, or None if the agent holds nothing of the object."""
         return next((number for number, group in enumerate(self.groups) if agent in group), None)
 
     @takes(failed=NUMBER, spare=NUMBER)
     def replaced(self, failed: int, spare: int) -> "StripeLayout":
-        """With a spare agent in the place of a failed one. Raises InputError where that holds nothing of the object, or the
-        spare one does."""
+        """Return the layout with a spare agent in the place of a failed one.
+
+        Raises
+        ------
+        InputError
+            If the failed agent holds nothing of the object, or if the spare agent holds a part of it.
+        """
         if failed not in self.agents:
             raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(self.agents)}")
         groups = tuple(tuple(spare if agent == failed else agent for agent in group) for group in self.groups)
         return StripeLayout(self.size, self.unit, groups, self.parity)
 
     def blocks(self) -> Blocks:
-        """Every block that is not empty, data and parity, stripe by stripe. Raises InputError for more than ten million."""
+        """Return every block that is not empty, data and parity, stripe by stripe.
+
+        Raises
+        ------
+        InputError
+            If there are more than ten million blocks.
+        """
         if (count := self.stripes * len(self.agents)) > MOST_BLOCKS:
             raise InputError(
                 f"blocks {count}: at most {MOST_BLOCKS} are gone through one by one; give a larger unit or a smaller object"
@@ -164,11 +233,15 @@ class StripeLayout:
         return self._filled(stripe, np.hstack(index), np.array(first), np.array(width))
 
     def _filled(self, stripe: NDArray, index: NDArray, first: NDArray, width: NDArray) -> Blocks:
-        """first, width: the first data block of an agent's group and how many it has."""
+        """Return the blocks with their lengths, without empty ones.
+
+        first, width: number of the first data block of an agent's group, and number of data blocks of the group,
+        `[agent]`.
+        """
         parity = index < 0
         position = (stripe * self.data + np.where(parity, first, index)) * self.unit
         rest = self.size - position
-        # a parity block is as long as the longest of its group, which is the first
+        # A parity block is as long as the longest data block of its group, which is the first.
         length = np.clip(rest, 0, self.unit)
         check = np.where(parity, np.clip(rest, 0, width * self.unit), 0)
         numbers = np.repeat(np.arange(len(self.groups)), [len(group) for group in self.groups])

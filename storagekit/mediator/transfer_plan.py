@@ -1,4 +1,4 @@
-"""The transfer plan of a session: what a mediator hands to the distribution agent (swift, section 2)."""
+"""The transfer plan of a session, which a mediator returns for the client's distribution agent (swift, section 2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ from storagekit.mediator.rebuilding import Rebuild, rebuild
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
 
-# when an agent fails: -inf is before anything
+# Time at which an agent fails; -inf is before the whole plan.
 _LOST_AT = Kind(unit="s", endless=True, otherwise=" of seconds; leave it out for before anything")
 
 
 def _failure(label: str, value: object) -> tuple[int, float]:
-    """The kind of an agent and the moment at which it is lost."""
+    """Return an agent's number and the time at which it is lost, or raise InputError for another value."""
     if not isinstance(value, Sequence) or len(value) != 2 or isinstance(value, str | bytes):
         raise InputError(f"{label} {shown(value)}: give an agent and the second at which it fails, as in (3, 1.5)")
     return NUMBER("agent", value[0]), _LOST_AT("at", value[1])
@@ -28,12 +28,33 @@ def _failure(label: str, value: object) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """Which block moves from or to which agent, and when.
+    """The plan of a session: for each block, its agent, its direction and its times.
 
-    Stripe n of a read is at its disks from start + n tau until start + (n + 1) tau and on the network from then until
-    start + (n + 2) tau, tau the period; a write is on the network first. Blocks are released together at the start of a
-    period and have its length. `failures` are agents and the moment at which each is lost. Raises InputError for a rate that
-    is not above 0 and finite, and for what is of another kind than it should be.
+    Parameters
+    ----------
+    layout : StripeLayout
+        The stripes of the object.
+    client : str
+        Name of the client.
+    rate : float
+        Data-rate, bytes/s.
+    write : bool
+        Whether the session writes the object; it reads it otherwise.
+    start : float
+        Time at which the first stripe is released, seconds; 0 by default.
+    failures : tuple of (int, float)
+        Agents that fail, each with the time at which it is lost, seconds; none by default.
+
+    Raises
+    ------
+    InputError
+        If the rate is not finite and above 0, or a value has the wrong type.
+
+    Notes
+    -----
+    With tau as the period, stripe n of a read is at its disks from start + n tau until start + (n + 1) tau. It is on
+    the network from then until start + (n + 2) tau. A stripe of a write is on the network first. The blocks of a stripe
+    are released together at the start of a period, and each stage lasts one period.
     """
 
     layout: StripeLayout
@@ -56,36 +77,54 @@ class TransferPlan:
 
     @property
     def period(self) -> float:
-        """tau: seconds that a stripe lasts."""
+        """Return tau, the seconds that a stripe lasts."""
         return self.layout.period(self.rate)
 
     @property
     def end(self) -> float:
-        """When the last stripe is there: tau after its second stage was released."""
+        """Return the time at which the last stripe is complete, seconds: tau after the release of its second stage."""
         return self.start + (self.layout.stripes + 1) * self.period
 
     @property
     def failed(self) -> tuple[int, ...]:
+        """Return the numbers of the agents that fail."""
         return tuple(agent for agent, _ in self.failures)
 
     @cached_property
     def transfers(self) -> Transfers:
-        """All of them, stripe by stripe."""
+        """Return all transfers, stripe by stripe."""
         every = Transfers.timed(self.layout.blocks(), self.start, self.period, self.write)
         if self.write:
             return every.where(~self._lost(every))
         return self._with_parity(every)
 
     def degraded(self, failed: int | Sequence[int], at: float | Sequence[float] = -np.inf) -> "TransferPlan":
-        """The plan once agents fail, each at a moment `at`, in seconds; the default is before anything.
+        """Return the plan after the failure of agents at given times.
 
-        A block whose disk stage is to end by then has come through. For every other one of a read, the parity block of its
-        group and stripe is read too, the rest of the group being read anyhow: at the moment of the failure, and up to a
-        period later than planned, for the stripe then at its disks (its agent had no block to read in that stripe), in time
-        for all others, as a session reserves a block for each period at every agent. A write goes on without the failed
-        agent's blocks and can be read as long as no second agent of a group fails. Agents without a part of the object
-        change nothing; of several moments of one agent the earliest counts. Raises InputError where two agents of a group
-        fail, there is no parity, or the moments are not one for all or one for each.
+        Parameters
+        ----------
+        failed : int or sequence of int
+            Agents that fail. An agent that holds no part of the object changes nothing.
+        at : float or sequence of float
+            Time at which each agent fails, seconds; one for all, or one for each. By default it is before the whole
+            plan. The earliest time counts if an agent has several.
+
+        Raises
+        ------
+        InputError
+            If two agents of a group fail, if the object has no parity, or if the number of times is neither 1 nor the
+            number of agents.
+
+        Notes
+        -----
+        A block is not lost if its disk stage ends by the time of the failure. For every lost block of a read, the plan
+        also reads the parity block of the same group and stripe; the other blocks of the group are read in any case.
+        The parity block's agent had no block to read in that stripe. For the stripe that is at its disks at the time of
+        the failure, the parity block is released at that time, up to a period later than planned. For all later stripes
+        it is in time, because a session reserves a block for each period at every agent.
+
+        A write continues without the failed agent's blocks. The object can be read as long as no second agent of a
+        group fails.
         """
         agents = [NUMBER("agent", one) for one in np.atleast_1d(failed).tolist()]
         moments = np.atleast_1d(_LOST_AT.each("at", at)).astype(float).tolist()
@@ -106,7 +145,7 @@ class TransferPlan:
         return replace(self, failures=tuple(found.items()))
 
     def rebuild(self, failed: int, spare: int, cluster: Cluster, share: float = 1.0) -> Rebuild:
-        """What restores a lost agent's blocks on a spare one, see `rebuild`."""
+        """Return the transfers that restore the blocks of a lost agent on a spare one, see `rebuild`."""
         return rebuild(self.layout, failed, spare, cluster, share, self.start)
 
     def __str__(self) -> str:
@@ -134,14 +173,14 @@ class TransferPlan:
             )
 
     def _lost(self, every: Transfers) -> NDArray:
-        """Transfers that their agent's failure keeps from coming through."""
+        """Return the mask of the transfers that an agent's failure prevents."""
         lost = np.zeros(every.count, bool)
         for agent, at in self.failures:
             lost |= (every.blocks.agent == agent) & (every.disk_by > at)
         return lost
 
     def _with_parity(self, every: Transfers) -> Transfers:
-        """Data blocks that come through, and the parity blocks that stand in for the others."""
+        """Return the data blocks that are not lost, and the parity blocks that replace the lost ones."""
         blocks = every.blocks
         lost = self._lost(every) & ~blocks.parity
         place = blocks.stripe * len(self.layout.groups) + blocks.group

@@ -1,4 +1,4 @@
-"""Transfers: which block comes from which agent, and when it is at its disk and on the network."""
+"""Transfers: for each block its agent, and the times at which it is at the disk and on the network."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,10 +16,21 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Transfers:
-    """Blocks and the time of each at its two stages, seconds, `[transfer]`.
+    """Blocks, with the times of each at its two stages.
 
-    disk: when the block is released at its disk; sent: when it is released to the network. Each stage is to end within
-    `period` of that, and a read has its disk stage first, a write its network stage.
+    Each stage has to end within `period` of its release. For a read the disk stage comes first, for a write the network
+    stage.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The blocks.
+    disk : ndarray, shape [transfer]
+        Time at which the block is released at its disk, seconds.
+    sent : ndarray, shape [transfer]
+        Time at which the block is released to the network, seconds.
+    period : float
+        Length of a stage, seconds.
     """
 
     blocks: Blocks
@@ -29,33 +40,38 @@ class Transfers:
 
     @classmethod
     def timed(cls, blocks: Blocks, start: float, period: float, write: bool) -> "Transfers":
-        """A stripe for every period from `start` on: its first stage for one period, its second for the next."""
+        """Return transfers with one stripe per period from `start` on.
+
+        The first stage of a stripe lasts one period, and its second stage lasts the next period.
+        """
         first = start + blocks.stripe * period
         return cls(blocks, first + period * write, first + period * (not write), period)
 
     @property
     def count(self) -> int:
+        """Return the number of transfers."""
         return self.blocks.count
 
     @property
     def disk_by(self) -> NDArray:
-        """When each is to be off its disk, or on it."""
+        """Return the time by which each disk access must end, seconds, `[transfer]`."""
         return self.disk + self.period
 
     @property
     def sent_by(self) -> NDArray:
-        """When each is to be through the network."""
+        """Return the time by which each block must have passed the network, seconds, `[transfer]`."""
         return self.sent + self.period
 
     def where(self, chosen: NDArray) -> "Transfers":
+        """Return the chosen transfers."""
         return Transfers(self.blocks.where(chosen), self.disk[chosen], self.sent[chosen], self.period)
 
     def delayed(self, by: NDArray) -> "Transfers":
-        """Both stages later by some seconds each."""
+        """Return the transfers with both stages delayed, each transfer by its number of seconds, `[transfer]`."""
         return replace(self, disk=self.disk + by, sent=self.sent + by)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """A row for each transfer, in order of release."""
+        """Return a table with one row for each transfer, in order of release."""
         import pandas
 
         columns = {name: column for name, column in vars(self.blocks).items() if name != "check"}

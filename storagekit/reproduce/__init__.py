@@ -1,9 +1,9 @@
 """Reproduction runs: notebooks, exhibits as files, and the scorecard.
 
 ==========================  ==========================================================
-page.LabPage                   what a notebook calls to show an exhibit and state its claims
+page.Page                   show an exhibit and state measurements in a notebook
 runner.reproduce            run notebooks, then write the scorecard
-claims.load_exhibits        what a paper is held against
+claims.load_exhibits        read the claims of a paper
 ==========================  ==========================================================
 """
 

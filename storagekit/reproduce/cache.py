@@ -1,4 +1,4 @@
-"""What a run was made from, so that a second run redoes only what changed."""
+"""Record the inputs of each run, so that a second run repeats only the parts whose inputs changed."""
 
 import hashlib
 import json
@@ -17,30 +17,46 @@ from storagekit.reproduce.claims import papers
 from storagekit.reproduce.files import digest
 
 FINGERPRINT = "fingerprint.json"
-# folders of data/ that have a file for each paper; of the package papers/ has a folder for each
+# Folders of data/ with a file for each paper. In the package, papers/ has a folder for each paper.
 _OF_PAPERS = ("claims", "real_traces")
 _VERSIONS = (
     *("jax", "jaxlib", "equinox", "numpy", "scipy", "xarray", "pandas"),
     *("h5py", "h5netcdf", "altair", "vl-convert-python", "papermill", "ipykernel"),
 )
-# variables that tell JAX and XLA how to compute; of these the second kind change no number: where compiled programs are kept,
-# what is said meanwhile, how much memory is taken at the start, and the number of devices
+# Variables that configure JAX and XLA. The second group changes no result: location of compiled programs, logging,
+# memory reserved at the start, and number of devices.
 _COMPUTING = ("JAX_", "XLA_", "CUDA_VISIBLE_DEVICES")
 _CHANGING_NOTHING = (
     *("JAX_COMPILATION_CACHE_", "JAX_PERSISTENT_CACHE_", "JAX_ENABLE_COMPILATION_CACHE", "JAX_LOG", "JAX_TRACEBACK_"),
     *("JAX_NUM_CPU_DEVICES", "XLA_PYTHON_CLIENT_"),
 )
-# in place of the fingerprint of a run that is not whole, and of one whose inputs became others meanwhile
+# They replace the fingerprint of an incomplete run, and of a run whose inputs changed while it ran.
 UNFINISHED, CHANGED = "", "its inputs changed while it ran"
 
 
 def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> str:
-    """A digest of all that decides a run's results.
+    """Return a digest of all inputs that determine a run's results.
 
-    The package's source, the data files and `notebook`, less what belongs to other papers alone;
-    `parameters`, profile and seed among them, and of the folder that `traces` names the files that the paper
-    runs; versions of Python and of what computes and draws, the kind of machine, and the variables that tell JAX how to
-    compute. paper: "" for what no paper but everything of the package may decide.
+    Parameters
+    ----------
+    paper : str
+        Key of the paper; "" for results that depend on the whole package but not on a single paper.
+    notebook : Path
+        The notebook.
+    parameters : mapping of str to any
+        Parameters of the notebook, profile and seed included.
+
+    Returns
+    -------
+    str
+        SHA-256, hexadecimal.
+
+    Notes
+    -----
+    The digest covers the package's source and the data files, except files that belong to other papers alone, and
+    `notebook`. It covers `parameters` and the trace files that the paper runs, from the folder in `traces`. It also
+    covers the versions of Python and of the packages that compute and draw, the kind of machine, and the variables that
+    configure JAX.
     """
     total = hashlib.sha256()
     for name, path in inputs(paper):
@@ -60,7 +76,7 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
 
 
 def _computing() -> dict[str, str]:
-    """The variables that decide numbers, as a notebook's kernel has them."""
+    """Return the variables that affect numbers, with their values in a notebook's kernel."""
     told = os.environ | devices.environment()
     return {
         name: told[name]
@@ -70,15 +86,15 @@ def _computing() -> dict[str, str]:
 
 
 def inputs(paper: str) -> Iterator[tuple[str, Path]]:
-    """Name and path of each file of the package and of data/ that a run of `paper` may use."""
+    """Yield name and path of each file of the package and of data/ that a run of `paper` may use."""
     others = set(papers()) - {paper} if paper else set()
     for root in (PACKAGE, data_path()):
         for path in sorted(root.rglob("*")):
             parts = path.relative_to(root).with_suffix("").parts
             foreign = len(parts) > 1 and _whose(root, *parts[:2]) in others
-            # in a wheel, data and notebooks lie in the package, in folders that begin with _
+            # In a wheel, data and notebooks are in folders of the package whose names begin with _.
             copies = bool({"_data", "_docs", "_notebooks", "_reproductions"} & set(parts[:1]))
-            # the book is made of results and decides none
+            # The site is made from results and does not affect them.
             book = parts[:2] == ("reproduce", "site")
             hidden = copies or book or "__pycache__" in path.parts or path.suffix == ".ipynb"
             if path.is_file() and not foreign and not hidden:
@@ -86,27 +102,27 @@ def inputs(paper: str) -> Iterator[tuple[str, Path]]:
 
 
 def _whose(root: Path, folder: str, name: str) -> str:
-    """The paper to which a file or folder of the package, or of data/, belongs, if it is a paper's."""
+    """Return the paper that owns a file or folder of the package or of data/; "" for none."""
     if root == PACKAGE:
         return name if folder == "papers" else ""
     return name if folder in _OF_PAPERS else name.partition("_")[0] if folder == "reference" else ""
 
 
 def pages(paper: str) -> tuple[str, ...]:
-    """The files that every whole run of `paper` makes."""
+    """Return the names of the files that every complete run of `paper` writes."""
     return (f"{paper}.ipynb",)
 
 
 def is_finished(out: Path, paper: str) -> bool:
-    """Whether the last run of `paper` in `out` came to its end."""
+    """Return whether the last run of `paper` in `out` was completed."""
     record = _read(out / paper)
     return bool(record.get("fingerprint")) and record["outputs"].keys() >= set(pages(paper))
 
 
 def is_current(folder: Path, wanted: str, made: Iterable[str]) -> bool:
-    """Whether `folder` holds the whole outcome of a run with the fingerprint `wanted`.
+    """Return whether `folder` contains all results of a run with the fingerprint `wanted`.
 
-    made: files that every such run makes.
+    made: names of files that every run of this kind writes.
     """
     record = _read(folder)
     if record.get("fingerprint") != wanted or not record["outputs"].keys() >= set(made):
@@ -116,11 +132,10 @@ def is_current(folder: Path, wanted: str, made: Iterable[str]) -> bool:
 
 
 def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
-    """Move what a whole run made, all that lies in `made`, into `folder`, and mark it there with its fingerprint `wanted` and
-    the digest of every file.
+    """Move the files of a completed run from `made` into `folder`, and record the fingerprint and every digest.
 
-    An earlier run's files and `leftovers` go; what is nobody's stays. As long as not all is there the record is that of an
-    unfinished run: whenever this process ends, what is accepted is whole.
+    Files of an earlier run and `leftovers` are removed; other files stay. Until all files are moved, the record is that
+    of an unfinished run. So the results are complete whenever a record is accepted, even if this process ends early.
     """
     whole = {path.relative_to(made).as_posix(): path for path in sorted(made.rglob("*")) if not path.is_dir()}
     outputs = {name: digest(path) for name, path in whole.items() if _is_plain(name)}
@@ -133,7 +148,7 @@ def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) 
 
 
 def clear(folder: Path, names: Iterable[str], keep: Iterable[str] = ()) -> None:
-    """Remove from `folder` the files `names` and what an earlier run wrote, less those to `keep`, and nothing else."""
+    """Remove from `folder` the files `names` and the files of an earlier run, except `keep`, and nothing else."""
     outputs = _read(folder).get("outputs", {})
     for name in {*names, *outputs, FINGERPRINT} - set(keep):
         if not (folder / name).is_dir():
@@ -141,19 +156,19 @@ def clear(folder: Path, names: Iterable[str], keep: Iterable[str] = ()) -> None:
 
 
 def _mark(made: Path, folder: Path, fingerprint: str, outputs: Mapping[str, str]) -> None:
-    """Write the record of `folder`, in `made` first, which goes with its run."""
+    """Write the record of `folder`. It is written in `made` first and moved, so that it belongs to its run."""
     write_text(made / FINGERPRINT, json.dumps({"fingerprint": fingerprint, "outputs": outputs}, indent=1) + "\n")
     folder.mkdir(parents=True, exist_ok=True)
     os.replace(made / FINGERPRINT, folder / FINGERPRINT)
 
 
 def _is_plain(name: str) -> bool:
-    """Whether this is the name of a file that a run makes: in its folder, and not hidden."""
+    """Return whether a name can be a file of a run: directly in its folder, and not hidden."""
     return name != FINGERPRINT and name.isprintable() and re.fullmatch(r"[^./\\][^/\\]*", name) is not None
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    """The record of `folder`; empty where there is none or it is none that a run makes."""
+    """Return the record of `folder`; empty if the file is missing or is not a record of a run."""
     try:
         record = json.loads((folder / FINGERPRINT).read_text(encoding="utf-8"))
         outputs = dict(record["outputs"].items())

@@ -1,4 +1,4 @@
-"""What a paper is held against: the claims files of data/claims."""
+"""Read the claims of a paper, with which its reproduction is compared, from the files in data/claims."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ import yaml
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
 
-# in C where PyYAML has that: a list of exhibits is there in a tenth of the time
+# The C loader, where PyYAML has it, reads a file in a tenth of the time.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 KINDS = ("value", "ratio", "order", "bound", "exact")
-# the evidence for a match; only "paper" counts as a reproduction
+# Kinds of evidence for a match; only "paper" counts as a reproduction.
 EVIDENCE = ("paper", "input", "calibrated", "printed", "hardware", "at-odds", "ours")
 
 
@@ -21,15 +21,37 @@ EVIDENCE = ("paper", "input", "calibrated", "printed", "hardware", "at-odds", "o
 class Claim:
     """One checkable statement of a paper; a list or mapping of numbers is one Claim per element.
 
-    id: `<exhibit>.<claim>`, with `[element]` behind it where it is one of several.
-    says: the statement in plain words. kind: one of `KINDS`.
-    expected: the paper's number, an interval (low, high), or None where it gives no number.
-    unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
-    caveat: where the paper contradicts itself or is silent, or "". evidence: one of `EVIDENCE`, see data/README.md.
-    beyond: what is certain of the number, whatever is measured: only the excess over it is judged. within: by how much the
-    printed number may have been rounded, so much of the excess is not known. among: where the paper prints one setting
-    several times, the smallest and the largest of these numbers; the measured number is judged by this range, or None.
-    alternatives: other attempts to meet the claim and their results, or "".
+    Parameters
+    ----------
+    id : str
+        `<exhibit>.<claim>`, followed by `[element]` for an element of a list or mapping.
+    paper : str
+        Key of the paper.
+    exhibit : str
+        Id of the exhibit.
+    says : str
+        The statement in plain words.
+    kind : str
+        One of `KINDS`.
+    expected : float or (float, float) or None
+        The paper's number, an interval (low, high), or None if the paper gives no number.
+    unit : str
+        Unit of `expected`.
+    needs : str
+        The requirement for a measurement, such as "trace:SAP"; may be empty.
+    caveat : str
+        A point at which the paper contradicts itself or is silent; may be empty.
+    evidence : str
+        One of `EVIDENCE`, see data/README.md.
+    beyond : float
+        The part of the number that is certain without a measurement. Only the excess over it is judged; 0 by default.
+    within : float
+        Largest rounding error of the printed number, by which the excess is uncertain; 0 by default.
+    among : (float, float), optional
+        The smallest and the largest number of a setting that the paper prints several times. The measured number is
+        judged by this range.
+    alternatives : str
+        Other attempts to meet the claim and their results; empty by default.
     """
 
     id: str
@@ -50,7 +72,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A table, figure, theorem or worked example: its id, what it shows, and its claims."""
+    """A table, figure, theorem or worked example.
+
+    Parameters
+    ----------
+    id : str
+        Id of the exhibit.
+    shows : str
+        Its content in words.
+    claims : tuple of Claim
+        Its claims.
+    """
 
     id: str
     shows: str
@@ -58,12 +90,12 @@ class Exhibit:
 
 
 def papers() -> list[str]:
-    """The papers that have a claims file."""
+    """Return the keys of the papers that have a claims file."""
     return sorted(path.stem for path in data_path("claims").glob("*.yaml"))
 
 
 def load_exhibits(paper: str) -> tuple[Exhibit, ...]:
-    """The exhibits of `paper`, in order. Raises InputError where it has no claims file."""
+    """Return the exhibits of a paper, in order. Raises InputError if it has no claims file."""
     path = data_path("claims", f"{paper}.yaml")
     if paper not in papers():
         raise InputError(f"paper {paper!r}: no claims for it; there are {', '.join(papers())}")
@@ -71,12 +103,15 @@ def load_exhibits(paper: str) -> tuple[Exhibit, ...]:
 
 
 def load_claims(paper: str) -> tuple[Claim, ...]:
-    """Every claim of `paper`, one per element, in the paper's order."""
+    """Return every claim of a paper, one per element, in the paper's order."""
     return tuple(claim for exhibit in load_exhibits(paper) for claim in exhibit.claims)
 
 
 def numbers(paper: str) -> dict[str, float]:
-    """The numbers of `paper` by claim id, for a chart to mark; the ends of a range are `<id>[low]` and `<id>[high]`."""
+    """Return the numbers of a paper by claim id, for marks in a chart.
+
+    The ends of a range are `<id>[low]` and `<id>[high]`.
+    """
     found: dict[str, float] = {}
     for claim in load_claims(paper):
         if isinstance(claim.expected, tuple):
@@ -89,7 +124,7 @@ def numbers(paper: str) -> dict[str, float]:
 
 
 def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
-    """The exhibits of a claims file. Raises InputError, naming file and claim, where it is none."""
+    """Return the exhibits of a claims file. Raises InputError, with file and claim, if the file is invalid."""
     try:
         page = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
         paper, entries = page["paper"], page["exhibits"]
@@ -156,7 +191,7 @@ def _elements(entry: dict[str, Any], setup: dict[str, Any]) -> Iterator[tuple[tu
 
 
 def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, float] | None:
-    """Return the range of an element: the only one, or that under the element's name."""
+    """Return the range of an element: the single range, or the range under the element's name."""
     ranges = entry.get("among")
     if ranges is not None and (entry["kind"] not in ("value", "ratio") or entry.get("range") or "value" not in entry):
         raise InputError(f"{entry['id']}: among {ranges!r} is for printed numbers alone; leave it out")
@@ -178,7 +213,7 @@ def _interval(name: str, value: Any) -> tuple[float, float]:
 
 
 def _leaves(name: str, value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The numbers of a nested list or mapping, each with the names that lead to it."""
+    """Yield the numbers of a nested list or mapping, each with the names that lead to it."""
     if isinstance(value, dict):
         parts = list(value.items())
     elif isinstance(value, list):

@@ -1,5 +1,7 @@
-"""Numbers as a reader wants them: measured ones in the paper's digits, others in as many as they are sure of, none as powers
-of ten. Files keep full precision.
+"""Format numbers for a reader, without powers of ten.
+
+Measured numbers have the digits of the paper's number. Other numbers have the digits that are certain. Files keep full
+precision.
 """
 
 import math
@@ -7,14 +9,17 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-# decimals where the paper says 0: its row is judged by 0.01 and 0.03
+# Decimals if the paper says 0: its row is judged by 0.01 and 0.03.
 OF_ZERO = 3
-# significant digits of a number that nothing stands beside, and of half the width of an interval
+# Significant digits of a number without a reference, and of half the width of an interval.
 SIGNIFICANT, OF_INTERVAL = 4, 2
 
 
 def printed(value: float | tuple[float, float] | None) -> str:
-    """A paper's number as its claims file has it, "2.0" with its 0; "1.12 to 1.27" of an interval, "" of none."""
+    """Return a paper's number in the form of its claims file.
+
+    Examples are "2.0" with its 0, "1.12 to 1.27" for an interval, and "" for no number.
+    """
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -24,7 +29,10 @@ def printed(value: float | tuple[float, float] | None) -> str:
 
 
 def decimals_of(text: str) -> int | None:
-    """Decimals of a number as it is printed, the most of several ("1.12 to 1.27"); None where there is none."""
+    """Return the decimals of a printed number, or None if a part of the text is not a number.
+
+    For several numbers ("1.12 to 1.27") the largest count is returned.
+    """
     found = [_exponent(word) for word in text.replace(" to ", " ").split()]
     known = [max(0, -exponent) for exponent in found if exponent is not None]
     return max(known) if known and len(known) == len(found) else None
@@ -39,9 +47,11 @@ def _exponent(word: str) -> int | None:
 
 
 def beside(expected: str, measured: float) -> int:
-    """Decimals in which to show what was measured beside what a paper expects.
+    """Return the decimals of a measured value that is shown next to the expected value of a paper.
 
-    One more than the paper's number has, but no more than that where the two are the same in them; none of a whole number.
+    The result is one decimal more than in the paper's number, or the same number if both values are then equal. A whole
+    measured number has none next to a whole expected one. If the paper says 0, it is at least `OF_ZERO`. If the paper
+    gives no number, the result is that from `significant`.
 
     >>> [f"{value:.{beside('188', value)}f}" for value in (187.99, 183.848, 190.0)]
     ['188', '183.8', '190']
@@ -65,27 +75,30 @@ def _is_zero(text: str) -> bool:
 
 
 def significant(value: float, digits: int = SIGNIFICANT) -> int:
-    """Decimals in which a number has so many significant digits; none of a whole one, and of 0."""
+    """Return the decimals with which a number has `digits` significant digits; none for a whole number and for 0."""
     if not math.isfinite(value) or float(value).is_integer():
         return 0
     return max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def sure(mean: float, low: float, high: float) -> int:
-    """Decimals of a mean, so many that half its interval has two significant digits; without one, `significant`."""
+    """Return the decimals of a mean with which half its interval has two significant digits.
+
+    Without an interval the result is that from `significant`.
+    """
     half = (high - low) / 2
     if not (math.isfinite(half) and half > 0):
         return significant(mean)
-    # an interval of nearly nothing says little of the digits
+    # An interval of nearly zero width does not determine the digits.
     return min(significant(half, OF_INTERVAL), significant(mean, SIGNIFICANT + 2) if mean else 9)
 
 
 def fixed(value: float, decimals: int, sign: str = "") -> str:
-    """A number in so many decimals, what rounds to 0 without a minus."""
+    """Return a number with a fixed number of decimals, without a minus sign if it rounds to 0."""
     rounded = round(value, decimals)
     return f"{rounded if rounded else 0.0:{sign}.{decimals}f}"
 
 
 def spread(values: Sequence[Any], decimals: int) -> str:
-    """The ends of an interval in so many decimals: "183.2 to 184.5"."""
+    """Return the ends of an interval with a fixed number of decimals: "183.2 to 184.5"."""
     return " to ".join(fixed(value, decimals) for value in values)

@@ -1,4 +1,4 @@
-"""Equations as MathML: written when a page is made, shown by the browser alone, without a script."""
+"""Convert equations to MathML when a page is made, so that the browser shows them without a script."""
 
 from html import escape
 
@@ -6,11 +6,18 @@ from latex2mathml.converter import convert
 
 
 def mathml(latex: str, display: str = "inline") -> str:
-    """An equation in LaTeX as a MathML element on one line. display: "inline", or "block" for one that stands alone.
+    """Return an equation in LaTeX as a MathML element on one line.
 
-    What is no LaTeX stays as it is written, as code.
+    Text that is not LaTeX is returned unchanged, as code.
+
+    Parameters
+    ----------
+    latex : str
+        The equation.
+    display : str
+        "inline" (the default), or "block" for an equation in a separate paragraph.
     """
     try:
         return " ".join(convert(latex, display=display).split("\n"))
-    except Exception:  # the converter raises what it meets: IndexError, KeyError, errors of its own
+    except Exception:  # the converter raises many types: IndexError, KeyError, and its own errors
         return f"<code>{escape(latex)}</code>"

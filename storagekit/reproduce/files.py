@@ -1,4 +1,4 @@
-"""Charts as files, whole or not there; what a file holds."""
+"""Write charts as files, complete or not at all, and compute digests of files."""
 
 import hashlib
 import re
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="0 0 [\d.]+ [\d.]+"')
 _SAID = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)" height="([\d.]+)"')
-# pixels at its right edge that a picture has to spare: a reader's fonts may be wider than those it was measured with
+# Free space at the right edge of a picture, pixels. A reader's fonts may be wider than the fonts of the layout.
 _SPARE = 48
 
 
 def picture_size(svg: str) -> list[str]:
-    """Return width and height of a picture in pixels, as it says; nothing where it does not."""
+    """Return width and height of a picture in pixels from its SVG element; an empty list if it has none."""
     found = _SAID.search(svg)
     return list(found.groups()) if found else []
 
 
 def _roomy(svg: str) -> str:
-    """A picture with room to spare at its right edge."""
+    """Return a picture with free space at its right edge."""
     found = _SIZE.search(svg)
     if found is None:
         return svg
@@ -35,14 +35,14 @@ def _roomy(svg: str) -> str:
 
 
 def as_svg(chart: "alt.TopLevelMixin") -> str:
-    """Return a chart as SVG, with room to spare at its right edge."""
+    """Return a chart as SVG, with free space at its right edge."""
     words = StringIO()
     chart.save(words, format="svg")
     return _roomy(words.getvalue())
 
 
 def write_chart(folder: Path, name: str, chart: "alt.TopLevelMixin") -> tuple[Path, Path]:
-    """Write a chart as <name>.png and <name>.svg, each all or nothing, and return their paths."""
+    """Write a chart as <name>.png and <name>.svg, each complete or not at all, and return their paths."""
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
     pixels = BytesIO()
     chart.save(pixels, format="png", scale_factor=2)
@@ -53,6 +53,6 @@ def write_chart(folder: Path, name: str, chart: "alt.TopLevelMixin") -> tuple[Pa
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
+    """Return the SHA-256 of a file's bytes, hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,5 +1,7 @@
-"""The folder of results while a run is at work: nobody else writes into it, and what is not finished lies in a hidden folder
-of the run's own."""
+"""Protect the folder of results while a run is at work: only one run writes to it.
+
+Unfinished files are in a hidden folder of that run.
+"""
 
 import os
 import shutil
@@ -19,21 +21,28 @@ else:
 
 LOCK = ".storagekit.lock"
 PRIVATE = ".storagekit-run-"
-# a short folder, and in a private one the link that leads to it
+# Prefix of a short folder, and name of the link to it in a private folder.
 _SHORT, _LINK = "storagekit-", "short"
-# of the path of a socket the system takes so many bytes, less what the longest name of one needs below a short folder
+# Largest length of the folder in bytes: the system's limit for the path of a socket, less the longest name below it.
 _LONGEST = 103 - len(f"/{_SHORT}12345678/sk12345678/k-12345")
-# seconds between two looks whether the folder has become free
+# Seconds between two attempts to lock the folder.
 _PATIENCE = 0.2
 
 
 @contextmanager
 def alone_in(out: Path) -> Iterator[None]:
-    """Hold the folder `out`; where another run holds it, say so in a line on stderr and wait until that is done.
+    """Lock the folder `out` while the block runs; if another run holds the lock, report it on stderr and wait.
 
-    The lock is the system's: it ends with its process, however that ends. What killed runs left in `out` is removed. Where a
-    system has no such locks, Windows and some network disks, nobody waits: then each run has its private folder still, and a
-    folder whose files are not those of its record is not accepted. Raises InputError where `out` cannot be written.
+    Raises
+    ------
+    InputError
+        If `out` is not writable.
+
+    Notes
+    -----
+    The lock belongs to the system, which releases it when the process ends for any reason. Remains of killed runs in
+    `out` are removed. Some systems have no such locks: Windows and some network disks. There nothing waits. Each run
+    then still has a private folder, and a folder whose files do not match its record is not accepted.
     """
     try:
         lock = os.open(out / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
@@ -49,8 +58,10 @@ def alone_in(out: Path) -> Iterator[None]:
 
 @contextmanager
 def private(out: Path) -> Iterator[Path]:
-    """A hidden folder in `out` under a name that no other run has, gone when the block ends. Raises InputError where `out`
-    cannot be written."""
+    """Yield a hidden folder in `out` with a unique name, which is removed at the end of the block.
+
+    Raises InputError if `out` is not writable.
+    """
     try:
         folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=out))
     except OSError as fault:
@@ -63,11 +74,20 @@ def private(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def short(room: Path) -> Iterator[Path]:
-    """A folder for sockets, whose paths have to be short, gone when the block ends: where temporary files go, or in /tmp if
-    that is too deep.
+    """Yield a folder with a short path for sockets, which is removed at the end of the block.
 
-    room: the private folder of the run, by which the next one finds what a killed one left. Raises InputError where there is
-    no such place.
+    It is in the folder of temporary files, or in /tmp if that path is too long.
+
+    Parameters
+    ----------
+    room : Path
+        The private folder of the run. It receives a link, by which the next run removes the folder if this run is
+        killed.
+
+    Raises
+    ------
+    InputError
+        If no folder can be created there.
     """
     usual = tempfile.gettempdir()
     place = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"
@@ -89,12 +109,12 @@ def short(room: Path) -> Iterator[Path]:
 
 
 def not_writable(out: Path, fault: OSError) -> InputError:
-    """What to say where nothing can be written into the folder `out`."""
+    """Return the error for a folder `out` that is not writable."""
     return InputError(f"out {str(out)!r}: {fault.strerror or fault}; name a folder you can write, --out DIR")
 
 
 def _locked(lock: int, out: Path) -> bool:
-    """Wait for the lock; whether the system has any."""
+    """Wait for the lock; return False if the system has no locks."""
     if fcntl is None:
         return False
     told = False
@@ -109,7 +129,7 @@ def _locked(lock: int, out: Path) -> bool:
             time.sleep(_PATIENCE)
         except OSError:
             return False
-    with suppress(OSError):  # a full disk is met by what has to be written
+    with suppress(OSError):  # on a full disk, the later writes of the run report the error
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
     return True

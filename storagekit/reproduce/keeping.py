@@ -1,8 +1,9 @@
-"""Results of a paper's functions, kept while its notebook runs: a run that was stopped goes on where it was.
+"""Keep results of a paper's functions while its notebook runs, so that a stopped run continues where it was.
 
-The runner names a folder for them in the environment of a notebook's kernel. The folder belongs to one fingerprint (`cache`):
-code, data, notebook and parameters are the same, so that the third call of a function is the same call in every run. It lies
-in the user's cache, beside the compiled programs. Only Datasets are kept, as NetCDF: a file of it holds no code.
+The runner passes a folder for them in the environment of a notebook's kernel. The folder belongs to one fingerprint
+(`cache`): code, data, notebook and parameters are the same, so that the third call of a function is the same call in
+every run. The folder is in the user's cache, next to the compiled programs. Only Datasets are kept, as NetCDF, because
+a file of that format contains no code.
 """
 
 import hashlib
@@ -24,23 +25,23 @@ from storagekit.core import devices
 from storagekit.core.atomic_files import replacing
 
 VARIABLE = "STORAGEKIT_KEPT"
-# seconds that a call must take to be kept
+# Least duration of a call whose result is kept, seconds.
 WORTH = 1.0
-# seconds after which nobody goes on with a run
+# Age of a folder, in seconds, after which it is removed.
 _OLD = 30 * 86_400
 _BEGUN = "begun"
 _DIGEST = hashlib.sha256().digest_size
 
 
 def room() -> Path:
-    """Return the folder of all that is kept for this user."""
+    """Return the folder of all results that are kept for this user."""
     return devices.cache_folder().parent / "kept"
 
 
 def prepare(fingerprint: str, inputs: Iterable[Path]) -> Path:
-    """Return the folder of a run, empty where one of its inputs was written after the run began.
+    """Return the folder of a run, empty if one of its inputs was written after the run began.
 
-    A kernel may have imported such an input. Where the folder cannot be made nothing is kept.
+    A kernel may have imported such an input. If the folder cannot be created, no result is kept.
     """
     _forget_old()
     folder = room() / fingerprint
@@ -54,7 +55,7 @@ def prepare(fingerprint: str, inputs: Iterable[Path]) -> Path:
 
 
 def forget(folder: Path) -> None:
-    """Remove what is kept of a run."""
+    """Remove the kept results of a run."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -66,7 +67,7 @@ def _forget_old() -> None:
 
 
 class KeptModule:
-    """Stands for a module. What its functions return is kept, and found by the same call of a later run."""
+    """A proxy of a module: Datasets from calls of at least `WORTH` seconds are kept for the same call of a later run."""
 
     def __init__(self, module: ModuleType, folder: Path):
         self._module, self._folder = module, folder
@@ -92,7 +93,7 @@ class KeptModule:
             if not isinstance(result, Dataset) or time.monotonic() - began < WORTH:
                 return result
             _write(path, result)
-            # as a later run finds it, so that both show the same
+            # The result is read back, so that this run and a later one show the same values.
             there = _read(path)
             return result if there is None else there
 
@@ -100,13 +101,13 @@ class KeptModule:
 
 
 def kept(module: ModuleType) -> Any:
-    """Return `module`, in a run of the runner as `KeptModule`."""
+    """Return `module`, as a `KeptModule` if the runner started this kernel."""
     folder = os.environ.get(VARIABLE)
     return KeptModule(module, Path(folder)) if folder else module
 
 
 def _write(path: Path, result: Dataset) -> None:
-    """Keep a result, whole or not at all. One that NetCDF cannot hold, or that cannot be written, is computed again."""
+    """Keep a result, complete or not at all. It is not kept if NetCDF cannot store it or the disk cannot write it."""
     with suppress(OSError, TypeError, ValueError):
         body = bytes(result.to_netcdf(engine="h5netcdf"))
         with replacing(path) as temporary:
@@ -114,7 +115,7 @@ def _write(path: Path, result: Dataset) -> None:
 
 
 def _read(path: Path) -> Dataset | None:
-    """Return what is kept under `path`; None where nothing is, or it is damaged."""
+    """Return the result kept under `path`; None if it is missing or damaged."""
     with suppress(OSError, ValueError):
         whole = path.read_bytes()
         if hashlib.sha256(whole[_DIGEST:]).digest() == whole[:_DIGEST]:

@@ -1,4 +1,4 @@
-"""Run one notebook: papermill, a kernel of its own, one file of HTML at the end."""
+"""Run one notebook with papermill in a separate kernel."""
 
 import os
 import tempfile
@@ -28,11 +28,11 @@ _SVG = "image/svg+xml"
 
 
 class NotebookError(RuntimeError):
-    """A notebook that did not run to its end: the message names it, the cell and the error."""
+    """Raised for a notebook that did not run to its end; the message names the notebook, the cell and the error."""
 
 
 class Kernel(AsyncKernelManager):
-    """This interpreter's kernel, whatever others the user has installed."""
+    """A kernel of this interpreter, independent of other kernels that the user has installed."""
 
     environment = Dict(help="variables added to the kernel's environment").tag(config=True)
 
@@ -50,11 +50,32 @@ def run_notebook(
     as_if: Callable[[str], str] = str,
     sockets: Path | None = None,
 ) -> None:
-    """Run `notebook` and write <name>.ipynb, executed, into `folder`. Its pictures of exhibits are those that lie beside it.
+    """Run a notebook and write it, executed, to `folder` as <name>.ipynb.
 
-    on_cell is called with each code cell that has run. sockets: a short folder for what its kernel is talked to by, see
-    `folders.short`; where temporary files go if not given. as_if: what is written in place of the executed notebook's text.
-    Raises NotebookError where a cell fails or the kernel dies; what ran until then is kept as <name>.failed.ipynb.
+    Pictures of exhibits in the executed notebook are links to the files in the same folder.
+
+    Parameters
+    ----------
+    notebook : Path
+        The notebook.
+    folder : Path
+        Folder of the results.
+    parameters : mapping of str to any
+        Values of the parameters cell.
+    environment : mapping of str to str
+        Environment variables of the kernel.
+    on_cell : callable
+        Function that is called with each code cell that has run.
+    as_if : callable
+        Function that maps the text of the executed notebook to the text that is written; unchanged by default.
+    sockets : Path, optional
+        A folder with a short path for the kernel's sockets, see `folders.short`; the folder of temporary files by
+        default.
+
+    Raises
+    ------
+    NotebookError
+        If a cell fails or the kernel dies. The executed part is kept as <name>.failed.ipynb.
     """
     name = notebook.stem
     running = folder / f".{name}.running.ipynb"
@@ -80,7 +101,7 @@ def _rewrite(path: Path, as_if: Callable[[str], str]) -> None:
 
 
 def _link_pictures(path: Path) -> None:
-    """Have a notebook show the pictures of its exhibits from the files beside it, so that each is stored once."""
+    """Replace the pictures of exhibits in a notebook by links to their files, so that each is stored once."""
     notebook = nbformat.read(path, as_version=4)
     for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
         about = output.get("metadata", {}).get(_SVG, {})
@@ -92,7 +113,7 @@ def _link_pictures(path: Path) -> None:
 
 
 def _what(fault: Exception) -> str:
-    """Cell, class and message of what went wrong, in one line."""
+    """Return the cell, the class and the message of an error, in one line."""
     if isinstance(fault, PapermillExecutionError):
         message = " ".join(str(fault.evalue).split())
         return harmless(f"cell [{fault.exec_count}]: {fault.ename}: {message}")

@@ -1,12 +1,12 @@
-"""What a reproduction notebook calls: show an exhibit, state what was measured.
+"""Functions for a reproduction notebook: show an exhibit, and state measurements.
 
 >>> page = Page(out, "dsptf", profile, seed)  # doctest: +SKIP
 >>> page.show("table1", dataset, chart)  # doctest: +SKIP
 >>> page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])  # doctest: +SKIP
 
-Of an exhibit it writes the data (<name>.nc), the same as a table (.csv), means with intervals and the paper's numbers
-(.summary.csv), and the chart (.svg); each says how it was made (`provenance`). A table of more than `MOST_CSV` bytes is left
-out: the data have all of it.
+For an exhibit, a page writes the data (<name>.nc), the same data as a table (.csv), and the chart (.svg). A summary
+(.summary.csv) has means with intervals and the paper's numbers. Each file contains its provenance (`provenance`). A
+table of more than `MOST_CSV` bytes is not written, because the NetCDF file contains all data.
 """
 
 import json
@@ -36,20 +36,22 @@ if TYPE_CHECKING:
 
 PROFILES = ("quick", "full")
 MEASUREMENTS = "measurements.json"
-# how many times the largest variable's points a table may have in all
+# Largest number of points of a table, as a multiple of the points of the largest variable.
 MOSTLY_FULL = 16
-# bytes of the largest table that is written as CSV
+# Size of the largest table that is written as CSV, bytes.
 MOST_CSV = 10**6
-# how numbers are stored in a NetCDF file, without loss: in half to four fifths of the space
+# Lossless compression of numbers in a NetCDF file, to between half and four fifths of the size.
 _PACKED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
-# a variable of fewer bytes would grow
+# A variable of fewer bytes would grow by compression.
 _FEWEST = 4096
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """An exhibit that was shown: its numbers, the measures that it is about, its attributes, and the cell output with its
-    table, None outside a notebook."""
+    """An exhibit that a page has shown: its numbers, its measures, its attributes, and the cell output with its table.
+
+    The output is None outside a notebook.
+    """
 
     rows: "pd.DataFrame"
     about: tuple[str, ...]
@@ -58,11 +60,23 @@ class _Shown:
 
 
 class Page:
-    """One paper's reproduction: its exhibits and measurements go to OUT/<paper>.
+    """The reproduction of one paper, which writes its exhibits and measurements to OUT/<paper>.
 
-    out: the folder of all results. paper: its key, as in data/claims. profile: one of `PROFILES`.
-    seed: of the run; both are written into every Dataset. Raises InputError for an unknown paper
-    or profile.
+    Parameters
+    ----------
+    out : str or Path
+        Folder of all results.
+    paper : str
+        Key of the paper, as in data/claims.
+    profile : str
+        One of `PROFILES`. It is written into every Dataset.
+    seed : int
+        Seed of the run. It is written into every Dataset.
+
+    Raises
+    ------
+    InputError
+        If the paper or the profile is unknown.
     """
 
     def __init__(self, out: str | Path, paper: str, profile: str, seed: int):
@@ -85,14 +99,29 @@ class Page:
         about: Sequence[str] = (),
         made_from: "Sequence[xr.Dataset]" = (),
     ) -> None:
-        """Write an exhibit, and show its picture with its numbers in a table folded below.
+        """Write the files of an exhibit, and show its picture with a folded table of its numbers below.
 
-        name: the exhibit's ("table1"), a file name without suffix. dataset: an xarray Dataset. chart: an Altair chart of it.
-        about: the measures that the table shows, of data with many; see `tables.measures`. made_from: the Datasets that
-        `dataset` was computed from, where it does not say itself how it was made. Writes <name>.nc, .csv (one row for each
-        point), .summary.csv and .svg. A table of more than `MOST_CSV` bytes is not written. The picture is SVG: it needs no
-        script and no network. The table gets the paper's numbers when `claim` states what was measured for them. Raises
-        InputError for a name that is no file's, and measures that the data do not have.
+        The files are <name>.nc, .csv (one row for each point), .summary.csv and .svg. A table of more than `MOST_CSV`
+        bytes is not written. The picture is SVG, which needs no script and no network. The table receives the paper's
+        numbers when `claim` states the measurements for them.
+
+        Parameters
+        ----------
+        name : str
+            Name of the exhibit ("table1"), a file name without suffix.
+        dataset : Dataset
+            The data.
+        chart : altair chart
+            A chart of the data.
+        about : sequence of str
+            Measures that the table shows, for data with many measures; see `tables.measures`.
+        made_from : sequence of Dataset
+            The Datasets from which `dataset` was computed, if its attributes lack the provenance.
+
+        Raises
+        ------
+        InputError
+            If the name is not a file name, or if the data lack a measure.
         """
         if not re.fullmatch(r"\w[\w.-]*", name):
             raise InputError(f"exhibit name {name!r}: use letters, digits, '-' and '_' only")
@@ -112,11 +141,25 @@ class Page:
         self._tell(name)
 
     def claim(self, measurements: Iterable[Measurement]) -> "HTML":
-        """State what was measured; returns the claims answered, beside the paper's, as a table.
+        """State measurements, and return a table of their claims with the paper's numbers.
 
-        May be called once per exhibit; a claim stated again replaces what was said before. Writes
-        OUT/<paper>/measurements.json. Raises InputError where a measurement belongs to no claim of
-        the paper or is no answer to it.
+        The method may be called once per exhibit. A claim that is stated again replaces the earlier statement. It
+        writes OUT/<paper>/measurements.json.
+
+        Parameters
+        ----------
+        measurements : iterable of Measurement
+            The measurements.
+
+        Returns
+        -------
+        HTML
+            The table.
+
+        Raises
+        ------
+        InputError
+            If a measurement belongs to no claim of the paper, or if its value does not fit its claim.
         """
         from IPython.display import HTML
 
@@ -134,14 +177,14 @@ class Page:
         return HTML(table, metadata={"claims": [row.id for row in rows]})
 
     def expected(self) -> dict[str, float]:
-        """The paper's numbers by claim id, for a chart to mark; see `claims.numbers`."""
+        """Return the paper's numbers by claim id, for marks in a chart; see `claims.numbers`."""
         return numbers(self.paper)
 
     def _attributes(self, name: str, dataset: "xr.Dataset", made_from: "Sequence[xr.Dataset]") -> dict[str, Any]:
         from storagekit.core.provenance import made_jointly
 
         exhibit = f"{self.paper}.{name}"
-        # what several were made as is no exhibit's name
+        # The exhibits of several sources are not the name of this exhibit.
         joint = {
             key: value for key, value in made_jointly([one.attrs for one in made_from]).items() if key != "exhibit"
         }
@@ -156,7 +199,7 @@ class Page:
         self._write_table(f"{name}.csv", _tidy(dataset) if values <= MOST_CSV else None, attributes)
 
     def _write_table(self, file: str, rows: "pd.DataFrame | None", attributes: Mapping[str, Any]) -> bool:
-        """Write a table as CSV, unless it is too large for that (None); whether it was written."""
+        """Write a table as CSV, unless it is too large (None); return whether it was written."""
         body = None if rows is None else _csv(rows)
         if body is None:
             (self.folder / file).unlink(missing_ok=True)
@@ -165,7 +208,7 @@ class Page:
         return body is not None
 
     def _in_words(self, name: str, chart) -> str:
-        """What a picture shows, for those who cannot see it: its title and finding, and what the exhibit is."""
+        """Return a description of a picture for blind readers: title, finding, and content of the exhibit."""
         heading = chart.to_dict().get("title") or ""
         parts = [heading] if isinstance(heading, str) else [heading.get("text", ""), heading.get("subtitle", "")]
         said = [" ".join(part) if isinstance(part, list) else part for part in parts]
@@ -174,7 +217,7 @@ class Page:
         return " ".join(sentences) or name
 
     def _tell(self, name: str) -> None:
-        """Write the means of an exhibit and show its table, with what is known by now of the paper's numbers."""
+        """Write the means of an exhibit and show its table, with the paper's numbers that are known by now."""
         shown, file = self._shown[name], f"{name}.summary.csv"
         exhibit = str(shown.attributes["exhibit"])
         rows = placed(shown.rows, self._claims, self._measured, exhibit)
@@ -194,7 +237,7 @@ def _display_picture(svg: str, about: Mapping[str, str]) -> None:
 
 
 def _place_of_table() -> Any:
-    """An empty output of the cell that runs, to be filled; None outside a notebook."""
+    """Return an empty output of the running cell, to be filled later; None outside a notebook."""
     if not _in_notebook():
         return None
     from IPython.display import HTML, display
@@ -209,13 +252,13 @@ def _in_notebook() -> bool:
 
 
 def _packed(dataset: "xr.Dataset") -> dict[str, dict[str, Any]]:
-    """How the larger numbers of a dataset are stored."""
+    """Return the encodings of the larger numeric variables of a dataset."""
     large = {str(name) for name, its in dataset.variables.items() if its.dtype.kind in "iuf" and its.nbytes >= _FEWEST}
     return dict.fromkeys(large, _PACKED)
 
 
 def _csv(rows: "pd.DataFrame") -> str | None:
-    """Return a table as CSV; None where that is more than `MOST_CSV` bytes. A cell takes at least one."""
+    """Return a table as CSV; None if that is more than `MOST_CSV` bytes. A cell takes at least one byte."""
     if rows.size > MOST_CSV:
         return None
     body = rows.to_csv(index=False, lineterminator="\n")
@@ -223,10 +266,10 @@ def _csv(rows: "pd.DataFrame") -> str | None:
 
 
 def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":
-    """One row per point, axes first; single numbers make one row.
+    """Return one row per point, axes first; a dataset without axes makes one row.
 
-    Where variables have so different axes that most points of all of them together have nothing to say, each group of
-    variables with the same axes has its own rows.
+    If the variables have different axes, and most points of the joint grid would be empty, each group of variables with
+    the same axes has separate rows.
     """
     if not dataset.sizes:
         return dataset.to_pandas().to_frame().T
@@ -242,7 +285,7 @@ def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":
 
 
 def load_measurements(out: Path, paper: str) -> list[Measurement]:
-    """What the run of `paper` in `out` measured; none where it stated nothing."""
+    """Return the measurements of the run of `paper` in `out`; none if it stated nothing."""
     path = out / paper / MEASUREMENTS
     if not path.exists():
         return []
@@ -253,5 +296,5 @@ def load_measurements(out: Path, paper: str) -> list[Measurement]:
 
 
 def score_paper(out: Path, paper: str) -> list[ScorecardRow]:
-    """The scorecard rows of `paper` from what its run in `out` measured."""
+    """Return the scorecard rows of `paper` from the measurements of its run in `out`."""
     return score(load_claims(paper), load_measurements(out, paper))

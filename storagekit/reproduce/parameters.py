@@ -1,4 +1,4 @@
-"""The parameters cell of a notebook, and values given for it on a command line."""
+"""Read the parameters cell of a notebook, and the values given for it on a command line."""
 
 import ast
 import math
@@ -13,20 +13,20 @@ from storagekit.core.errors import InputError
 
 
 def read_notebook(path: Path) -> Any:
-    """The notebook at `path`. Raises InputError where there is none or it is damaged."""
+    """Return the notebook at `path`. Raises InputError if it is missing or damaged."""
     try:
         return nbformat.read(path, as_version=4)
     except FileNotFoundError:
         raise InputError(f"notebook {path}: not there") from None
-    except Exception as fault:  # nbformat lets the errors of json and jsonschema through
+    except Exception as fault:  # nbformat passes on the errors of json and jsonschema
         reason = " ".join(str(fault).split())[:200]
         raise InputError(f"notebook {path}: {reason}; it must be a Jupyter notebook") from fault
 
 
 def read_parameters(path: Path) -> dict[str, Any]:
-    """Names and defaults of a notebook's parameters cell, the code cell tagged `parameters`.
+    """Return names and defaults of a notebook's parameters cell, the code cell with the tag `parameters`.
 
-    Raises InputError where there is no such cell, or a default is not a plain value.
+    Raises InputError if there is no single such cell, or if a default is not a plain value.
     """
     cells = [
         cell
@@ -56,7 +56,7 @@ def _defaults(source: str):
 
 
 def split(texts: Sequence[str]) -> dict[str, str]:
-    """`name=value` texts as a mapping. Raises InputError where one is not of that form."""
+    """Return `name=value` texts as a mapping. Raises InputError if a text does not have that form."""
     given = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -67,9 +67,19 @@ def split(texts: Sequence[str]) -> dict[str, str]:
 
 
 def takers(given: Iterable[str], notebooks: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    """By each name in `given`, those of the notebooks that have a parameter of that name.
+    """Return, for each name in `given`, the notebooks that have a parameter of that name.
 
-    notebooks: by name, the parameters of each. Raises InputError for a name that none of them has.
+    Parameters
+    ----------
+    given : iterable of str
+        Names of parameters.
+    notebooks : mapping of str to mapping
+        Parameters of each notebook, by its name.
+
+    Raises
+    ------
+    InputError
+        If no notebook has a parameter of that name.
     """
     found = {name: [one for one, defaults in notebooks.items() if name in defaults] for name in given}
     for name, those in found.items():
@@ -91,9 +101,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def check(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the texts `given` for which there is a default, as values of its type.
+    """Return the values of the texts in `given` that have a default, each converted to the type of its default.
 
-    Raises InputError for a text that is not of that type.
+    Raises InputError for a text that does not have that type.
     """
     return {name: _value(name, text, defaults[name]) for name, text in given.items() if name in defaults}
 
@@ -132,7 +142,7 @@ def _no():
 
 
 def _alike(value: Any, default: Any) -> bool:
-    """Whether a list or mapping holds what the default holds, by the type of the first element."""
+    """Return whether a list or mapping has elements of the default's type, which is the type of its first element."""
     if isinstance(default, dict) or isinstance(value, dict):
         return isinstance(default, dict) and isinstance(value, dict)
     if not isinstance(value, list | tuple):

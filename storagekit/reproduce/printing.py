@@ -1,4 +1,4 @@
-"""What the command line prints: names may hold anything, and a terminal does what it is told."""
+"""Print to a terminal without control characters, which names may contain and a terminal would obey."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _LAYOUT = "\n\t"
 
 
 class Harmless:
-    """A stream of text that passes lines and tabs on, and writes other characters that are not seen as `harmless` does."""
+    """A text stream that escapes invisible characters as `harmless` does, except newlines and tabs."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -31,7 +31,10 @@ class Harmless:
 
 @contextmanager
 def harmlessly() -> Iterator[None]:
-    """Within the block standard output is `Harmless`, and what its encoding does not have is written as Python does."""
+    """Replace standard output by a `Harmless` stream within the block.
+
+    Characters that its encoding lacks are written as Python escapes.
+    """
     before = sys.stdout
     if before is not None:
         if isinstance(before, TextIOWrapper):
@@ -45,5 +48,5 @@ def harmlessly() -> Iterator[None]:
 
 
 def say(message: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     print(f"storagekit: {harmless(' '.join(message.split()))}", file=sys.stderr, flush=True)

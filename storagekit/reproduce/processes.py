@@ -1,22 +1,22 @@
-"""The processes that this one started, and the signals that stop it."""
+"""End the processes that this process started, and handle the signals that stop it."""
 
 import os
 import signal
 import sys
 from typing import NoReturn
 
-# what a terminal sends as it closes, and whoever asks a process to end
+# Signals of a terminal that closes, and of a request to end the process.
 _ENDING = ("SIGTERM", "SIGHUP")
-# seconds that a process may take to end that is told so
+# Seconds that a killed process may take to end.
 _GRACE = 2.0
 
 
-# the signal that asked this process to end, where one did
+# The signal that requested the end of this process, once it has arrived.
 _asked: list[int] = []
 
 
 def stop_in_order() -> None:
-    """Have signals that ask this process to end do so as Ctrl-C does, in the main thread; what is ignored stays so."""
+    """Make signals that end this process act as Ctrl-C does, in the main thread; an ignored signal stays ignored."""
 
     def stop(number: int, _frame: object) -> NoReturn:
         _asked.append(number)
@@ -29,7 +29,7 @@ def stop_in_order() -> None:
 
 
 def end_children() -> None:
-    """End all processes that this one started, and those that they did."""
+    """Kill all processes that this process started, and all their descendants."""
     import psutil
 
     children = psutil.Process().children(recursive=True)
@@ -42,6 +42,9 @@ def end_children() -> None:
 
 
 def leave_at_once() -> NoReturn:
-    """Say that this process was stopped and end it: a notebook's thread would be waited for; its kernel has ended."""
+    """Print that this process was stopped, and end it without waiting for threads.
+
+    A normal exit would wait for a notebook's thread, whose kernel has ended.
+    """
     print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
     os._exit(128 + (_asked or [signal.SIGINT])[0])

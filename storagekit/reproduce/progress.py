@@ -1,4 +1,4 @@
-"""The progress of a run, on a terminal and on its page."""
+"""Show the progress of a run, on a terminal and on a page."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from storagekit.reproduce.printing import say
 from storagekit.reproduce.scorecard import ScorecardRow
 from storagekit.reproduce.site.growing import Growing
 
-# the tag of the cell after which a paper's first result is shown
+# The tag of the cell that shows a paper's first result.
 HEADLINE = "headline"
 
 
 def exhibits(notebook: Path) -> int:
-    """Return how many exhibits a notebook shows: its calls of `show`."""
+    """Return the number of exhibits that a notebook shows: its calls of `show`."""
     return sum(_shows(cell.source) for cell in parameters.read_notebook(notebook).cells if cell.cell_type == "code")
 
 
@@ -27,7 +27,7 @@ def _shows(source: str) -> int:
     with suppress(SyntaxError):
         calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
         return sum(isinstance(call, ast.Attribute) and call.attr == "show" for call in calls)
-    # a cell of the notebook's own language, as %%time
+    # A cell with IPython syntax, such as %%time, does not parse.
     return 0
 
 
@@ -37,34 +37,44 @@ def is_headline(cell: NotebookNode) -> bool:
 
 
 def has_headline(notebook: Path) -> bool:
-    """Return whether a notebook has such a cell."""
+    """Return whether a notebook has a cell that shows the headline of its paper."""
     return any(map(is_headline, parameters.read_notebook(notebook).cells))
 
 
 class Progress:
-    """A bar on stderr, one step for each exhibit and each board of the lab, and the growing page."""
+    """A bar on stderr, with one step for each exhibit and each board of the lab, and the growing page.
+
+    Parameters
+    ----------
+    page : Growing
+        The page.
+    bar : tqdm
+        The bar.
+    papers : mapping of str to int
+        Number of exhibits of each paper.
+    """
 
     def __init__(self, page: Growing, bar: tqdm, papers: Mapping[str, int]):
         self._page, self._bar, self._lock = page, bar, Lock()
         self._left = dict(papers)
 
     def starts(self, paper: str) -> None:
-        """A notebook begins."""
+        """Record that a notebook begins."""
         self._page.starts(paper)
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
-        """A cell of a notebook has run. made: the folder with the files of the paper so far."""
+        """Record that a cell of a notebook has run. made: the folder with the files of the paper so far."""
         before = self._page.shown(paper)
         self._page.cell(paper, cell, made)
         self._step(paper, self._page.shown(paper) - before)
 
     def ends(self, paper: str, failed: bool) -> None:
-        """A notebook has ended. Exhibits that it did not show are not waited for."""
+        """Record that a notebook has ended; the bar skips the exhibits that it did not show."""
         self._page.ends(paper, failed)
         self._step(paper, self._left[paper])
 
     def board(self) -> None:
-        """A board of the lab is there."""
+        """Record that a board of the lab is written."""
         with self._lock:
             self._bar.update()
 
@@ -78,10 +88,18 @@ class Progress:
 
 @contextmanager
 def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow], boards: int) -> Iterator[Progress]:
-    """Show the progress of a run until the block ends; where it is stopped, say where its results so far are.
+    """Show the progress of a run until the block ends; if the run is stopped, print the location of its results so far.
 
-    papers: how many exhibits each paper that runs has. others: rows of the scorecard of papers that do not run. boards: of
-    the lab that are made.
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+    papers : mapping of str to int
+        Number of exhibits of each paper that runs.
+    others : sequence of ScorecardRow
+        Rows of the scorecard of papers that do not run.
+    boards : int
+        Number of the lab's boards that are made.
     """
     page = Growing(out, papers, others)
     total = sum(papers.values()) + boards

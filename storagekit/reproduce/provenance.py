@@ -1,5 +1,6 @@
-"""What every file of an exhibit says of how it was made: NetCDF as attributes, CSV in lines that begin with #, SVG in
-<metadata>.
+"""Write the provenance of an exhibit into each of its files.
+
+It is in attributes of NetCDF, in lines of CSV that begin with #, and in <metadata> of SVG.
 
 >>> import pandas as pd
 >>> pd.read_csv("build/reproductions/dsptf/table1.csv", comment="#")  # doctest: +SKIP
@@ -20,14 +21,21 @@ KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile",
 """What each file says; `commit` where the package lies in a checkout."""
 NONE, UNTOLD = "none", "not told"
 """Of a formula, which simulates nothing; of what a result should have said."""
-# of a formula these need not be there
+# Keys that a formula may lack.
 _OF_RUNS = ("drive", "scenario", "seeds", "requests")
 
 
 def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict[str, str | int | float]:
-    """The attributes of an exhibit: `KEYS`, and what else its data say.
+    """Return the attributes of an exhibit: `KEYS`, and further attributes of its data.
 
-    own: attributes of its data, which decide. exhibit: its id, where they name none. page: of the run (paper, profile, seed).
+    Parameters
+    ----------
+    own : mapping of str to any
+        Attributes of the exhibit's data, which have priority.
+    exhibit : str
+        Id of the exhibit, if the attributes contain no id.
+    page : mapping of str to any
+        Attributes of the run: paper, profile, seed.
     """
     from storagekit.core.provenance import storable
 
@@ -43,7 +51,7 @@ def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict
 
 
 def _requests(own: Mapping[str, Any]) -> Any:
-    """How long runs were, in words; what the data say themselves of their `requests` stands."""
+    """Return the length of the runs in words; an attribute `requests` of the data has priority."""
     if "requests" in own:
         return own["requests"]
     by = {
@@ -60,10 +68,12 @@ def _requests(own: Mapping[str, Any]) -> Any:
 
 @cache
 def commit() -> str:
-    """The commit of the checkout that the package lies in, with "-dirty" behind it where files differ from that; "" where
-    there is no checkout, or no git to ask."""
+    """Return the commit of the checkout that contains the package, with the suffix "-dirty" if files differ from it.
+
+    It is "" without a checkout or without git.
+    """
     root = PACKAGE.parent
-    if not (root / ".git").exists():  # an installed package may lie within somebody else's checkout
+    if not (root / ".git").exists():  # an installed package may be inside the checkout of another project
         return ""
     ask = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
@@ -73,18 +83,18 @@ def commit() -> str:
 
 
 def of_file(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """`KEYS` of an exhibit's attributes as lines of text."""
+    """Return `KEYS` of an exhibit's attributes as lines of text."""
     return {key: " ".join(str(attributes[key]).split()) for key in KEYS if key in attributes}
 
 
 def csv_head(attributes: Mapping[str, Any], words: Sequence[str] = ()) -> str:
-    """Lines that begin with #: what a table is, and `KEYS`."""
+    """Return lines that begin with #: a description of a table, and `KEYS`."""
     lines = [*words, *(f"{key}: {value}" for key, value in of_file(attributes).items())]
     return "".join(f"# {line}\n" for line in lines)
 
 
 def in_svg(picture: str, attributes: Mapping[str, Any], words: str) -> str:
-    """An SVG with `KEYS` as JSON in <metadata>, and a description in <desc>."""
+    """Return an SVG with `KEYS` as JSON in <metadata>, and a description in <desc>."""
     opening = picture.index(">", picture.index("<svg")) + 1
     about = f"<desc>{escape(harmless(words))}</desc><metadata>{escape(json.dumps(of_file(attributes)))}</metadata>"
     return picture[:opening] + about + picture[opening:]

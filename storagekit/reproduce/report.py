@@ -1,4 +1,4 @@
-"""The scorecard as a file, as tables of a page and as text."""
+"""Write the scorecard as a file, as tables of a page and as text."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from storagekit.reproduce.digits import beside, fixed, printed
 from storagekit.reproduce.scorecard import COLUMNS, ClaimsMet, ScorecardRow, count, shares
 
 SCORECARD = "scorecard.csv"
-# of the numbers in scorecard.csv
+# Significant digits of the numbers in scorecard.csv.
 _DIGITS = 10
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _COLOURS = {
@@ -26,7 +26,7 @@ _COLOURS = {
     "broken": "#fbd0c8",
     "not-run": "#eeeeee",
 }
-# the class twice, to win over the rules of a notebook page
+# The class stands twice, so that these rules override the rules of a notebook page.
 _TABLE_STYLE = """
 table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 100%;
   table-layout: auto }
@@ -49,12 +49,12 @@ RULES = (
 
 
 def write_scorecard(rows: Sequence[ScorecardRow], out: Path) -> None:
-    """Write OUT/scorecard.csv, sorted by paper; whole or not at all."""
+    """Write OUT/scorecard.csv, sorted by paper, complete or not at all."""
     write_text(out / SCORECARD, csv_text(sorted(rows, key=lambda row: row.paper)))
 
 
 def csv_text(rows: Iterable[ScorecardRow]) -> str:
-    """The rows as CSV with a header line."""
+    """Return the rows as CSV with a header line."""
     sheet = io.StringIO()
     writer = csv.writer(sheet, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -63,7 +63,7 @@ def csv_text(rows: Iterable[ScorecardRow]) -> str:
 
 
 def read_scorecard(out: Path) -> list[dict[str, str]]:
-    """The rows of OUT/scorecard.csv as text. Raises InputError where there is none, or damage."""
+    """Return the rows of OUT/scorecard.csv as text. Raises InputError if the file is missing or damaged."""
     path = out / SCORECARD
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -79,7 +79,7 @@ def read_scorecard(out: Path) -> list[dict[str, str]]:
 
 
 def text_table(rows: Sequence[dict[str, str]]) -> str:
-    """The rows as an aligned table for a terminal, the notes left to the files, and the counts."""
+    """Return the rows as an aligned table for a terminal, without the notes, and the counts."""
     columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis", "evidence")
     cells = [columns] + [tuple(_in_words(row, name) for name in columns) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -88,10 +88,15 @@ def text_table(rows: Sequence[dict[str, str]]) -> str:
 
 
 def summary(rows: Iterable[tuple[str, str]]) -> str:
-    """Return one line: "41 claims: 20 match, 3 near; judged by the papers alone 20 of 30 met (67%); by other evidence:
+    """Return one line with the counts of the claims.
+
+    For example: "41 claims: 20 match, 3 near; judged by the papers alone 20 of 30 met (67%); by other evidence:
     input 2 of 3", and so on.
 
-    rows: the evidence and the verdict of each.
+    Parameters
+    ----------
+    rows : iterable of (str, str)
+        Evidence and verdict of each claim.
     """
     told = list(rows)
     if not told:
@@ -109,9 +114,14 @@ def summary(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING) -> str:
-    """How many claims of each paper are met, as an HTML table: of those that rest on the paper alone, and of the others.
+    """Return an HTML table with the number of claims of each paper that are met, by kind of evidence.
 
-    shown: what stands for a paper, in HTML, in place of its key.
+    Parameters
+    ----------
+    rows : sequence of ScorecardRow
+        Rows of the scorecard.
+    shown : mapping of str to str
+        HTML in the place of a paper's key; the key by default.
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "paper alone", "all", *EVIDENCE[1:]))
     lines = []
@@ -119,7 +129,7 @@ def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING
         its = [(row.evidence, row.verdict) for row in rows if paper in ("", row.paper)]
         told = shares(its)
         every = shares(("paper", verdict) for _, verdict in its)
-        # a share of few that rest on something else says little
+        # A percentage of few claims with other evidence would be misleading.
         cells = [
             _part(told.get("paper")),
             _part(every.get("paper")),
@@ -139,10 +149,19 @@ def _part(share: ClaimsMet | None) -> str:
 
 
 def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:
-    """The rows as an HTML table, coloured by verdict, below each claim's id its statement.
+    """Return the rows as an HTML table, coloured by verdict, with each claim's statement below its id.
 
-    links: by claim id, in HTML, what stands below that. A row's id is its claim's; paper, exhibit, verdict and evidence
-    on are data of it, for a script to choose by.
+    A row has the id of its claim. Paper, exhibit, verdict and evidence are data attributes of the row, for a script
+    that filters.
+
+    Parameters
+    ----------
+    rows : sequence of ScorecardRow
+        Rows of the scorecard.
+    says : mapping of str to str
+        Statement of each claim, by id.
+    links : mapping of str to str
+        HTML below the statement, by id of the claim; nothing by default.
     """
     head = "".join(f"<th>{name}</th>" for name in ("claim", "paper", "measured", "error", "verdict", "note"))
     body = "\n".join(_html_row(row, says.get(row.id, ""), links.get(row.id, "")) for row in rows)
@@ -157,7 +176,7 @@ def _html_row(row: ScorecardRow, says: str, links: str) -> str:
     note = f"{row.note} Alternatives: {row.alternatives}" if row.alternatives else row.note
     cells_of = _cells(row) | {"note": note}
     told = {name: escape(_in_words(cells_of, name)) for name in cells_of}
-    # a statement's verdict says what true and false would
+    # For a statement, the verdict already shows the measured truth value.
     measured = "" if isinstance(row.measured, bool) else told["measured"]
     interval = f"{told['low']} to {told['high']}" if told["low"] and told["high"] else told["low"] or told["high"]
     cells = (
@@ -174,15 +193,18 @@ def _html_row(row: ScorecardRow, says: str, links: str) -> str:
 
 
 def _html_cell(kind: str, text: str, *below: str) -> str:
-    """A cell with what stands below its text in small letters, all in HTML."""
+    """Return a cell with further lines below its text in small letters, all in HTML."""
     small = "".join(f"<small>{line}</small>" for line in below if line)
     mark = f' class="{kind}"' if kind else ""
     return f"<td{mark}>{text}{small}</td>"
 
 
 def _in_words(row: Mapping[str, str], name: str) -> str:
-    """A cell of the scorecard for a reader: what was measured in the paper's digits, its error in percent, or in the claim's
-    unit where the paper says 0. row: as scorecard.csv has it."""
+    """Return the text of a scorecard cell for a reader.
+
+    A measured number has the paper's digits. An error is in percent, or in the claim's unit if the paper says 0. row:
+    the row in the form of scorecard.csv.
+    """
     text, expected = row[name], row["expected"]
     measured = _number(row["measured"])
     if name not in ("measured", "low", "high", "error") or measured is None or _number(text) is None:
@@ -201,7 +223,7 @@ def _number(text: str) -> float | None:
 
 
 def _cells(row: ScorecardRow) -> dict[str, str]:
-    """A row as scorecard.csv has it, by column."""
+    """Return a row in the form of scorecard.csv, by column."""
     return {name: _plain(value, _DIGITS) for name, value in row._asdict().items()} | {"expected": printed(row.expected)}
 
 

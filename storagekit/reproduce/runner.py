@@ -1,4 +1,4 @@
-"""Run the reproduction notebooks, side by side if asked, score what they measured, and bind it all into the book."""
+"""Run the reproduction notebooks in parallel, score their measurements, and build the site from all results."""
 
 import os
 import re
@@ -26,16 +26,28 @@ from storagekit.reproduce.scorecard import ScorecardRow, score
 from storagekit.reproduce.site import Site, SiteError, boards
 from storagekit.reproduce.turns import RunStopped, Turns
 
-# ranks of turns: until a paper's headline is shown, after that, and the lab's boards
+# Ranks of turns: before a paper's headline is shown, after it, and for the lab's boards.
 _FIRST, _FURTHER, _LAST = 0, 1, (2, 0)
 _OURS = ("out", "profile", "seed")
-# those of a run's repetitions follow it, and have 32 bits
+# Seeds of a run's repetitions follow the run's seed, and have 32 bits.
 MOST_SEED = 2**31
 
 
 @dataclass(frozen=True)
 class NotebookOutcome:
-    """How a paper's notebook, the lab's boards or the book fared: "ran", "cached" (nothing changed since) or "failed"."""
+    """The result of a paper's notebook, of the lab's boards or of the site.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper, "lab" or "book".
+    state : str
+        "ran", "cached" (nothing has changed since the last run) or "failed".
+    seconds : float
+        Duration, seconds.
+    message : str
+        The reason for a failure; empty by default.
+    """
 
     paper: str
     state: str
@@ -45,8 +57,23 @@ class NotebookOutcome:
 
 @dataclass(frozen=True)
 class RunReport:
-    """Outcomes in the order asked, the scorecard of all that `out` now holds, which papers took each parameter given, and how
-    the book fared."""
+    """The result of a run of the notebooks.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+    outcomes : tuple of NotebookOutcome
+        Outcomes of the notebooks, in the order of the request.
+    rows : tuple of ScorecardRow
+        Scorecard of all results that `out` now contains.
+    took : mapping of str to sequence of str
+        For each given parameter, the papers that have it.
+    book : NotebookOutcome
+        Outcome of the site.
+    lab : NotebookOutcome
+        Outcome of the lab's boards.
+    """
 
     out: Path
     outcomes: tuple[NotebookOutcome, ...]
@@ -57,7 +84,7 @@ class RunReport:
 
     @property
     def failed(self) -> bool:
-        """Whether any notebook failed, the lab's boards, or the book."""
+        """Return whether any notebook, the lab's boards or the site failed."""
         return any(outcome.state == "failed" for outcome in (*self.outcomes, self.lab, self.book))
 
 
@@ -70,21 +97,24 @@ class _Plan:
     fingerprint: str
 
     def inputs(self) -> Iterator[Path]:
-        """The files that decide what it makes."""
+        """Yield the files that determine the results."""
         yield self.notebook
         yield from (path for _, path in cache.inputs(self.paper))
         yield from real_traces(self.paper, self.values.get("traces", "")).values()
 
     @property
     def is_current(self) -> bool:
-        """Whether its folder holds all that it would make."""
+        """Return whether its folder contains all results of this plan."""
         return cache.is_current(self.folder, self.fingerprint, cache.pages(self.paper))
 
 
 @dataclass(frozen=True)
 class _Among:
-    """What the notebooks of a run share: its private folder, that of its sockets, the kernels' environment, what is told of
-    its progress, their turns, and whether the run has been stopped."""
+    """Shared objects of the notebooks of a run.
+
+    They are the private folder, the folder of the sockets, the environment of the kernels, the progress and the turns.
+    The event `stopped` is set when the run is stopped.
+    """
 
     room: Path
     sockets: Path
@@ -95,12 +125,12 @@ class _Among:
 
 
 def available(folder: Path | None = None) -> list[str]:
-    """The papers that have a notebook in `folder`, by default the package's own."""
+    """Return the papers that have a notebook in `folder`, which is the package's folder by default."""
     return sorted(path.stem for path in (folder or reproductions_path()).glob("*.ipynb"))
 
 
 def bind(book: Site) -> NotebookOutcome:
-    """Make the book where it is not there, or not of these results."""
+    """Build the site, unless the existing one belongs to these results."""
     if book.is_current():
         return NotebookOutcome("book", "cached", 0.0)
     begin = time.monotonic()
@@ -122,15 +152,43 @@ def reproduce(
     notebooks: Path | None = None,
     bind: Callable[[Site], NotebookOutcome] = bind,
 ) -> RunReport:
-    """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard and the book, OUT/index.html.
+    """Run the notebooks of `papers`, then write the scorecard and the site, OUT/index.html.
 
-    out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for further parameters, for
-    those of the notebooks that have them. The lab's boards come into the book of all papers. jobs: notebooks run side by
-    side, by default one for each core: most of what compiles, and every chart, keeps but one of them busy. notebooks:
-    their folder, by default the package's own. bind: what makes the book. A notebook that fails is reported, and the
-    others run.
-    Raises InputError, before anything runs, for a paper, profile, parameter or number of jobs that
-    cannot be.
+    A notebook that fails is reported, and the others continue.
+
+    Parameters
+    ----------
+    papers : sequence of str
+        Keys of the papers; all by default.
+    out : str or Path
+        Folder of the results, with one folder per paper.
+    profile : str
+        "quick" or "full"; "quick" by default.
+    seed : int
+        Seed of the run, from 0 to 2^31; 0 by default.
+    given : mapping of str to str, optional
+        Texts for further parameters. Each notebook receives the ones it has.
+    jobs : int, optional
+        Number of notebooks that run in parallel. By default it is the number of cores, because most compilations and
+        every chart use a single core.
+    notebooks : Path, optional
+        Folder of the notebooks; the package's folder by default.
+    bind : callable
+        Builds the site; `bind` by default.
+
+    Returns
+    -------
+    RunReport
+        Outcomes and scorecard.
+
+    Raises
+    ------
+    InputError
+        Before anything runs, if a paper, the profile, a parameter or the number of jobs is impossible.
+
+    Notes
+    -----
+    A run of all papers in the package's folder also writes the lab's boards for the site.
     """
     jobs = devices.cores() if jobs is None else jobs
     if jobs < 1:
@@ -150,7 +208,7 @@ def reproduce(
     environment = devices.environment(min(jobs, len(values)))
     whole = not papers and notebooks is None
     with folders.alone_in(out), folders.private(out) as room, folders.short(room) as sockets:
-        # what they are made from is read when nobody else is at work
+        # Inputs are read while the lock is held, so that no other run is at work in the folder.
         plans = [_plan(paper, folder / f"{paper}.ipynb", out / paper, its) for paper, its in values.items()]
         todo = [plan for plan in plans if not plan.is_current]
         counts = {plan.paper: exhibits(plan.notebook) for plan in todo}
@@ -161,7 +219,7 @@ def reproduce(
                 among = _Among(room, sockets, environment, progress, turns, stopped)
                 asked = [turns.ask((_FIRST, number)) for number in range(len(todo))]
                 running = pool.map(partial(_run, among), range(len(todo)), todo, asked)
-                # beside the last notebook, which leaves a core idle
+                # The boards run together with the last notebook, which leaves a core idle.
                 drawing = pool.submit(_export, out, among, turns.ask(_LAST)) if drawn else None
                 ran = {outcome.paper: outcome for outcome in running}
                 lab = drawing.result() if drawing else RunReport.lab
@@ -178,7 +236,7 @@ def _boards_to_make(out: Path) -> int:
 
 
 def _export(out: Path, among: _Among, turn: AbstractContextManager[None]) -> NotebookOutcome:
-    """Make the lab's boards."""
+    """Write the lab's boards."""
     with turn:
         begin = time.monotonic()
         why = boards.export(out, among.environment, among.progress.board)
@@ -206,7 +264,10 @@ def _chosen(papers: Sequence[str], folder: Path) -> list[str]:
 
 
 def _parameters(notebook: Path) -> dict[str, Any]:
-    """The defaults of what a user may give a notebook; raises InputError where it lacks what the runner gives."""
+    """Return the defaults of the parameters that a user may give a notebook.
+
+    Raises InputError if the notebook lacks a parameter that the runner sets.
+    """
     defaults = parameters.read_parameters(notebook)
     lacking = [name for name in _OURS if name not in defaults]
     if lacking:
@@ -222,8 +283,10 @@ def _takers(given: Mapping[str, str], defaults: Mapping[str, Mapping[str, Any]])
 
 
 def _with_whole_paths(given: Mapping[str, str], took: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """`given`, the folder of traces as a path that holds wherever a kernel works. Raises InputError where there is nothing in
-    it that a paper runs."""
+    """Return `given` with an absolute path of the folder of traces, which is valid in every kernel's working folder.
+
+    Raises InputError if the folder contains no trace that one of the papers runs.
+    """
     if not given.get("traces"):
         return dict(given)
     folder = Path(given["traces"]).expanduser().resolve()
@@ -245,8 +308,10 @@ def _fingerprint(paper: str, notebook: Path, values: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, Event]]:
-    """Threads that an interrupt does not wait for, their turns, `jobs` at once, and what tells them of an interrupt; the
-    processes that they started end first."""
+    """Yield threads, their turns (`jobs` at once) and an event that is set at an interrupt.
+
+    An interrupt does not wait for the threads. The processes that they started end first.
+    """
     pool, turns, stopped = ThreadPoolExecutor(threads), Turns(jobs), Event()
     try:
         yield pool, turns, stopped
@@ -260,7 +325,7 @@ def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, 
 
 
 def _run(among: _Among, number: int, plan: _Plan, turn: AbstractContextManager[None]) -> NotebookOutcome:
-    """Run a paper in its turn in the private folder, and bring what it made into its place."""
+    """Run a paper in its turn in the private folder, and move its results to their final folder."""
     with suppress(RunStopped), turn:
         among.progress.starts(plan.paper)
         outcome = _run_now(among, number, plan)
@@ -275,7 +340,7 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
 
     begin = time.monotonic()
     made, kept = among.room / plan.paper, keeping.prepare(plan.fingerprint, plan.inputs())
-    # a reader finds in the notebook the folder that it lies in
+    # The executed notebook shows its final folder in place of the private one.
     at_home = partial(re.sub, rf"(/|\\+){re.escape(among.room.name)}", "")
     try:
         values = plan.values | {"out": str(among.room)}
@@ -293,8 +358,10 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
 
 
 def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookNode], None]:
-    """Return the function that is called after each cell: it tells of the cell, and lets papers go first that have not shown
-    their headline."""
+    """Return the function that is called after each cell.
+
+    It reports the cell to the progress, and lets papers go first that have not shown their headline.
+    """
     stage = [_FIRST if has_headline(plan.notebook) else _FURTHER]
 
     def on_cell(cell: NotebookNode) -> None:
@@ -307,12 +374,12 @@ def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookN
 
 
 def _leftovers(paper: str) -> tuple[str, ...]:
-    """The files that runs of a paper leave without a record of them."""
+    """Return the files of a paper's runs that no record lists."""
     return (MEASUREMENTS, f"{paper}.failed.ipynb", *cache.pages(paper))
 
 
 def _failed(plan: _Plan, made: Path) -> str:
-    """Take an earlier run's finished look away, keep what ran of this one, and say where."""
+    """Remove an earlier run's results, keep the executed part of this notebook, and return its location in words."""
     name = f"{plan.paper}.failed.ipynb"
     try:
         cache.clear(plan.folder, _leftovers(plan.paper))
@@ -324,7 +391,7 @@ def _failed(plan: _Plan, made: Path) -> str:
 
 
 def _score_all(out: Path, outcomes: Sequence[NotebookOutcome], without: Collection[str] = ()) -> Iterator[ScorecardRow]:
-    """Rows of every paper with a finished run in `out`, and of those whose notebook just failed, but for `without`."""
+    """Yield rows of every paper, except `without`, with a finished run in `out` or a notebook that just failed."""
     failed = {o.paper: o.message for o in outcomes if o.state == "failed"}
     for paper in [paper for paper in claims.papers() if paper not in without]:
         if paper in failed:

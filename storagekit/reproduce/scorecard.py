@@ -1,4 +1,4 @@
-"""Measured against claimed: one row per claim."""
+"""The scorecard: one row per claim, which compares the measured value with the paper's value."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,8 +21,12 @@ MET = ("match", "holds")
 
 
 class ScorecardRow(NamedTuple):
-    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. evidence: see `Claim`.
-    alternatives: other attempts to meet the claim and their results, if it is judged and not met."""
+    """One row of the scorecard.
+
+    error: signed relative error, absolute if the paper says 0. evidence: see `Claim`. alternatives: other attempts to
+    meet the claim and their results, if the claim is judged and not met. The other fields are those of `Claim` and
+    `Measurement`.
+    """
 
     id: str
     paper: str
@@ -45,23 +49,35 @@ COLUMNS = ScorecardRow._fields
 
 
 class ClaimsMet(NamedTuple):
-    """How many claims are met of those that are judged, the others not having been run."""
+    """The number of claims that are met and the number that are judged; claims not run are not judged."""
 
     met: int
     judged: int
 
     @property
     def part(self) -> float:
-        """The share of what is judged that is met; 0 where nothing is."""
+        """Return the share of judged claims that are met; 0 if no claim is judged."""
         return self.met / self.judged if self.judged else 0.0
 
 
 def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = "") -> list[ScorecardRow]:
-    """One row per claim, in the order of `claims`.
+    """Return one row per claim, in the order of `claims`.
 
-    unmeasured: the note of rows that were not measured and need nothing special; by default that
-    this release does not measure them. Raises InputError where a measurement belongs to no claim,
-    comes twice, or is no answer to its claim (a number for an ordering, True for a value).
+    Parameters
+    ----------
+    claims : sequence of Claim
+        The claims.
+    measurements : iterable of Measurement
+        The measurements.
+    unmeasured : str
+        Note of rows without a measurement and without special requirements. By default it says that this release does
+        not measure them.
+
+    Raises
+    ------
+    InputError
+        If a measurement belongs to no claim, if a claim has two measurements, or if a value does not fit its claim (a
+        number for an ordering, True for a value).
     """
     found: dict[str, Measurement] = {}
     known = {claim.id for claim in claims}
@@ -76,7 +92,7 @@ def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasur
 
 
 def count(verdicts: Iterable[str]) -> dict[str, int]:
-    """How often each verdict comes, in the order of `VERDICTS`, those that do not left out."""
+    """Return the number of rows with each verdict, in the order of `VERDICTS`, without verdicts that do not occur."""
     counts = Counter(verdicts)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
@@ -146,14 +162,14 @@ def _sentences(*parts: str) -> str:
     told = []
     for part in filter(None, parts):
         word = part.split(maxsplit=1)[0]
-        # names of streams, units and numbers stay as they are
+        # Names of streams, units and numbers keep their first letter.
         first = part[0].upper() if word.isalpha() and word.islower() and len(word) > 2 else part[0]
         told.append(first + part[1:] + ("" if part.endswith(".") else "."))
     return " ".join(told)
 
 
 def _reported(claim: Claim) -> str:
-    """Return what the paper reports, in words."""
+    """Return the number or statement of the paper, in words."""
     who = "This project checks" if claim.evidence == "ours" else "The paper reports"
     expected = claim.expected
     if expected is None:
@@ -164,7 +180,7 @@ def _reported(claim: Claim) -> str:
 
 
 def _found(claim: Claim, found: Measurement, verdict: str) -> str:
-    """Return what was measured, in words."""
+    """Return the measured value, in words."""
     if isinstance(found.measured, bool) or found.measured is None:
         return "Measured: it holds" if verdict == "holds" else "Measured: it does not hold"
     limits = "" if found.low is None or found.high is None else f" ({found.low:.4g} to {found.high:.4g})"
@@ -172,7 +188,7 @@ def _found(claim: Claim, found: Measurement, verdict: str) -> str:
 
 
 def _judged(claim: Claim) -> str:
-    """Return by what a number is judged, if not by itself."""
+    """Return the reference by which a number is judged, if it is not the paper's number alone."""
     excess = f"judged by its excess over {claim.beyond:g}" if claim.beyond else ""
     among = claim.among
     rows = "" if among is None else f"judged by the range of the paper's rows, {among[0]:g} to {among[1]:g}"
@@ -184,7 +200,7 @@ def _doubt(claim: Claim) -> str:
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
-    """Error and verdict of a measurement; (None, "holds" or "broken") for a statement."""
+    """Return the error and the verdict of a measurement; (None, "holds" or "broken") for a statement."""
     measured, holds = found.measured, found.holds
     if holds is None and isinstance(measured, bool):
         holds = measured
@@ -205,13 +221,13 @@ def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
 
 
 def relative_error(measured: float, expected: float | tuple[float, float]) -> float:
-    """(measured - expected)/|expected|; to the nearest end of an interval; absolute at 0."""
+    """Return (measured - expected)/|expected|; for an interval to its nearest point, and absolute if that is 0."""
     target = _target(measured, expected)
     return (measured - target) / abs(target) if target else float(measured)
 
 
 def _target(measured: float, expected: float | tuple[float, float]) -> float:
-    """The number to hold `measured` against: of an interval, the point nearest to it."""
+    """Return the number with which `measured` is compared; for an interval, the point nearest to it."""
     if isinstance(expected, tuple):
         return min(max(measured, expected[0]), expected[1])
     return expected
@@ -220,11 +236,11 @@ def _target(measured: float, expected: float | tuple[float, float]) -> float:
 def _verdict(measured: float, expected: float | tuple[float, float]) -> str:
     zero = _target(measured, expected) == 0
     match, near = (MATCH_ZERO, NEAR_ZERO) if zero else (MATCH, NEAR)
-    size = abs(relative_error(measured, expected)) - 1e-12  # 5% of 100 is 5, whatever floats say
+    size = abs(relative_error(measured, expected)) - 1e-12  # tolerance for rounding: 5% of 100 is 5
     return "match" if size <= match else "near" if size <= near else "miss"
 
 
 def _digits(expected: float) -> int:
-    """Decimals that the paper gives."""
+    """Return the number of decimals that the paper gives."""
     exponent = Decimal(repr(expected)).as_tuple().exponent
     return max(0, -int(exponent))

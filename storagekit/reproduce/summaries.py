@@ -1,4 +1,4 @@
-"""An exhibit in numbers: means with intervals over repetitions, and the paper's numbers where claims are of these points."""
+"""Summarize an exhibit in numbers: means with intervals over repetitions, next to the paper's numbers."""
 
 import math
 import warnings
@@ -17,19 +17,26 @@ if TYPE_CHECKING:
 REPETITIONS = ("seed", "batch")
 """Axes over which means are taken; an interval says how sure they are."""
 FIGURES = ("mean", "low", "high")
-# measures of every run that are of each brick: they are averaged over bricks unless the exhibit is about them
+# Standard measures with a value for each brick. They are averaged over bricks unless the exhibit is about them.
 _OF_BRICKS = ("brick_throughput", "utilization")
-# of the units in which claims are stated to the ones in which data are
+# Factors from the units of claims to the units of the data.
 _FACTORS = (1.0, MS, US, 1e3, 1e6, 1e9, KB, MB, GB, HOUR)
 _SAME = 1e-6
 _NUMBERS = ("value", "ratio", "exact")
 
 
 def summary(data: "xr.Dataset", about: Sequence[str] = ()) -> "pd.DataFrame":
-    """One row for each point of each measure: `measure`, `units`, the axes, `mean`, `low` and `high` (the 95% interval over
-    `REPETITIONS`, NaN where nothing is repeated), and `text` in place of these where the data are words.
+    """Return one row for each point of each measure.
 
-    about: the measures that the exhibit is about, which keep their bricks.
+    The columns are `measure`, `units`, the axes, `mean`, `low` and `high`: the 95% interval over `REPETITIONS`, NaN
+    without repetitions. If the data are words, `text` replaces the numbers.
+
+    Parameters
+    ----------
+    data : Dataset
+        Data of the exhibit.
+    about : sequence of str
+        Measures of the exhibit that keep their values for each brick.
     """
     import pandas as pd
 
@@ -39,14 +46,14 @@ def summary(data: "xr.Dataset", about: Sequence[str] = ()) -> "pd.DataFrame":
     if not parts:
         return pd.DataFrame(columns=["measure", "units", "mean"])
     whole = pd.concat(parts, ignore_index=True)
-    # where a measure lacks an axis, whole numbers on it stay whole
+    # Whole numbers on an axis stay whole although some measures lack the axis.
     labels = {name: whole[name].convert_dtypes() for name in axes(whole)}
     last = [name for name in (*FIGURES, "text") if name in whole]
     return whole.assign(**labels).loc[:, ["measure", "units", *labels, *last]]
 
 
 def axes(rows: "pd.DataFrame") -> list[str]:
-    """The axes of a summary, those of the first measure first."""
+    """Return the axes of a summary; the axes of the first measure come first."""
     return [name for name in rows.columns if name not in ("measure", "units", *FIGURES, "text", "paper", "claim")]
 
 
@@ -63,7 +70,7 @@ def _rows(data: "xr.Dataset", name: str, about: Sequence[str]) -> "Iterator[pd.D
             yield _labelled(values.rename("text"), name, "")
         return
     if repeated is not None:
-        with warnings.catch_warnings():  # of what was never measured, and of what was endless
+        with warnings.catch_warnings():  # values that were never measured or are infinite cause warnings
             warnings.simplefilter("ignore", RuntimeWarning)
             values = interval(data.astype(float), repeated)[name]
     unit = str(values.attrs.get("units", ""))
@@ -90,11 +97,22 @@ def _labelled(values: "xr.Dataset | xr.DataArray", name: str, unit: str) -> "pd.
 def placed(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> "pd.DataFrame":
-    """The rows with what the paper says where it is known to say it of that point: `paper`, in the claim's unit, and `claim`.
+    """Return the rows with columns for the paper's number at the same point: `paper`, in the claim's unit, and `claim`.
 
-    It is known where what was measured for a claim of this `exhibit` is the number of one row and no other: mean and interval
-    alike. Without an interval the claim must be one of several that the paper gives together, as those of a table are: a
-    number by itself may be a largest or a first one.
+    A claim of this `exhibit` is matched to a row only if its measurement equals the numbers of this row and of no
+    other, mean and interval alike. Without an interval, the claim must also be one of several that the paper gives
+    together, as in a table. A single number could be a maximum or a first value.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Result of `summary`.
+    claims : iterable of Claim
+        The paper's claims.
+    found : mapping of str to Measurement
+        Measurements by claim id.
+    exhibit : str
+        Id of the exhibit.
     """
     import pandas as pd
 
@@ -114,18 +132,18 @@ def placed(
 
 
 def is_of(claim: Claim, exhibit: str) -> bool:
-    """Whether a claim is of an exhibit, or of the one of which that shows another reading ("dsptf.table1_readings")."""
+    """Return whether a claim belongs to an exhibit, or to the original of a variant ("dsptf.table1_readings")."""
     return exhibit == claim.exhibit or exhibit.startswith(f"{claim.exhibit}_")
 
 
 def expected(claim: Claim) -> str:
-    """The paper's number as it is printed, with its unit."""
+    """Return the paper's number in its printed form, with its unit."""
     unit = "" if claim.unit == "fraction" else claim.unit
     return f"{printed(claim.expected)} {unit}".strip()
 
 
 def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibit: str) -> int | None:
-    """The number of the row that was measured for a claim; None where that is not certain."""
+    """Return the number of the row that was measured for a claim; None if that is not certain."""
     if found is None or claim.kind not in _NUMBERS or claim.expected is None or "mean" not in rows:
         return None
     if not is_of(claim, exhibit):
@@ -134,7 +152,7 @@ def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibi
     sure = found.low is not None and found.high is not None and found.low < found.high
     if isinstance(found.measured, bool) or not found.measured:
         return None
-    # without an interval only the exhibit's own rows are told apart by their numbers
+    # Without an interval, numbers identify only rows of the claim's exhibit itself.
     if not sure and not (claim.id.endswith("]") and exhibit == claim.exhibit):
         return None
     names = FIGURES if sure else FIGURES[:1]
@@ -143,7 +161,7 @@ def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibi
     there = rows[list(names)].to_numpy(float)
     wanted = [float(value) for value in known[: len(names)] if value is not None]
     hits = {row for factor in _FACTORS for row in _alike(there, [value * factor for value in wanted])}
-    # means over bricks are other measures under another name
+    # A mean over bricks equals another measure with a different name.
     hits = {row for row in hits if rows["measure"].iloc[row] not in _OF_BRICKS or "brick" in rows}
     if not sure:
         hits = {row for row in hits if "low" not in rows or math.isnan(rows["low"].iloc[row])}

@@ -1,5 +1,7 @@
-"""The table folded under a chart: means with intervals by the axes, in readable units, with the paper's numbers, and below it
-what the paper says of the exhibit besides."""
+"""The folded table below a chart: means with intervals by the axes, in readable units, with the paper's numbers.
+
+A second table lists the claims of the exhibit that no row of the first one carries.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,16 +20,16 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_MEASURES = 40, 4
 """Of a table that is shown; the files have all."""
-# of the measures of every run those that are shown where an exhibit does not say what it is about
+# Standard measures that are shown if an exhibit does not name its measures.
 _FIRST = ("throughput", "request_rate", "response", "service_time")
-# values of an axis that a long table keeps at least
+# Least number of values of an axis that a long table keeps.
 _FEWEST = 3
-# units of axes that do not say theirs, SI as all numbers inside
+# Units of axes without a unit in the data; all numbers are SI.
 _UNITS = {
     "interval": "s", "latency": "s", "memory": "B", "offered": "B/s", "time": "s", "timeout": "s", "unit": "B",
     "window": "s",
 }  # fmt: skip
-# the class twice, to win over the rules of a notebook page
+# The class stands twice, so that these rules override the rules of a notebook page.
 _STYLE = """
 details.storagekit-table.storagekit-table { font-size: 13px; margin: .25rem 0 1rem; overflow-x: auto }
 details.storagekit-table.storagekit-table > summary { color: #555; cursor: pointer }
@@ -41,7 +43,7 @@ details.storagekit-table.storagekit-table p { color: #555; margin: .25rem 0 }
 
 
 class Unit(NamedTuple):
-    """A unit in which numbers are shown: its name, and what it is of the one they have."""
+    """A unit for the display of numbers: its name, and its size in the unit of the numbers."""
 
     name: str
     size: float = 1.0
@@ -55,11 +57,23 @@ def folded(
     exhibit: str,
     file: str,
 ) -> str:
-    """HTML: a closed fold with a table for all measures that share their axes, and the claims that no row of it carries.
+    """Return HTML of a closed fold: a table for each group of measures with the same axes, and claims without a row.
 
-    rows: of `summaries.summary`, or of `summaries.placed`. about: the measures to show; without any, what the exhibit has of
-    its own, and then the first of the measures of every run. claims, found: what may be said below. exhibit: its id. file:
-    the name of the file with all of it.
+    Parameters
+    ----------
+    rows : DataFrame
+        Result of `summaries.summary` or of `summaries.placed`.
+    about : sequence of str
+        The measures to show. Without any, the measures of the exhibit come first, then the first of the standard
+        measures.
+    claims : iterable of Claim
+        The paper's claims.
+    found : mapping of str to Measurement
+        Measurements by claim id.
+    exhibit : str
+        Id of the exhibit.
+    file : str
+        Name of the file with all rows.
     """
     shown = measures(rows, about)
     left = len(dict.fromkeys(rows["measure"])) - len(shown)
@@ -76,8 +90,11 @@ def folded(
 
 
 def measures(rows: "pd.DataFrame", about: Sequence[str] = ()) -> list[str]:
-    """The measures that a table shows: those that it is `about`; else those with numbers of the paper, what is the exhibit's
-    own, and then of the usual ones the first, `MOST_MEASURES` at most."""
+    """Return the measures that a table shows, at most `MOST_MEASURES` unless `about` names them.
+
+    Without `about`, the order is: measures with numbers of the paper, measures of the exhibit, the first standard
+    measures.
+    """
     from storagekit.simulation.standard_measures import STANDARD
 
     there = list(dict.fromkeys(rows["measure"]))
@@ -97,7 +114,7 @@ def measures(rows: "pd.DataFrame", about: Sequence[str] = ()) -> list[str]:
 
 
 def _alike(rows: "pd.DataFrame", shown: Sequence[str]) -> list[list[str]]:
-    """Measures with the same axes together."""
+    """Return groups of measures with the same axes."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in shown:
         mine = rows.loc[rows["measure"] == name, :]
@@ -106,7 +123,7 @@ def _alike(rows: "pd.DataFrame", shown: Sequence[str]) -> list[list[str]]:
 
 
 def _table(rows: "pd.DataFrame", group: Sequence[str]) -> Iterator[str]:
-    """The rows of measures with the same axes as a table, and a word on what it leaves out."""
+    """Yield the rows of measures with the same axes as a table, and a note on the rows it leaves out."""
     mine = rows.loc[rows["measure"].isin(group), :]
     mine = mine.loc[mine[[name for name in ("mean", "text") if name in mine]].notna().any(axis=1), :]
     along = [axis for axis in axes(rows) if _has(mine, axis)]
@@ -132,8 +149,10 @@ def _points(rows: "pd.DataFrame", along: Sequence[str]) -> list[tuple]:
 
 
 def _thinned(rows: "pd.DataFrame", along: Sequence[str]) -> tuple["pd.DataFrame", str]:
-    """At most about `MOST_ROWS` points: of the axis with most values every second one, again and again; rows with the
-    paper's number stay. And what that leaves out, in words."""
+    """Return at most about `MOST_ROWS` points, and a note on the values that are left out.
+
+    Every second value of the axis with the most values is dropped, repeatedly. Rows with the paper's number stay.
+    """
     values = {axis: list(dict.fromkeys(rows[axis].dropna())) for axis in along}
     kept = dict(values)
     while math.prod(map(len, kept.values())) > MOST_ROWS:
@@ -155,7 +174,7 @@ def _thinned(rows: "pd.DataFrame", along: Sequence[str]) -> tuple["pd.DataFrame"
 
 
 def _column(rows: "pd.DataFrame", name: str) -> tuple[list[str], dict[tuple, list[str]]]:
-    """The headings of a measure (itself, its interval, the paper's number) and by point what stands below them."""
+    """Return the headings of a measure (name, interval, the paper's number), and by point the texts below them."""
     along = [axis for axis in axes(rows) if _has(rows, axis)]
     unit = readable(str(rows["units"].iloc[0]), rows["mean"]) if "mean" in rows else Unit("")
     interval, paper = (name in rows.columns and _has(rows, name) for name in ("low", "paper"))
@@ -172,7 +191,7 @@ def _column(rows: "pd.DataFrame", name: str) -> tuple[list[str], dict[tuple, lis
 
 
 def _axis(rows: "pd.DataFrame", axis: str) -> tuple[str, Any]:
-    """The heading of an axis, and how one of its values is shown."""
+    """Return the heading of an axis, and the function that formats one of its values."""
     values = [value for value in rows[axis].dropna() if not isinstance(value, str | bool)]
     unit = readable(_UNITS.get(axis, "") if values else "", values)
 
@@ -187,8 +206,9 @@ def _axis(rows: "pd.DataFrame", axis: str) -> tuple[str, Any]:
 
 
 def readable(unit: str, values: Iterable[float]) -> Unit:
-    """The unit in which numbers of an SI unit are shown, by the middle one of them. Bytes that are whole KB of 2^10 are shown
-    in these, others in powers of 10.
+    """Return the unit for the display of numbers in an SI unit, by their median.
+
+    Bytes that are whole KB of 2^10 are shown in these units, others in powers of 10.
 
     >>> readable("s", [0.0072]), readable("B", [4096, 32768])
     (Unit(name='ms', size=0.001), Unit(name='KB', size=1024.0))
@@ -209,7 +229,7 @@ def readable(unit: str, values: Iterable[float]) -> Unit:
 def _said(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> Iterator[str]:
-    """The numbers that the paper gives for an exhibit and no row carries, beside what was measured for them."""
+    """Yield a table of an exhibit's numbers in the paper that no row carries, next to the measured values."""
     carried = {one for ids in rows["claim"].dropna() for one in ids.split(", ")} if "claim" in rows else set()
     lines = []
     for claim in claims:
@@ -233,7 +253,7 @@ def _said(
 
 
 def _has(rows: "pd.DataFrame", name: str) -> bool:
-    """Whether any row has something in this column."""
+    """Return whether any row has a value in this column."""
     return bool(rows[name].notna().to_numpy().any())
 
 

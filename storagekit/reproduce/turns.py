@@ -1,4 +1,4 @@
-"""Turns of notebooks that run side by side: the first results of every paper come before the further ones of any."""
+"""Turns of notebooks that run in parallel: the first results of every paper have priority over further results."""
 
 import heapq
 import itertools
@@ -14,7 +14,7 @@ class RunStopped(Exception):
 
 
 class Turns:
-    """At most `places` threads have a turn at once. Of those that wait the one with the lowest rank is next."""
+    """A queue with priorities: at most `places` threads have a turn at once, and the lowest rank is next."""
 
     def __init__(self, places: int):
         self._free = places
@@ -24,7 +24,10 @@ class Turns:
         self._stopped = False
 
     def ask(self, rank: Rank) -> AbstractContextManager[None]:
-        """Queue for a turn at once. Returns the turn: its block begins when it has come, and holds it."""
+        """Queue for a turn at once, and return the turn as a context manager.
+
+        Its block begins when the turn begins, and holds the turn until it ends.
+        """
         with self._changed:
             return self._turn(self._queue(rank))
 
@@ -45,7 +48,7 @@ class Turns:
             try:
                 self._take(self._queue(rank))
             except RunStopped:
-                self._free -= 1  # the block that ends now leaves once more
+                self._free -= 1  # the block that ends now adds it back
                 raise
 
     def stop(self) -> None:

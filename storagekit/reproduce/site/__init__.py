@@ -1,15 +1,15 @@
-"""The book: one static site of what the runs in a folder found, with the documents and the reference.
+"""The site: static pages of the results in a folder, with the documents and the reference.
 
-Sphinx makes it (`conf.py`), with MyST for notebooks and Markdown, of sources that are written into a folder beside the
-results and are gone when it is there.
+Sphinx builds it (`conf.py`), with MyST for notebooks and Markdown. Its sources are written into a private folder in the
+results, which is removed when the site is complete.
 
 ==================  ==========================================================
-site                when it is made, and how it comes into its place
+site                build the site and move it to its final location
 chapter             a paper's page
 pages               start, scorecard, gallery
-reference           a page for each room
-boards              what the lab exports into it
-growing             the page of a run that is at work
+reference           a page for each package
+boards              the lab's boards in the site
+growing             the page of an unfinished run
 mathml, docstrings  equations; docstrings, for Sphinx
 ==================  ==========================================================
 """

@@ -1,4 +1,4 @@
-"""The lab's boards that the book contains: one HTML file each in OUT/lab, which answers without a kernel or a network."""
+"""The lab's boards in the site: one HTML file each in OUT/lab, which works without a kernel or a network."""
 
 import os
 import subprocess
@@ -13,8 +13,8 @@ from storagekit.reproduce import cache
 from storagekit.reproduce.folders import private
 
 FOLDER = "lab"
-# those that ask nothing of a reader first, with what each is about; without `adaptive`, whose simulations take minutes, and
-# `trace`, which is about a reader's own file
+# Boards that need no input from a reader, with their subjects. `adaptive` is left out because its simulations take
+# minutes, and `trace` because it shows a file of the reader.
 BOARDS = {
     "array": "which way to keep data on some drives",
     "protocol": "which copy is read, and who decides",
@@ -29,19 +29,31 @@ BOARDS = {
 
 
 def are_current(out: Path) -> bool:
-    """Whether OUT/lab holds every board as this code makes it."""
+    """Return whether OUT/lab contains every board in the version of this code."""
     return cache.is_current(out / FOLDER, _fingerprint(), _files())
 
 
 def there(out: Path) -> dict[str, str]:
-    """The boards of OUT/lab as this code makes them, and what each is about; none where one is missing or of other code."""
+    """Return the boards in OUT/lab with their subjects; none if a board is missing or was made by other code."""
     return dict(BOARDS) if are_current(out) else {}
 
 
 def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> str:
-    """Write the boards to OUT/lab, all in one process; returns why one could not be made, "" where all were.
+    """Write the boards to OUT/lab, all in one process.
 
-    on_board is called after each.
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+    environment : mapping of str to str
+        Environment variables of that process.
+    on_board : callable
+        Function that is called after each board.
+
+    Returns
+    -------
+    str
+        The reason if a board could not be made; "" if all were made.
     """
     wanted = _fingerprint()
     with private(out) as room, tempfile.TemporaryFile("w+") as errors:
@@ -61,7 +73,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
 def _exported(
     folder: Path, environment: Mapping[str, str], errors: IO[str], on_board: Callable[[], None]
 ) -> tuple[list[str], int]:
-    """Write the boards to a folder in another process; returns those that it did not make, and its exit status."""
+    """Write the boards to a folder in another process; return the boards it did not make, and its exit status."""
     left = list(BOARDS)
     with subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import main; main()", str(folder)],
@@ -87,12 +99,12 @@ def _files() -> list[str]:
 
 
 def _fingerprint() -> str:
-    """What the boards are made from: some ask a paper's code, so that all of the package counts."""
+    """Return a digest of the boards' inputs: the whole package, because some boards use a paper's code."""
     return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})
 
 
 def main() -> None:
-    """Write every board to the folder that is the program's argument, and its name to standard output once it is there."""
+    """Write every board to the folder in the program's argument, and print its name once it is written."""
     from storagekit import lab
 
     for name in BOARDS:

@@ -1,4 +1,4 @@
-"""A paper's page: its executed notebook, with names for what can be linked to and links to what lies beside it."""
+"""A paper's page: its executed notebook, with anchors for links and with links to the files in its folder."""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,20 +14,32 @@ from storagekit.reproduce.files import picture_size
 from storagekit.reproduce.scorecard import ScorecardRow
 
 _SVG, _HTML = "image/svg+xml", "text/html"
-# what hides a cell's code behind a word to click on
+# The tag of a cell whose code is hidden until a click.
 _FOLDED = "hide-input"
-# files with numbers, and what their links are called
+# Suffixes of files with numbers, and the text of their links.
 _KINDS = {"summary.csv": "means", "csv": "CSV", "nc": "NetCDF"}
 
 
 @dataclass(frozen=True)
 class PageLocation:
-    """Where an exhibit stands on its paper's page.
+    """The location of an exhibit on its paper's page.
 
-    chart: the id of its picture, of its claims where it has none. code, prose: the ids of the cell that makes it and of what
-    is said before. data: the name of the files with its numbers, "" where it has none of its own; files: those that there
-    are. alt: what its picture shows, "" where there is none. size: of the picture, width and height in pixels, as far as
-    known.
+    Parameters
+    ----------
+    paper : str
+        Key of the paper.
+    chart : str
+        Id of the picture, or of the exhibit's claims if it has no picture.
+    code, prose : str
+        Ids of the cell that makes the exhibit and of the text before it.
+    data : str
+        Name of the files with the exhibit's numbers, without suffix; empty without files.
+    alt : str
+        Description of the picture; empty without a picture.
+    size : tuple of str
+        Width and height of the picture in pixels, as far as known.
+    files : tuple of str
+        Names of the files with the exhibit's numbers that exist.
     """
 
     paper: str
@@ -40,7 +52,7 @@ class PageLocation:
     files: tuple[str, ...] = ()
 
     def links(self, to: str) -> str:
-        """Links to the files with its numbers. to: as in `picture`."""
+        """Return HTML links to the files with the exhibit's numbers. to: as in `picture`."""
         return ", ".join(
             f'<a href="{to}{self.paper}/{self.data}.{suffix}">{kind}</a>'
             for suffix, kind in _KINDS.items()
@@ -48,24 +60,36 @@ class PageLocation:
         )
 
     def picture(self, to: str) -> str:
-        """The picture as an HTML element, as large as it will be before it is loaded: a link to a place keeps its aim.
+        """Return the picture as an HTML element with its final size.
 
-        to: from the page to the folder of the results, "" or "../".
+        The size keeps a link to an anchor exact while pictures load.
+
+        Parameters
+        ----------
+        to : str
+            Path from the page to the folder of the results, "" or "../".
         """
         size = "".join(f' {name}="{value}"' for name, value in zip(("width", "height"), self.size, strict=False))
         return f'<img src="{to}{self.paper}/{self.data}.svg" alt="{escape(self.alt)}"{size} loading="lazy">'
 
 
 def title(notebook: NotebookNode, paper: str) -> str:
-    """What the notebook's first heading calls the paper, by its key where there is none."""
+    """Return the name of the paper in the notebook's first heading, or the paper's key without a heading."""
     first = notebook.cells[0].source.partition("\n")[0] if notebook.cells else ""
     return first.lstrip("# ").partition(",")[0] if first.startswith("# ") else paper
 
 
 def places(notebook: NotebookNode, rows: Sequence[ScorecardRow], files: Collection[str]) -> dict[str, PageLocation]:
-    """The exhibits that an executed notebook shows or states claims of, in its order.
+    """Return the location of each exhibit that an executed notebook shows or states claims of, in its order.
 
-    rows: of the scorecard. files: the names of the files that lie beside the notebook.
+    Parameters
+    ----------
+    notebook : NotebookNode
+        The executed notebook.
+    rows : sequence of ScorecardRow
+        Rows of the scorecard.
+    files : collection of str
+        Names of the files in the notebook's folder.
     """
     exhibits = {row.id: row.exhibit for row in rows}
     found: dict[str, PageLocation] = {}
@@ -84,9 +108,18 @@ def places(notebook: NotebookNode, rows: Sequence[ScorecardRow], files: Collecti
 
 
 def chapter(notebook: NotebookNode, paper: str, rows: Sequence[ScorecardRow], files: Collection[str]) -> NotebookNode:
-    """The page of `paper` as a notebook for MyST: code folded, progress bars left out, pictures taken from beside the page.
+    """Return the page of a paper as a notebook for MyST.
 
-    rows, files: as in `places`.
+    Code is folded, and progress bars are left out. Pictures are read from files in the paper's folder.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        The executed notebook.
+    paper : str
+        Key of the paper.
+    rows, files
+        As in `places`.
     """
     stands = places(notebook, rows, files)
     spoken_of = {place.prose for place in stands.values()}
@@ -102,7 +135,7 @@ def chapter(notebook: NotebookNode, paper: str, rows: Sequence[ScorecardRow], fi
 
 
 def unwritten(name: str, why: str) -> NotebookNode:
-    """The page of a paper of which there is no finished run. why: in Markdown."""
+    """Return the page of a paper without a finished run. why: the reason, in Markdown."""
     return new_notebook(cells=[new_markdown_cell(f"# {name}\n\n{why}")])
 
 
@@ -123,9 +156,9 @@ def _code(
 
 
 def _output(output: NotebookNode, stands: Mapping[str, PageLocation], without: Sequence[str]) -> Iterator[NotebookNode]:
-    """An output as the page has it; what went to stderr, progress bars above all, stays in the notebook.
+    """Yield an output in the form of the page, without stderr, which is mostly progress bars and stays in the notebook.
 
-    without: the exhibits whose claims a table of claims holds and that have no picture.
+    without: the exhibits without a picture whose claims a table of claims contains.
     """
     data, about = output.get("data", {}), output.get("metadata", {})
     exhibit = about.get(_SVG, {}).get("exhibit")
@@ -147,7 +180,7 @@ def _html(text: str) -> NotebookNode:
 
 
 def _below(place: PageLocation, source: str, number: int, claims: int) -> str:
-    """What stands below a chart: its claims, its data, its code."""
+    """Return the line below a chart, with links to its claims, its data and its code."""
     its = f'<a href="../scorecard.html#exhibit={place.chart}">{claims} claim{"s" * (claims != 1)}</a>'
     parts = [*([its] if claims else []), f"data: {place.links('../')}"]
     calls = _calls(source, place.paper)
@@ -157,11 +190,11 @@ def _below(place: PageLocation, source: str, number: int, claims: int) -> str:
 
 
 def _calls(source: str, paper: str) -> list[tuple[str, str]]:
-    """The functions of the paper's room that a cell calls: as it calls them, and where they are in `papers`."""
+    """Return the functions of the paper's package that a cell calls: the name in the call, and the path in `papers`."""
     homes = {paper: paper, "draw": f"{paper}.draw"}
     with suppress(SyntaxError):
         return _named(ast.parse(source), homes)
-    # a cell of the notebook's own language, as %%time
+    # A cell with IPython syntax, such as %%time, does not parse.
     return []
 
 
@@ -173,7 +206,7 @@ def _named(cell: ast.AST, homes: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _beside(paper: str, notebook: NotebookNode) -> str:
-    """What stands below a page's title: how the run was asked for, and what else there is of it."""
+    """Return the line below a page's title: the parameters of the run, and links to further material."""
     given: Mapping[str, Any] = notebook.metadata.get("papermill", {}).get("parameters", {})
     asked = [escape(f"{name} {given[name]}") for name in ("profile", "seed") if name in given]
     links = [
@@ -184,7 +217,7 @@ def _beside(paper: str, notebook: NotebookNode) -> str:
 
 
 def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """The exhibits whose pictures a cell shows, each with what it shows in words and its size."""
+    """Yield the exhibits whose pictures a cell shows, each with its description and its size."""
     for output in cell.get("outputs", ()):
         about = output.get("metadata", {}).get(_SVG, {})
         if "exhibit" in about:
@@ -193,6 +226,6 @@ def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]
 
 
 def _claimed(cell: NotebookNode) -> list[str]:
-    """The ids of the claims that a cell states measurements of."""
+    """Return the ids of the claims for which a cell states measurements."""
     told: Iterable[Any] = (output.get("metadata", {}).get(_HTML, {}) for output in cell.get("outputs", ()))
     return [claim for about in told for claim in about.get("claims", ())]

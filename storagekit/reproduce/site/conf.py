@@ -1,6 +1,6 @@
-"""How Sphinx makes the book of the sources that `storagekit.reproduce.site` writes.
+"""Configuration of Sphinx, which builds the site from the sources that `storagekit.reproduce.site` writes.
 
-Nothing is asked of any network, neither by Sphinx nor by the pages that it makes.
+Neither Sphinx nor its pages use a network.
 """
 
 from importlib.metadata import version as installed
@@ -28,18 +28,18 @@ html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_math_renderer = "mathml"
 html_domain_indices = False
 
-# the notebooks have been run
+# The notebooks have already been run.
 nb_execution_mode = "off"
 nb_code_prompt_show = nb_code_prompt_hide = "Code"
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# `name` in a docstring is code
+# `name` in a docstring is code.
 default_role = "code"
 add_module_names = False
-# the names of a room are listed on its page; in the sidebar of every page they would be a thousand lines
+# A package's page lists its names. In the sidebar of every page they would take a thousand lines.
 toc_object_entries = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
-# what an argument is stands in the docstrings, with its unit; the types of arrays would fill lines
+# Docstrings describe the arguments with their units. The types of arrays would fill lines.
 autodoc_typehints = "none"

@@ -1,4 +1,4 @@
-"""Docstrings as Sphinx reads them: what is indented in one, an equation or a command, stands as it was typed."""
+"""Process docstrings for Sphinx: an indented equation or command is shown as it was typed."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from sphinx.application import Sphinx
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """What Sphinx calls."""
+    """Register the extension with Sphinx."""
     app.connect("autodoc-process-docstring", _as_typed)
     app.connect("autodoc-skip-member", _of_python)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -17,12 +17,12 @@ def _as_typed(_app: Sphinx, _what: str, _name: str, _object, _options, lines: li
 
 
 def _of_python(_app: Sphinx, _what: str, _name: str, member, _skip: bool, _options) -> bool | None:
-    """Leave out a field whose value is a type of Python's, of which viewcode would promise the source."""
+    """Return True for a field whose value is a built-in type; viewcode would link to a source that does not exist."""
     return True if isinstance(member, type) and member.__module__ == "builtins" else None
 
 
 def literal(lines: list[str]) -> Iterator[str]:
-    """The lines of a docstring with `::` before every block that is indented, examples of an interpreter left alone."""
+    """Yield the lines of a docstring with `::` before every indented block, except examples of an interpreter."""
     before = ""
     inside = False
     for line in lines:

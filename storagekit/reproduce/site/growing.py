@@ -1,6 +1,6 @@
-"""The results of a run while it is at work: OUT/progress.html and OUT/scorecard.csv, which grow with every exhibit.
+"""The results of an unfinished run: OUT/progress.html and OUT/scorecard.csv, which grow with every exhibit.
 
-Files of unfinished papers lie in OUT/.storagekit-unfinished, so that nobody takes them for finished ones.
+Files of unfinished papers are in OUT/.storagekit-unfinished, so that they are not mistaken for finished results.
 """
 
 import os
@@ -25,7 +25,7 @@ from storagekit.reproduce.site.chapter import PageLocation, exhibits_of
 PAGE = "progress.html"
 UNFINISHED = ".storagekit-unfinished"
 WAITING, RUNNING, STOPPED, FINISHED, FAILED = "waiting", "running", "stopped", "finished", "failed"
-# seconds after which a browser looks for more
+# Seconds after which a browser reloads the page.
 _REFRESH = 10
 _NOTES = {
     WAITING: "not measured yet: the notebook has not begun",
@@ -42,7 +42,7 @@ table.papers td, table.papers th { text-align: left; padding: .2rem 1.2rem .2rem
 .exhibits { display: grid; grid-template-columns: repeat(auto-fill, minmax(24rem, 1fr)); gap: 1.5rem }
 figure { margin: 0 } figure img { max-width: 100%; height: auto } figcaption { font-size: 13px; color: #444 }
 """
-# left in the place of the page when the book is there
+# The content of the page after the site is built.
 MOVED = (
     '<!doctype html><meta charset="utf-8"><title>storagekit</title><meta http-equiv="refresh" content="0; url=index.html">'
     '<a href="index.html">The results</a>'
@@ -51,7 +51,7 @@ MOVED = (
 
 @dataclass
 class _Part:
-    """A paper: how many exhibits its notebook shows, its claims, its state, the exhibits so far and rows of the scorecard."""
+    """The progress of one paper: exhibits in total, claims, state, and exhibits and scorecard rows so far."""
 
     paper: str
     total: int
@@ -62,19 +62,26 @@ class _Part:
 
     @property
     def met(self) -> int:
-        """Claims met so far."""
+        """Return the number of claims met so far."""
         return sum(row.verdict in MET for row in self.rows)
 
     @property
     def judged(self) -> int:
-        """Claims judged so far."""
+        """Return the number of claims judged so far."""
         return sum(row.verdict != "not-run" for row in self.rows)
 
 
 class Growing:
-    """What the papers of a run have shown so far, on a page that reloads itself.
+    """A page that shows the results of a run so far and reloads itself.
 
-    out: folder of the results. papers: the number of exhibits by paper, of those that run.
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+    papers : mapping of str to int
+        Number of exhibits of each paper that runs.
+    others : sequence of ScorecardRow
+        Rows of the scorecard of papers that do not run; none by default.
     """
 
     def __init__(self, out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow] = ()):
@@ -86,23 +93,23 @@ class Growing:
 
     @property
     def page(self) -> Path:
-        """Where the page lies."""
+        """Return the path of the page."""
         return self._out / PAGE
 
     def begin(self) -> None:
-        """Remove what an earlier run left unfinished, and write the page where a paper runs, with nothing on it yet."""
+        """Remove the unfinished files of an earlier run, and write an empty page if a paper runs."""
         forget(self._out)
         if self._parts:
             self._score_and_write()
 
     def starts(self, paper: str) -> None:
-        """A notebook begins."""
+        """Record that a notebook begins."""
         with self._told():
             self._parts[paper].state = RUNNING
             self._score_and_write()
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
-        """A cell of a notebook has run. made: the private folder with the files of the paper so far."""
+        """Record that a cell of a notebook has run. made: the private folder with the files of the paper so far."""
         with self._told():
             part = self._parts[paper]
             files = _copied(made, self._out / UNFINISHED / paper)
@@ -113,7 +120,7 @@ class Growing:
             self._score_and_write()
 
     def ends(self, paper: str, failed: bool) -> None:
-        """A notebook has ended, and its files lie in OUT/<paper> unless it failed."""
+        """Record that a notebook has ended; its files are in OUT/<paper> unless it failed."""
         with self._told():
             part = self._parts[paper]
             part.state = FAILED if failed else FINISHED
@@ -122,7 +129,10 @@ class Growing:
             self._score_and_write()
 
     def stop(self) -> bool:
-        """The run was stopped. Returns whether anything is there to see; where nothing is, nothing stays."""
+        """Record that the run was stopped, and return whether any result exists.
+
+        Without results the page is removed.
+        """
         anything = any(part.places for part in self._parts.values())
         with self._told():
             for part in self._parts.values():
@@ -134,7 +144,7 @@ class Growing:
         return anything
 
     def close(self) -> None:
-        """The results are there: remove what was unfinished, and the page unless the book has put another in its place."""
+        """Remove the unfinished files, and the page unless the site has replaced it."""
         forget(self._out)
         with suppress(OSError):
             if self.page.read_text(encoding="utf-8") == self._written:
@@ -145,13 +155,13 @@ class Growing:
         return len(self._parts[paper].places)
 
     def claims(self) -> tuple[int, int]:
-        """Return how many claims are met so far, and how many are judged."""
+        """Return the number of claims met so far, and the number judged so far."""
         parts = self._parts.values()
         return sum(one.met for one in parts), sum(one.judged for one in parts)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """One change at a time. A page that cannot be written stops no run."""
+        """Allow one change at a time. A page that cannot be written does not stop the run."""
         with self._lock, suppress(OSError):
             yield
 
@@ -169,7 +179,7 @@ class Growing:
 
 
 def _copied(made: Path, folder: Path) -> list[str]:
-    """Put the files that a notebook has written so far into `folder`, without a copy where the disk allows; their names."""
+    """Link or copy the files that a notebook has written so far into `folder`, and return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted(path for path in made.iterdir() if path.is_file() and not path.name.startswith("."))
     for path in files:
@@ -184,7 +194,7 @@ def _copied(made: Path, folder: Path) -> list[str]:
 
 
 def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
-    """The page as HTML: what is done, what is not, the charts and the claims so far."""
+    """Return the page as HTML, with the state of each paper, and the charts and claims so far."""
     stopped = any(part.state == STOPPED for part in parts)
     under_way = "The run was stopped. The same command goes on." if stopped else "The run is not finished."
     measured = [row for row in rows if row.verdict != "not-run"]
@@ -201,7 +211,7 @@ def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
 
 
 def _papers(parts: Sequence[_Part]) -> str:
-    """The table of papers: state, exhibits and claims."""
+    """Return the table of papers: state, exhibits and claims."""
     lines = "".join(
         f"<tr><td>{escape(part.paper)}</td><td>{part.state}</td><td>{len(part.places)} of {part.total}</td>"
         f"<td>{part.met} met of {part.judged} so far, of {len(part.rows)}</td></tr>"
@@ -212,7 +222,7 @@ def _papers(parts: Sequence[_Part]) -> str:
 
 
 def _exhibits(part: _Part) -> str:
-    """The charts of a paper so far, the newest first."""
+    """Return the charts of a paper so far, the newest first."""
     figures = "".join(
         f"<figure>{place.picture('')}<figcaption>{escape(exhibit)}: {place.links('')}</figcaption></figure>"
         for exhibit, place in reversed(part.places.items())

@@ -1,4 +1,4 @@
-"""Equations as MathML, for Sphinx."""
+"""Show equations as MathML in Sphinx."""
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -8,7 +8,7 @@ from storagekit.reproduce.equations import mathml
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """What Sphinx calls: makes `html_math_renderer = "mathml"` known."""
+    """Register the extension with Sphinx, which enables `html_math_renderer = "mathml"`."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

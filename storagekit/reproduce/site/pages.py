@@ -1,4 +1,4 @@
-"""The pages that are no notebook: the start, the scorecard with its filters, the gallery."""
+"""The pages that are not notebooks: the start page, the scorecard with its filters, and the gallery."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -8,7 +8,7 @@ from storagekit.reproduce.report import NOTHING, RULES, html_table, share_table,
 from storagekit.reproduce.scorecard import VERDICTS, ScorecardRow
 from storagekit.reproduce.site.chapter import PageLocation
 
-# what the start page shows, where the run has it: a protocol, a layout, what can be sustained
+# Pictures of the start page, if the run has them: a protocol, a layout, a sustained rate.
 _FIRST = {
     "dsptf.fig5": "what a brick does as more of them hold the same data, by who decides which of them reads",
     "srarray.fig6": "how long a request takes as disks are added, by what is done with them",
@@ -58,8 +58,19 @@ def index(
     places: Mapping[str, PageLocation],
     lab: Mapping[str, str] = NOTHING,
 ) -> str:
-    """The start page, in MyST. titles: of the papers by their keys; places: of the exhibits that the run has; lab: the
-    boards that are there, and what each is about."""
+    """Return the start page, in MyST.
+
+    Parameters
+    ----------
+    rows : sequence of ScorecardRow
+        Rows of the scorecard.
+    titles : mapping of str to str
+        Titles of the papers by key.
+    places : mapping of str to PageLocation
+        Exhibits of the run.
+    lab : mapping of str to str
+        Boards that exist, with their subjects; none by default.
+    """
     names = {paper: f'<a href="papers/{paper}.html">{escape(name)}</a>' for paper, name in titles.items()}
     shown = [name for name in _FIRST if name in places] or [name for name, place in places.items() if place.alt][:3]
     pictures = "".join(_picture(name, places[name], titles[_paper(name)], _FIRST.get(name)) for name in shown)
@@ -80,7 +91,7 @@ def _board(name: str, about: str) -> str:
 
 
 def gallery(titles: Mapping[str, str], places: Mapping[str, PageLocation]) -> str:
-    """Every picture of the run, paper by paper, in MyST; each leads to its place."""
+    """Return a page with every picture of the run, paper by paper, in MyST; each picture links to its location."""
     parts = ["---\nhide-toc: true\n---\n\n# Gallery\n\nEvery chart of this run. A click leads to what it means."]
     for paper, name in titles.items():
         its = [(exhibit, place) for exhibit, place in places.items() if place.alt and _paper(exhibit) == paper]
@@ -93,9 +104,20 @@ def gallery(titles: Mapping[str, str], places: Mapping[str, PageLocation]) -> st
 def scorecard(
     rows: Sequence[ScorecardRow], says: Mapping[str, str], titles: Mapping[str, str], places: Mapping[str, PageLocation]
 ) -> str:
-    """The scorecard, in MyST: filters, counts, and a row for each claim with links to its chart, data, code and prose.
+    """Return the scorecard, in MyST: filters, counts, and a row with links for each claim.
 
-    says: each claim's statement by its id.
+    The links lead to the claim's chart, data, code and text.
+
+    Parameters
+    ----------
+    rows : sequence of ScorecardRow
+        Rows of the scorecard.
+    says : mapping of str to str
+        Statement of each claim, by id.
+    titles : mapping of str to str
+        Titles of the papers by key.
+    places : mapping of str to PageLocation
+        Exhibits of the run.
     """
     links = {row.id: _row_links(row, places.get(row.exhibit)) for row in rows}
     table = html_table(sorted(rows, key=lambda row: list(titles).index(row.paper)), says, links)
@@ -122,7 +144,7 @@ def _filters(titles: Mapping[str, str]) -> str:
 
 
 def _row_links(row: ScorecardRow, place: PageLocation | None) -> str:
-    """Where a claim's row leads: of a paper or an exhibit that did not run, to the paper's page."""
+    """Return the links of a claim's row; to the paper's page if the paper or the exhibit did not run."""
     page = f"papers/{row.paper}.html"
     if place is None:
         return f'<a href="{page}">the paper</a>'
@@ -133,7 +155,7 @@ def _row_links(row: ScorecardRow, place: PageLocation | None) -> str:
 
 
 def _picture(exhibit: str, place: PageLocation, name: str, what: str | None = None) -> str:
-    """A small picture that leads to its place, with a name to click on and what it shows: `what`, or else what is seen."""
+    """Return a small picture with a link to its location, and a caption with its name and `what` or its description."""
     link = f'<a href="papers/{_paper(exhibit)}.html#{exhibit}">'
     seen = what or place.alt
     caption = f"{link}{escape(name)}</a>" + (f": {escape(seen)}" if seen != name else "")
@@ -145,7 +167,7 @@ def _paper(exhibit: str) -> str:
 
 
 def _raw(text: str) -> str:
-    """HTML as it stands, in a page in MyST."""
+    """Return HTML for a page in MyST, unchanged."""
     return f"``````{{raw}} html\n{text}\n``````"
 
 

@@ -1,4 +1,4 @@
-"""The reference: a page for each room, of what its docstrings say."""
+"""The reference: a page for each package, made from its docstrings."""
 
 import inspect
 import pkgutil
@@ -12,13 +12,13 @@ from sphinx.config import Config
 
 from storagekit.core.resources import PACKAGE
 
-# files that are rooms of their own
+# Modules that have a page like a package.
 _FILES = ("units", "resources", "comparing", "analytic.headtracking", "analytic.queueing")
 _HIDDEN = ("reproduce",)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """What Sphinx calls: writes the pages before it looks for sources."""
+    """Register the extension with Sphinx; pages are written before Sphinx reads its sources."""
     app.add_config_value("storagekit_rooms", [], "env", list)
     app.connect("config-inited", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -32,17 +32,17 @@ def _write(app: Sphinx, config: Config) -> None:
 
 
 def rooms() -> list[str]:
-    """The public packages of storagekit, itself first, and the files that are rooms too, by their full names."""
+    """Return the full names of public packages, `storagekit` first, and of modules with a page."""
     packages = [one.name for one in pkgutil.walk_packages([str(PACKAGE)], "storagekit.") if one.ispkg]
     shown = [name for name in packages if not any(part.startswith("_") or part in _HIDDEN for part in name.split("."))]
     return ["storagekit", *sorted([*shown, *(f"storagekit.{name}" for name in _FILES)])]
 
 
 def pages(rooms: list[str]) -> dict[str, str]:
-    """The pages in reStructuredText by the names of the rooms.
+    """Return the pages in reStructuredText by the names of the packages.
 
-    What several rooms show is described where it lives: in the deepest of them that its file is in, else in the first. The
-    others name it and lead there.
+    A name that several packages export is described on one page: in the deepest package that contains its file, or else
+    in the first one. The other pages list it with a link.
     """
     shown = {room: dict(_names(room)) for room in rooms}
     homes: dict[int, str] = {}
@@ -54,7 +54,7 @@ def pages(rooms: list[str]) -> dict[str, str]:
 
 
 def _names(room: str) -> Iterator[tuple[str, Any]]:
-    """The public classes and functions of storagekit that a room shows, by name: of a package also those it takes in."""
+    """Yield the public classes and functions of a module, by name; for a package also the imported ones."""
     module = import_module(room)
     for name in sorted(dir(module), key=str.lower):
         what = None if name.startswith("_") else getattr(module, name)
@@ -70,7 +70,7 @@ def _home(candidates: list[str], what: Any) -> str:
 
 
 def _page(room: str, names: Mapping[str, Any], homes: Mapping[int, str]) -> str:
-    """What a room is, the list of its names, and each of those that live there."""
+    """Return the page of a package: its description, the list of its names, and an entry for each name it describes."""
     own = {name: what for name, what in names.items() if homes[id(what)] == room}
     title = room.removeprefix("storagekit.")
     parts = [f"{title}\n{'=' * len(title)}", f".. automodule:: {room}"]

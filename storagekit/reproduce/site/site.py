@@ -1,4 +1,4 @@
-"""When the book is made, and how it comes into its place: whole, or not at all."""
+"""Build the site and move it to its final location, complete or not at all."""
 
 import hashlib
 import json
@@ -30,21 +30,31 @@ from storagekit.reproduce.site import boards, chapter, growing, pages
 RECORD = "book.json"
 FIRST_PAGE = "index.html"
 _VERSIONS = ("sphinx", "myst-nb", "furo", "latex2mathml")
-# what Sphinx says of its three long steps, each with how much of it is done
+# Progress lines of Sphinx for its three long steps.
 _STEP = re.compile(r"(reading sources|writing output|highlighting module code)\W+(\d+)%")
 _STEPS = ("reading sources", "writing output", "highlighting module code")
 
 
 class SiteError(RuntimeError):
-    """A book that could not be made: the message says what Sphinx, or the system, said. The results are untouched."""
+    """Raised if the site could not be built; the message is from Sphinx or the system. The results are unchanged."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """The site of what `out` holds.
+    """The site of the results in a folder.
 
-    rows: the scorecard. failures: by paper, why its notebook failed. rooms: the rooms whose docstrings are the reference, by
-    their full names; all if none is named. docs: the folder of Markdown that goes with it, by default the package's own.
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+    rows : sequence of ScorecardRow
+        Rows of the scorecard.
+    failures : mapping of str to str
+        For each paper whose notebook failed, the reason; empty by default.
+    rooms : sequence of str
+        Full names of the packages in the reference; all by default.
+    docs : Path
+        Folder of Markdown documents; the package's folder by default.
     """
 
     out: Path
@@ -54,16 +64,26 @@ class Site:
     docs: Path = field(default_factory=docs_path)
 
     def is_current(self) -> bool:
-        """Whether `out` holds this book, whole."""
+        """Return whether `out` contains this site, complete."""
         record = _read(self.out)
         files = record.get("files", ())
         there = FIRST_PAGE in files and all((self.out / name).is_file() for name in files)
         return there and record["fingerprint"] == self._fingerprint()
 
     def write(self) -> str:
-        """Make the site: OUT/index.html and what it leads to. Returns what Sphinx warned of, "" if nothing.
+        """Build the site: OUT/index.html and its pages.
 
-        Of an earlier book nothing is left, whether or not this one could be made. Raises BookError where it could not.
+        The files of an earlier site are removed, even if this one cannot be built.
+
+        Returns
+        -------
+        str
+            Warnings of Sphinx, "" if there are no warnings.
+
+        Raises
+        ------
+        SiteError
+            If the site could not be built.
         """
         wanted = self._fingerprint()
         try:
@@ -73,14 +93,14 @@ class Site:
                 write_text(workshop / "site" / growing.PAGE, growing.MOVED)
                 _clear(self.out)
                 self._place(workshop / "site", wanted)
-        except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
+        except Exception as fault:  # a user's notebook may contain anything; the results must stay valid
             with suppress(OSError):
                 _clear(self.out)
             raise SiteError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
         return warned
 
     def _fingerprint(self) -> str:
-        """A digest of all that decides what the book says."""
+        """Return a digest of all inputs that determine the content of the site."""
         total = hashlib.sha256(csv_text(self.rows).encode())
         roots = [PACKAGE, *([] if self.docs.is_relative_to(PACKAGE) else [self.docs])]
         inputs = [path for root in roots for path in sorted(root.rglob("*")) if "__pycache__" not in path.parts]
@@ -121,9 +141,10 @@ class Site:
         return chapter.unwritten(name, why)
 
     def _place(self, site: Path, wanted: str) -> None:
-        """Move what Sphinx made to where it belongs, the first page last: where that is, all is. wanted: its fingerprint.
+        """Move the files from Sphinx to their final location, the first page last: it exists only if all others do.
 
-        The record says beforehand what there will be, for whoever has to clear it away.
+        The record is written first with all names, so that a later run can remove an incomplete site. wanted: the
+        fingerprint.
         """
         made = [path.relative_to(site) for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")]
         self._mark(site, cache.UNFINISHED, made)
@@ -139,14 +160,17 @@ class Site:
 
 
 def _notebook(out: Path, paper: str) -> NotebookNode:
-    """The notebook of `paper` as it ran, or as it would run."""
+    """Return the executed notebook of a paper, or its source if it has not run."""
     ran = out / paper / f"{paper}.ipynb"
     path = ran if ran.exists() else reproduction_path(paper)
     return nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
 
 
 def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
-    """Run Sphinx over the sources, in a process of its own, of which it changes much; returns what it warned of."""
+    """Run Sphinx over the sources and return its warnings.
+
+    It runs in a separate process, because it changes much of its process.
+    """
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(Path(__file__).parent)]
     command += ["-D", f"storagekit_rooms={','.join(rooms)}"] if rooms else []
     command += ["--doctree-dir", *(str(workshop / name) for name in ("doctrees", "sources", "site"))]
@@ -160,7 +184,7 @@ def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
         try:
             for done in _done(process.stdout):
                 bar.update(done - bar.n)
-        except BaseException:  # or it would be waited for
+        except BaseException:  # otherwise the exit of the block would wait for the process
             process.kill()
             raise
         status = process.wait()
@@ -173,7 +197,7 @@ def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
 
 
 def _done(lines: Any) -> Iterator[int]:
-    """How much is done after each line of Sphinx's, in percent."""
+    """Yield the progress after each line of Sphinx that reports it, in percent."""
     for line in lines:
         found = _STEP.search(line)
         if found:
@@ -181,7 +205,7 @@ def _done(lines: Any) -> Iterator[int]:
 
 
 def _clear(out: Path) -> None:
-    """Remove the files of an earlier book, the folders that this leaves empty, and nothing else."""
+    """Remove the files of an earlier site and the folders that this leaves empty, and nothing else."""
     names = [RECORD, FIRST_PAGE, *_read(out).get("files", ())]
     for name in names:
         (out / name).unlink(missing_ok=True)
@@ -192,7 +216,7 @@ def _clear(out: Path) -> None:
 
 
 def _read(out: Path) -> dict[str, Any]:
-    """The record of the book in `out`; empty where there is none or it is not one."""
+    """Return the record of the site in `out`; empty if it is missing or invalid."""
     try:
         record = json.loads((out / RECORD).read_text(encoding="utf-8"))
         inside = all(name and not Path(name).is_absolute() and ".." not in Path(name).parts for name in record["files"])
