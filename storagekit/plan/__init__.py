@@ -18,7 +18,12 @@ from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.core.binding import Binding
 from storagekit.plan.answer import Candidate, Check, LayoutAnswer, SizeAnswer
 from storagekit.plan.goal import ResponseGoal, ThroughputGoal
-from storagekit.plan.keeping import (
+from storagekit.plan.many import Ranked, rank_many
+from storagekit.plan.memory_or_disks import MemoryAnswer, price_ratio
+from storagekit.plan.memory_or_disks import memory_or_disks as memory
+from storagekit.plan.objective import Latency, Throughput
+from storagekit.plan.question import Question
+from storagekit.plan.scheme_ranking import (
     DSPTFCopies,
     Hashed,
     MaxCapacity,
@@ -38,11 +43,6 @@ from storagekit.plan.keeping import (
     SRArrays,
     schemes,
 )
-from storagekit.plan.many import Ranked, rank_many
-from storagekit.plan.memory_or_disks import MemoryAnswer, price_ratio
-from storagekit.plan.memory_or_disks import memory_or_disks as memory
-from storagekit.plan.objective import Latency, Throughput
-from storagekit.plan.question import Question
 from storagekit.plan.sharing import share_bricks as shares
 from storagekit.plan.sharing_answer import SharesAnswer, SharesCheck, SharesRow, StreamShare
 from storagekit.plan.sharing_question import Stream

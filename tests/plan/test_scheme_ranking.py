@@ -32,9 +32,9 @@ from storagekit.plan import (
     SRArrays,
     schemes,
 )
-from storagekit.plan.keeping import ARRAYS
-from storagekit.plan.keeping.checked import Checked, SchemeCheck
-from storagekit.plan.keeping.trials import random_needs, ranking_against_simulation
+from storagekit.plan.scheme_ranking import ARRAYS
+from storagekit.plan.scheme_ranking.checked import Checked, SchemeCheck
+from storagekit.plan.scheme_ranking.trials import random_needs, ranking_against_simulation
 
 pytestmark = pytest.mark.optimized
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from storagekit.core.checks import require_share
-from storagekit.plan.keeping.predicting import Prediction
+from storagekit.plan.scheme_ranking.predicting import Prediction
 
 # maximum utilization; the rest is for rebuilds and bursts
 BUSIEST = 0.8

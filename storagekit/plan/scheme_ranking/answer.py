@@ -10,10 +10,10 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, optional, takes
 from storagekit.core.units import HOUR, KB, MS
-from storagekit.plan.keeping.aims import Aim
-from storagekit.plan.keeping.checked import SchemesCheck, finite
-from storagekit.plan.keeping.needs import Requirements
-from storagekit.plan.keeping.predicting import Prediction
+from storagekit.plan.scheme_ranking.aims import Aim
+from storagekit.plan.scheme_ranking.checked import SchemesCheck, finite
+from storagekit.plan.scheme_ranking.predicting import Prediction
+from storagekit.plan.scheme_ranking.requirements import Requirements
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -129,7 +129,7 @@ class SchemesAnswer:
     @takes(check=optional(a(SchemesCheck, "what check() returns")))
     def chart(self, check: SchemesCheck | None = None) -> Any:
         """Return the chart of the ranking (Altair), with the simulated figures of `check`."""
-        from storagekit.plan.keeping.drawing import draw
+        from storagekit.plan.scheme_ranking.drawing import draw
 
         if not self.ranking:
             raise InputError(f"nothing to draw, the question has no answer: {self.binding}")

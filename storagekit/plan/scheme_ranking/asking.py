@@ -14,13 +14,13 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, several
 from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
-from storagekit.plan.keeping.aims import BUSIEST, Aim, MaxThroughput, MinMean
-from storagekit.plan.keeping.answer import SchemesAnswer
-from storagekit.plan.keeping.checking import check_schemes
-from storagekit.plan.keeping.families import ARRAYS, Family
-from storagekit.plan.keeping.needs import Requirements, sizes_of
-from storagekit.plan.keeping.predicting import SLACK, Prediction, fits, predict
-from storagekit.plan.keeping.scheme import Scheme
+from storagekit.plan.scheme_ranking.aims import BUSIEST, Aim, MaxThroughput, MinMean
+from storagekit.plan.scheme_ranking.answer import SchemesAnswer
+from storagekit.plan.scheme_ranking.checking import check_schemes
+from storagekit.plan.scheme_ranking.families import ARRAYS, Family
+from storagekit.plan.scheme_ranking.predicting import SLACK, Prediction, fits, predict
+from storagekit.plan.scheme_ranking.requirements import Requirements, sizes_of
+from storagekit.plan.scheme_ranking.scheme import Scheme
 
 # a number of disks that most mirrors and groups divide
 _DIVIDES = 12

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from storagekit.core.units import MS
-from storagekit.plan.keeping.predicting import TELLING
+from storagekit.plan.scheme_ranking.predicting import TELLING
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SchemeCheck:
     """
 
     scheme: str
-    doubt: str
+    caveat: str
     measures: dict[str, Checked]
     overloaded: bool
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class SchemeCheck:
     def _because(self, one: Checked) -> str:
         if one.low <= one.predicted <= one.high:
             return "the simulation is too short to tell; give more requests or seeds"
-        return self.doubt
+        return self.caveat
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, Kind
 from storagekit.plan.checking import RUNS
-from storagekit.plan.keeping.aims import MinP95
-from storagekit.plan.keeping.answer import SchemesAnswer
-from storagekit.plan.keeping.checked import Checked, SchemeCheck, SchemesCheck
+from storagekit.plan.scheme_ranking.aims import MinP95
+from storagekit.plan.scheme_ranking.answer import SchemesAnswer
+from storagekit.plan.scheme_ranking.checked import Checked, SchemeCheck, SchemesCheck
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: int | None) -> SchemesCheck:
     """See `SchemesAnswer.check`."""
-    from storagekit.plan.keeping.simulating import OVERLOAD, enough, simulate_scheme
+    from storagekit.plan.scheme_ranking.simulating import OVERLOAD, enough, simulate_scheme
     from storagekit.simulation import interval
 
     if not answer.feasible:
@@ -38,7 +38,7 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
         }
         if needs.rate is None:
             measures = {"throughput": _checked(one.throughput, told.request_rate)} | measures
-        rows.append(SchemeCheck(one.name, one.scheme.doubt, measures, overloaded, limits))
+        rows.append(SchemeCheck(one.name, one.scheme.caveat, measures, overloaded, limits))
         attrs = dict(found.attrs) | {"requests": length}
     return SchemesCheck(tuple(rows), attrs)
 

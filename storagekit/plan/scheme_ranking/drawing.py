@@ -7,10 +7,10 @@ import pandas as pd
 
 from storagekit.charts.schemes import Chart, figure, ranking
 from storagekit.core.units import MS
-from storagekit.plan.keeping.aims import Aim
-from storagekit.plan.keeping.checked import Checked
-from storagekit.plan.keeping.needs import Requirements
-from storagekit.plan.keeping.predicting import Prediction
+from storagekit.plan.scheme_ranking.aims import Aim
+from storagekit.plan.scheme_ranking.checked import Checked
+from storagekit.plan.scheme_ranking.predicting import Prediction
+from storagekit.plan.scheme_ranking.requirements import Requirements
 
 _DRAWN, _TIMES = 16, 8
 # for each goal: the measure of the bars, its unit, and the title of the axis

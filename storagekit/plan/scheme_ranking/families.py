@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from storagekit.analytic.array.aspect import layouts
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.core.kinds import COUNT, Kind, hold
-from storagekit.plan.keeping.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
+from storagekit.plan.scheme_ranking.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
 
 # copies of all data on different disks
 COPIES = Kind(least=2, most=COUNT.most, whole=True)

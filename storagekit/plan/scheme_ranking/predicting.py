@@ -11,9 +11,9 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.loaded import TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
-from storagekit.plan.keeping.needs import Requirements
-from storagekit.plan.keeping.scheme import Scheme, SchemeFigures
-from storagekit.plan.keeping.unformulated import Unformulated
+from storagekit.plan.scheme_ranking.requirements import Requirements
+from storagekit.plan.scheme_ranking.scheme import Scheme, SchemeFigures
+from storagekit.plan.scheme_ranking.simulated_only import SimulatedOnly
 
 # relative error of a measure without a remark
 TELLING = 0.05
@@ -83,12 +83,12 @@ def predict(
 
     timing: the `spindle` of the drive. scheduler: of the disks, with outstanding requests.
     """
-    known = [one for one in schemes if not isinstance(one, Unformulated)]
+    known = [one for one in schemes if not isinstance(one, SimulatedOnly)]
     if needs.rate is None:
         found = [one for count in _counts(known) for one in _outstanding(needs, timing, _of(known, count), scheduler)]
     else:
         found = [_arriving(needs, timing, one) for one in known]
-    found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, Unformulated)]
+    found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
     price = np.nan if needs.price is None else needs.price * disks
     return [dataclasses.replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
 
@@ -154,9 +154,9 @@ def _outstanding(
     ]
 
 
-def _simulated(needs: Requirements, timing: Curve | Linear, scheme: Unformulated, scheduler: Scheduler) -> Prediction:
+def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnly, scheduler: Scheduler) -> Prediction:
     # only these schemes need the engine
-    from storagekit.plan.keeping.simulating import seen
+    from storagekit.plan.scheme_ranking.simulating import seen
 
     used = used_share(needs, scheme)
     weights = np.array([share for _, share in needs.sizes])

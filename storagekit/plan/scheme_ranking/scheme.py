@@ -67,7 +67,7 @@ class Scheme(ABC):
 
     @property
     @abstractmethod
-    def doubt(self) -> str:
+    def caveat(self) -> str:
         """Return why predictions may be inaccurate."""
 
     @abstractmethod
@@ -121,7 +121,7 @@ class Mirrored(Scheme):
         return (reads * read * mirrors / (mirrors - 1) + writes) / (reads * read + writes)
 
     @property
-    def doubt(self):
+    def caveat(self):
         if self.layout.mirrors > 1:
             return (
                 "the heads of a mirror have one queue for reads and one each for writes, between which the formulas mix"
@@ -196,7 +196,7 @@ class Parity(Scheme):
         return (more + (1 - reads) * left) / before
 
     @property
-    def doubt(self):
+    def caveat(self):
         return "the disks of one write get it at the same time, where the formulas have them independent"
 
     def __str__(self):
@@ -260,7 +260,7 @@ class Hashed(CopiesScheme):
         return Shape(written=self.copies, room=float(self.copies), group=min(self.bricks, 2 * self.copies - 1))
 
     @property
-    def doubt(self):
+    def caveat(self):
         return "the bricks of one write get it at the same time, where the formulas have them independent"
 
     def __str__(self):
@@ -283,7 +283,7 @@ class DSPTFCopies(CopiesScheme):
         return Shape(heads=self.copies, written=self.copies, room=float(self.copies), pool=pool)
 
     @property
-    def doubt(self):
+    def caveat(self):
         return "bricks share data with their neighbours only: where they are busy, formulas are up to 40% off"
 
     def __str__(self):

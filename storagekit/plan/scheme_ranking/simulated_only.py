@@ -13,11 +13,11 @@ from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
 from storagekit.placement import Striped
 from storagekit.placement.base import MOST_PARTS
-from storagekit.plan.keeping.families import COPIES, Family
-from storagekit.plan.keeping.scheme import CopiesScheme, Scheme
+from storagekit.plan.scheme_ranking.families import COPIES, Family
+from storagekit.plan.scheme_ranking.scheme import CopiesScheme, Scheme
 
 
-class Unformulated(Scheme):
+class SimulatedOnly(Scheme):
     """A scheme that has to be simulated.
 
     Its shape gives its capacity; `accesses` gives the numbers of disks that a read and a write occupy, each with one of
@@ -33,12 +33,12 @@ class Unformulated(Scheme):
     def cuts(self) -> int: ...
 
     @property
-    def doubt(self):
+    def caveat(self):
         return "both were simulated, with other runs"
 
 
 @dataclass(frozen=True)
-class Dispatched(Unformulated, CopiesScheme):
+class Dispatched(SimulatedOnly, CopiesScheme):
     """Replicated bricks whose replica is selected by a dispatcher. title: its name."""
 
     title: str
@@ -68,7 +68,7 @@ class Dispatched(Unformulated, CopiesScheme):
 
 
 @dataclass(frozen=True)
-class SplitRequests(Unformulated):
+class SplitRequests(SimulatedOnly):
     """RAID 0 whose stripe unit is a part of the largest request, so that several disks serve it together (swift)."""
 
     count: int

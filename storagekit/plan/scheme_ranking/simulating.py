@@ -9,9 +9,9 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.engine import Scenario, System
-from storagekit.plan.keeping.needs import Requirements
-from storagekit.plan.keeping.scheme import Scheme, SchemeFigures
-from storagekit.plan.keeping.unformulated import Unformulated
+from storagekit.plan.scheme_ranking.requirements import Requirements
+from storagekit.plan.scheme_ranking.scheme import Scheme, SchemeFigures
+from storagekit.plan.scheme_ranking.simulated_only import SimulatedOnly
 from storagekit.plan.simulating import discipline
 from storagekit.simulation import replicate
 from storagekit.workload import ClosedLoop, MixedSizes, PoissonArrivals, RandomRequests
@@ -69,7 +69,7 @@ def simulate_scheme(
     return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
 
 
-def seen(needs: Requirements, scheme: Unformulated, access: float, scheduler: Scheduler | None) -> SchemeFigures:
+def seen(needs: Requirements, scheme: SimulatedOnly, access: float, scheduler: Scheduler | None) -> SchemeFigures:
     """Return the simulated figures of a scheme without a formula. access: approximate seconds of an access.
 
     The throughput at a rate is the rate at which the disks would always be busy, with the same service time. A scheme that

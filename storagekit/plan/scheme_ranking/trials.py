@@ -11,9 +11,9 @@ from storagekit.core.checks import require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
-from storagekit.plan.keeping.asking import schemes
-from storagekit.plan.keeping.needs import Requirements
-from storagekit.plan.keeping.predicting import Prediction
+from storagekit.plan.scheme_ranking.asking import schemes
+from storagekit.plan.scheme_ranking.predicting import Prediction
+from storagekit.plan.scheme_ranking.requirements import Requirements
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -152,7 +152,7 @@ def _score(needs: Requirements, one: Prediction) -> float:
 
 
 def _simulated(needs: Requirements, one: Prediction, seeds: int) -> float:
-    from storagekit.plan.keeping.simulating import enough, simulate_scheme
+    from storagekit.plan.scheme_ranking.simulating import enough, simulate_scheme
 
     length, scheduler = enough(needs, one.utilization), RLOOK() if needs.rate is None else None
     found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)

@@ -263,7 +263,7 @@ NOT_ASKED = dict.fromkeys(
             "SharesCheck",
             "SharesRow",
             "SizeAnswer",
-            "keeping.Prediction",
+            "scheme_ranking.Prediction",
         )
     ),
     RESULT,
