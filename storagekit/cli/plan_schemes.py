@@ -65,8 +65,8 @@ def schemes(
     """Rank RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks by response time, fault tolerance and cost."""
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF
-    from storagekit.plan.keeping import AIMS, ARRAYS, Protocols, ReplicatedBricks, SplitTransfers
-    from storagekit.plan.keeping import schemes as ask
+    from storagekit.plan.scheme_ranking import AIMS, ARRAYS, Protocols, ReplicatedBricks, SplitTransfers
+    from storagekit.plan.scheme_ranking import schemes as ask
 
     others = ([ReplicatedBricks()] if copies else []) + ([Protocols(), SplitTransfers()] if simulated else [])
     answer = ask(
