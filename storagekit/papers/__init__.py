@@ -1,4 +1,4 @@
-"""The papers, a package for each: what an exhibit shows, what that means for the paper's claims, and its charts in `draw`."""
+"""Packages of the papers: data of the exhibits, findings on the claims of the paper, and charts in `draw`."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How much an exhibit simulates."""
+"""Number and length of the simulated runs of an exhibit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,17 @@ from storagekit.core.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How much to simulate: independent runs of each setting, requests in each, and the first of the runs' seeds."""
+    """Number and length of the simulated runs of an exhibit.
+
+    Parameters
+    ----------
+    seeds : int
+        Independent runs of each setting, by default 16.
+    requests : int
+        Requests of each run, by default 4000.
+    first_seed : int
+        The first of the runs' seeds, by default 0.
+    """
 
     seeds: int = 16
     requests: int = 4_000
@@ -17,16 +27,19 @@ class Effort:
 
     @property
     def seed_list(self) -> list[int]:
-        """One seed for each run."""
+        """Return one seed for each run."""
         return self.successive(self.seeds)
 
     @property
     def few(self) -> int:
-        """The number of runs where no claim is judged by them: a quarter of `seeds`, at least four if there are four."""
+        """Return the number of runs of an exhibit that judges no claim.
+
+        It is a quarter of `seeds`, but at least four, or all if there are fewer than four.
+        """
         return max(min(4, self.seeds), self.seeds // 4)
 
     def successive(self, count: int) -> list[int]:
-        """`count` seeds from the first on."""
+        """Return `count` consecutive seeds, from the first on."""
         return list(range(self.first_seed, self.first_seed + count))
 
 
@@ -34,7 +47,27 @@ AnEffort = TypeVar("AnEffort", bound=Effort)
 
 
 def of_profile(profile: str, known: Mapping[str, AnEffort], first_seed: int = 0) -> AnEffort:
-    """The effort of a profile: "quick" for a look, "full" for the record. Raises InputError for any that is not `known`."""
+    """Return the effort of a profile.
+
+    Parameters
+    ----------
+    profile : str
+        A name of `known`: "quick" for a preview, "full" for the results on record.
+    known : mapping of str to Effort
+        The efforts by profile.
+    first_seed : int
+        The first of the runs' seeds, by default 0.
+
+    Returns
+    -------
+    Effort
+        The effort of the profile, with this first seed.
+
+    Raises
+    ------
+    InputError
+        If the profile is not in `known`.
+    """
     if profile not in known:
         raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
     return replace(known[profile], first_seed=first_seed)

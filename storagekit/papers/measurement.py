@@ -1,4 +1,4 @@
-"""What a run found for one claim of a paper."""
+"""Measured result for one claim of a paper."""
 
 import math
 from dataclasses import dataclass
@@ -15,15 +15,27 @@ BASES = ("analytic", "simulated", "stand-in", "trace")
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a run found for one claim.
+    """Measured result for one claim of a paper.
 
-    id: the claim's, `[element]` included. measured: a number in the claim's unit, True or False
-    for a statement that holds or does not, None where it was not run (the note says why).
-    low, high: the 95% confidence interval of `measured`. basis: one of `BASES`.
-    holds: for an ordering or a bound that has a number to show: whether it holds.
+    Parameters
+    ----------
+    id : str
+        Identifier of the claim, including `[element]`.
+    measured : float, bool or None
+        A number in the unit of the claim; whether a statement holds; None if it was not run, for a reason in `note`.
+    low, high : float, optional
+        The 95% confidence interval of `measured`, in the same unit.
+    basis : str
+        One of `BASES`, by default "simulated".
+    note : str
+        Explanation of the result, by default empty.
+    holds : bool, optional
+        Whether an ordering or a bound holds, if `measured` is a number that illustrates it.
 
-    Raises InputError for a number that is not finite, an interval that does not hold it, an
-    unknown basis.
+    Raises
+    ------
+    InputError
+        If a number is not finite, the number is outside its interval, or the basis is unknown.
     """
 
     id: str
@@ -61,9 +73,21 @@ class Measurement:
 def with_interval(
     id: str, row: xr.DataArray, note: str = "", basis: str = "simulated", holds: bool | None = None
 ) -> Measurement:
-    """The `Measurement` of one number and its interval; one replication has no interval.
+    """Return the `Measurement` of one number with its interval; a single replication has no interval.
 
-    row: over `statistic` (mean, low, high) alone, as `interval` and `ratio` return it. Raises InputError as `Measurement`.
+    Parameters
+    ----------
+    id : str
+        Identifier of the claim.
+    row : DataArray, shape [statistic]
+        The values mean, low and high, as `interval` and `ratio` return them.
+    note, basis, holds
+        See `Measurement`.
+
+    Raises
+    ------
+    InputError
+        If the row has other dimensions or lacks a statistic, and in the cases of `Measurement`.
     """
     if row.dims != ("statistic",) or not set(STATISTICS) <= set(row.statistic.values.tolist()):
         raise InputError(

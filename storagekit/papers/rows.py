@@ -1,4 +1,4 @@
-"""The rows of an exhibit that compares dispatchers: the paper's by name, and a reader's own beside them."""
+"""Rows of an exhibit that compares dispatchers: rows of the paper by name, and dispatchers of the reader."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
@@ -11,24 +11,39 @@ from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
 from storagekit.dispatch import AbstractDispatch
 
-# what an exhibit is asked for: the name of one of the paper's rows, or a name and the dispatcher that has it
+# A row of an exhibit: the name of a row of the paper, or a pair of a name and a dispatcher.
 Row = str | tuple[str, AbstractDispatch]
 Own = Mapping[str, AbstractDispatch]
 NONE_OWN: Own = MappingProxyType({})
 
 
 class Rows(NamedTuple):
-    """The names of rows in their order, and the dispatchers of those that are a reader's own."""
+    """The names of the selected rows in order, and the dispatchers of the reader by name."""
 
     names: list[str]
     own: Own
 
 
 def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -> Rows:
-    """The rows that are asked for. known: names of the paper's. what: a row is called.
+    """Return the names of the selected rows, and the dispatchers of the reader among them.
 
-    Raises InputError where a name is unknown or there twice, and where a row is no pair of a name and a dispatcher.
+    Parameters
+    ----------
+    asked : sequence
+        Names of `known`, and pairs of another name and a dispatcher.
+    known : collection of str
+        Names of the paper's rows.
+    what : str
+        Word for a row in error messages, by default "scheme".
 
+    Raises
+    ------
+    InputError
+        If a name is unknown or given twice, if a pair has a name of `known`, or if a row is neither a name nor a pair
+        of a name and a dispatcher.
+
+    Examples
+    --------
     >>> from storagekit.dispatch import ShortestQueue
     >>> chosen(["Hashing", ("mine", ShortestQueue(3))], ["D-SPTF", "Hashing"]).names
     ['Hashing', 'mine']
@@ -46,7 +61,20 @@ def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -
 
 
 def dispatchers(asked: Sequence[Row], known: Mapping[str, AbstractDispatch]) -> dict[str, AbstractDispatch]:
-    """The dispatchers of the rows that are asked for, by name, in their order. known: the paper's. Errors as of `chosen`."""
+    """Return the dispatchers of the selected rows by name, in the order of the rows.
+
+    Parameters
+    ----------
+    asked : sequence
+        Names of `known`, and pairs of another name and a dispatcher.
+    known : mapping of str to AbstractDispatch
+        The dispatchers of the paper's rows.
+
+    Raises
+    ------
+    InputError
+        In the cases of `chosen`.
+    """
     names, own = chosen(asked, known)
     every = {**known, **own}
     return {name: every[name] for name in names}
@@ -58,9 +86,17 @@ Findings = Callable[Concatenate[xr.Dataset, Others], Found]
 
 
 def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others, Found]], Findings[Others, Found]]:
-    """Of findings that hold the paper's rows against one another: `names` must be in the first Dataset along `dimension`.
+    """Return a decorator for functions that judge the paper's rows and require all of them.
 
-    What it makes raises InputError where one is not, as where only a reader's own rows were run.
+    The decorated function raises InputError if its first Dataset lacks one of the rows, as after a run of the reader's
+    rows only.
+
+    Parameters
+    ----------
+    dimension : str
+        Dimension of the Dataset along which the rows lie.
+    names : collection of str
+        The required rows.
     """
 
     def checking(findings: Findings[Others, Found]) -> Findings[Others, Found]:
@@ -81,7 +117,7 @@ def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others
 
 
 def _own(one: object, known: Collection[str], own: dict[str, AbstractDispatch], what: str) -> str:
-    """The name of a row of one's own, which is noted in `own`."""
+    """Return the name of a row of the reader, and add its dispatcher to `own`."""
     if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)):
         raise InputError(f"{what} {shown(one)}: give a name, or a pair of a name and a dispatcher")
     name, dispatch = one

@@ -1,7 +1,7 @@
 """Wu and Burns, Improving I/O Performance of Clustered Storage Systems by Adaptive Request Distribution, HPDC 2006.
 
-A module for each kind of exhibit, its data first, then its findings, what they show beside the paper's claims; its charts
-bear the same name in `draw`. `cluster` is the paper's system.
+Each kind of exhibit has a module with its data and its findings on the paper's claims. Its charts are in the module of
+the same name in `draw`. `cluster` is the system of the paper.
 """
 
 from typing import TYPE_CHECKING

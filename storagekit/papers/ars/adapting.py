@@ -1,6 +1,6 @@
-"""One client's unit interval for reads as a node slows down and recovers (section 4.1).
+"""The unit interval of one client for reads while a node slows down and recovers (section 4.1).
 
-Times in seconds, lengths as shares of the interval.
+Times are in seconds, lengths in shares of the interval.
 """
 
 import time
@@ -23,19 +23,23 @@ from storagekit.papers.effort import Effort
 from storagekit.simulation import by_event, described
 
 QUICK = effort("quick")
-# who holds the data of each volume, scaled so that they fit: node 0 is full of fragments
+# Nodes that hold each volume in the scaled layout. Fragments fill node 0, so that it holds no copies.
 HELD = {"replicated": (1, 2, 3), "erasure-coded": (0, 1, 2, 3)}
 LARGEST = len(NODES) - 1
-# 71 requests a second, each for two nodes, of some 180 that four nodes serve
+# Multiple of the published load: 71 requests a second, each for two nodes. Four nodes serve some 180.
 LOAD = 8.0
 SLOWS, RECOVERS, SECONDS = 20.0, 50.0, 80.0
 WATCHED = 0
-# chunks of events between two looks at the clock
+# Chunks of events between two checks of the simulated time.
 STRIDE = 8
 
 
 class Mapped(NamedTuple):
-    """Seconds since the event before; owner and units filled of each subregion, FREE and 0 before there is an interval."""
+    """State of the interval after an event.
+
+    elapsed: seconds since the previous event. owner, filled: node of each subregion and units that it fills; FREE and 0
+    before the interval exists.
+    """
 
     elapsed: Any
     owner: Any
@@ -43,7 +47,15 @@ class Mapped(NamedTuple):
 
 
 class IntervalLog(AbstractLog):
-    """Keeps the interval that a client has for reads of what these nodes hold. nodes: numbers. each: intervals in a pool."""
+    """Log of the interval of client `WATCHED` for reads of data on a set of nodes.
+
+    Parameters
+    ----------
+    nodes : tuple of int
+        The nodes that hold the data.
+    each : int
+        Intervals in the pool of a client.
+    """
 
     nodes: tuple[int, ...]
     each: int
@@ -67,11 +79,37 @@ def adapting(
     seconds: float = SECONDS,
     every: float = 1.0,
 ) -> xr.Dataset:
-    """The interval of the first client every so many seconds (`time`, `subregion`), in one run of reads.
+    """Return the unit interval of the first client over time, in one run of reads.
 
-    A node has half its speed for the requests of `SLOWS` to `RECOVERS`. setting: whose nodes, "replicated" or
-    "erasure-coded". owner: the node of a subregion, -1 where none is. filled: what it fills of that, from the subregion's
-    start, a share of the whole interval. Raises InputError for another setting, and for a time that is not above 0.
+    One node has half its speed from about `SLOWS` to `RECOVERS` seconds.
+
+    Parameters
+    ----------
+    effort : Effort
+        Gives the seed.
+    setting : str
+        The volume of the reads: "replicated" or "erasure-coded", the default.
+    window : float
+        Time between two computations of performance, by default 1 s.
+    load : float
+        Multiple of the published load, by default 8.
+    node : int
+        The node that slows down, by default the largest.
+    seconds : float
+        Length of the run, by default 80 s.
+    every : float
+        Time between two samples of the interval, by default 1 s.
+
+    Returns
+    -------
+    Dataset
+        Over `time` and `subregion`: `owner`, the node of a subregion, -1 for none; and `filled`, the length that it
+        fills from the start of the subregion, as a share of the whole interval.
+
+    Raises
+    ------
+    InputError
+        If the setting is unknown, or `every` is not above 0 or exceeds `seconds`.
     """
     if setting not in HELD:
         raise InputError(f"volumes {setting!r}: unknown; it is one of {', '.join(HELD)}")
@@ -85,7 +123,7 @@ def adapting(
     scenario = cluster(dispatch, synthetic(setting, load=load), condition=slow)
     kept = _kept(scenario, IntervalLog(HELD[setting], dispatch.pool), effort.first_seed, seconds)
     moments = np.arange(1, int(seconds / every + 1e-9) + 1) * every
-    # as the last event before each moment left it
+    # A sample is the state after the last event up to its time.
     last = np.maximum(np.searchsorted(np.cumsum(kept.elapsed, dtype=np.float64), moments, side="right") - 1, 0)
     dims = ("time", "subregion")
     data = xr.Dataset(
@@ -102,7 +140,7 @@ def adapting(
 
 
 def _kept(scenario: Scenario, log: IntervalLog, seed: int, seconds: float) -> Mapped:
-    """What the log keeps of a run of so many seconds: `[event]`, `[event, subregion]`."""
+    """Return the entries of the log in a run of at least `seconds`: arrays `[event]` and `[event, subregion]`."""
     merged, key = stack([scenario], [seed])
     runner, pieces, now = Runner(merged, key, Record(log=log)), [], 0.0
     while now < seconds:

@@ -1,4 +1,4 @@
-"""The paper's cluster: four nodes of unequal disks (table I), two volumes (table II), and who distributes requests."""
+"""The cluster of the paper: four nodes of unequal disks (table I), two volumes (table II), and the protocols."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,45 +21,46 @@ from storagekit.schedule import ScheduleSwitch as ScheduleSwitch
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 
-# table I: the kind of drive of each node, and their number; node 1 is a RAID 5. A thread of each node takes one request
-# after the other from the queue of the node and serves it (section 5), whatever the number of its disks.
+# Table I: the kind and the number of drives of each node; node 1 is a RAID 5. A thread of each node takes one request
+# after the other from the queue of the node and serves it (section 5), for any number of disks.
 DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
 NODES = (Node(2, serial=True), Node(9, raid5=True, serial=True), Node(1, serial=True), Node(18, serial=True))
-# Bytes of the buffer for delayed writes of each node, which is flushed when the disk is idle or the buffer full (section 5).
-# Its size is not given. The only buffers of the paper are those of table I, whose write-back caches are disabled: these sizes
-# are used. `throughput.buffers` varies them, up to one that no run fills.
+# Bytes of the buffer for delayed writes of each node, which is flushed when the disk is idle or the buffer full
+# (section 5). The paper does not give its size. The only buffers in the paper are those of table I, whose write-back
+# caches are disabled. Their sizes are used here. `throughput.buffers` varies the sizes, up to a buffer that no run
+# fills.
 BUFFERS = (2 * MB, 2 * MB, 8 * MB, 512 * KB)
 UNLIMITED = 1024.0 * GB
 # Writes with buffered parts for which memory is reserved.
 BUFFERED = 4096
-# table II: bytes of a segment of each volume
+# Table II: bytes of a segment of each volume.
 SEGMENTS = (128 * MB, 512 * MB)
 BLOCK = 64 * KB // SECTOR
-# sectors of the volumes as published, and scaled so that they fit: fragments of the second then fill node 0
+# Sectors of the volumes as published, and scaled so that they fit. Scaled, fragments of the second volume fill node 0.
 PUBLISHED = tuple(size * GB // SECTOR for size in (100, 200))
 SCALED = tuple(count * segment // SECTOR for count, segment in zip((136, 68), SEGMENTS, strict=True))
 # Layouts of volumes that do not fit: table II needs 700 GB, and the nodes have 572. In the first two the segments on a disk
 # have equal distances over the whole disk, so that seeks are as in table I. In the last two they lie at the start of each
-# disk, where those of node 2 are short; in the last one each disk has a queue of its own.
+# disk, so that seeks of node 2 are short. In the last layout each disk has a separate queue.
 LAYOUTS = ("scaled", "wrapped", "packed", "disks apart")
 CLIENTS = 5
-# requests of the synthetic traces, a second: 10,604 in 20 minutes
+# Requests of the synthetic traces, 10,604 in 20 minutes; and their requests a second.
 REQUESTS = 10_604
 RATE = REQUESTS / 1200
 SIZE = 8 * KB
-# one way between nodes (section 5)
+# One-way latency between nodes (section 5).
 LATENCY = 0.1 * MS
-# the share of requests to each volume
+# Share of the requests to each volume.
 SETTINGS: dict[str, tuple[float, float]] = {
     "replicated": (1.0, 0.0),
     "erasure-coded": (0.0, 1.0),
     "both": (0.5, 0.5),
 }
 OUTSTANDING = 50
-# The order in which disks serve waiting requests. The order and the kind of arrivals are numbers, so that all exhibits of a
-# protocol share a program. Serving in order costs 5% more this way.
+# Service orders of disks. The order and the kind of arrivals are numbers, so that all exhibits of a protocol share a
+# compiled program. A run in order of arrival takes 5% longer in this form.
 ORDERS = {name: ScheduleSwitch((FCFS(), SATF()), number) for number, name in enumerate(("in order", "shortest first"))}
-# requests held at once, everywhere alike, so that exhibits share compilations
+# Requests in the system at once; equal in all exhibits, so that they share compiled programs.
 SLOTS = 64
 
 
@@ -69,9 +70,10 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
     Parameters
     ----------
     name : str
-        One of `LAYOUTS`. In "scaled", "packed" and "disks apart" the volumes have 18% of their published size, so that they
-        fit. In "wrapped" they have their published size, and addresses beyond the end of a disk begin again at its start.
-        In "scaled" and "wrapped" the segments are spread over the disks. In "disks apart" each disk has its own queue.
+        One of `LAYOUTS`. In "scaled", "packed" and "disks apart" the volumes have 18% of their published size, so that
+        they fit. In "wrapped" they have their published size, and addresses beyond the end of a disk begin again at its
+        start. In "scaled" and "wrapped" the segments are spread over the disks. In "disks apart" each disk has a
+        separate queue.
     whole_blocks : bool
         Whether a read of coded data fetches whole fragments.
 
@@ -91,14 +93,36 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
 
 
 def drives(on: Segments) -> Mixed:
-    """Return the drives of table I, in the order of the nodes."""
+    """Return the drives of table I, in the order of the nodes.
+
+    Parameters
+    ----------
+    on : Segments
+        The layout, which has the number of drives of each node.
+    """
     kinds = [kind for kind, count in enumerate(on.brick_sizes) for _ in range(count)]
     return Mixed([load_drive(name) for name in DRIVES], kinds)
 
 
 @cache
 def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE // SECTOR) -> float:
-    """Return the mean service time of a drive for small requests to its first `reach` sectors, seconds, over random pairs."""
+    """Return the mean service time of a drive for requests to its first `reach` sectors, seconds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the drive.
+    reach : int
+        Sectors from the start of the drive that requests may access.
+    read : bool
+        Whether the requests are reads, by default true.
+    sectors : int
+        Length of a request, by default 8 KB.
+
+    Notes
+    -----
+    The mean is over 4,096 random pairs of addresses, with a random angle.
+    """
     drive: Drive = load_drive(name)
     draw = np.random.default_rng(14)
     one, other, angle, length, reads = _drawn(draw, reach, sectors, read)
@@ -108,15 +132,22 @@ def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE /
 
 
 def _drawn(draw: np.random.Generator, reach: int, sectors: int, read: bool) -> Any:
-    """Return many random pairs of addresses with an angle, and their length and direction."""
+    """Return random pairs of addresses, random angles, the request length in sectors, and the direction."""
     one, other = draw.integers(0, reach - sectors, (2, 4096))
     return one, other, draw.random(4096), np.int64(sectors), np.asarray(read)
 
 
 def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]:
-    """Return the mean service time of a disk of each node for the data that it holds of the volumes, seconds.
+    """Return the mean service time of a disk of each node over the data that it holds, seconds.
 
     A distributor without information about the state of the disks uses these times.
+
+    Parameters
+    ----------
+    on : Segments, optional
+        The layout, by default `layout()`.
+    read : bool
+        Whether the requests are reads, by default true. A write to a RAID 5 takes one revolution more.
     """
     found = []
     for name, node, reach in zip(DRIVES, NODES, _reaches(layout() if on is None else on), strict=True):
@@ -133,7 +164,7 @@ def _reaches(on: Segments) -> tuple[int, ...]:
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
     drive: Any = np.minimum(table[::3], int(bound.drives) - 1)
     node = bound.brick_of(drive)
-    # addresses of a RAID 5 with several drives count its data only
+    # Addresses of a RAID 5 that is modelled as several drives count its data only, without parity.
     end = (table[1::3] + sizes) // np.maximum(table[2::3] - 1, 1)
     there = table[::3] < int(bound.drives)
     return tuple(int(np.max(end[there & (node == number)])) for number in range(len(NODES)))
@@ -148,9 +179,10 @@ WITHIN, AT_ONCE = "D-SPTF, waits for the platter", "D-SPTF, begins at once"
 # includes the software of both sides. A claim goes to three other nodes one after the other.
 MESSAGE, OTHERS = 0.1 * MS, 3
 MESSAGES = "D-SPTF, 0.1 ms a message"
-# The centralized protocol packs bins to maximize throughput, and its knowledge is of servers and workload: queues and service
-# times, not positions of heads. The paper lists how its D-SPTF differs from the original one, in which an idle brick waits
-# two latencies; beginning at once is not in the list. The last four are other interpretations.
+# The centralized protocol packs bins to maximize throughput. It uses information on servers and workload: queues and
+# service times, not positions of heads. The paper lists the differences of its D-SPTF from the original. An idle brick
+# of the original waits two latencies; an immediate start is not in the list. The last four protocols are other
+# interpretations.
 PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     RANDOMIZED: lambda on=None: Randomized(),
     ADAPTIVE: lambda on=None: ARS(clients=CLIENTS),
@@ -161,13 +193,26 @@ PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     AT_ONCE: lambda on=None: Preselection(LATENCY),
     MESSAGES: lambda on=None: Preselection(LATENCY + OTHERS * MESSAGE, waits=1),
 }
-# the protocols of figures 4 to 6, and with the other interpretation of the centralized one
+# Protocols of figures 4 to 6; then also the other interpretation of the centralized protocol.
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
 COMPARED = (*FOUR, CENTRAL_HEADS)
 
 
 def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispatch]:
-    """Return the dispatchers of the named protocols, and of the reader's own, on these volumes."""
+    """Return the dispatchers of the selected protocols by name.
+
+    Parameters
+    ----------
+    on : Segments
+        The layout.
+    asked : sequence
+        Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or given twice.
+    """
     names, own = chosen(asked, PROTOCOLS, "protocol")
     return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
@@ -175,7 +220,12 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
 def writes(dispatch: AbstractDispatch, buffers: Sequence[float] = BUFFERS) -> AbstractWrite:
     """Return the write policy: D-SPTF treats writes as reads; the others commit at the selected nodes and buffer the rest.
 
-    buffers: bytes of the buffer of each node.
+    Parameters
+    ----------
+    dispatch : AbstractDispatch
+        The protocol.
+    buffers : sequence of float
+        Size of the buffer of each node, bytes, by default `BUFFERS`.
     """
     return Claimed() if dispatch.claims.certain is not True else Committed(tuple(buffers), BUFFERED)
 
@@ -192,8 +242,23 @@ def cluster(
 ) -> Scenario:
     """Return the cluster under a workload.
 
-    schedule: the order in which disks serve requests; by default the order of arrival, because the paper's nodes have a
-    queue and it names no other order.
+    Parameters
+    ----------
+    dispatch : AbstractDispatch
+        The protocol.
+    arrivals : AbstractArrivals
+        The workload.
+    on : Segments, optional
+        The layout, by default `layout()`.
+    schedule : AbstractSchedule, optional
+        The service order of disks, by default the order of arrival: nodes of the paper have a queue, and the paper
+        names no other order.
+    write : AbstractWrite, optional
+        The write policy, by default `writes(dispatch)`.
+    condition : FaultSchedule, optional
+        Outages and slowdowns of nodes, by default none.
+    slots : int
+        Requests in the system for which memory is reserved, by default 64.
     """
     placement = layout() if on is None else on
     order = ORDERS["in order"] if schedule is None else schedule
@@ -205,7 +270,24 @@ def cluster(
 def requests(
     setting: str = "both", read_share: float = 1.0, size: float = SIZE, on: Segments | None = None
 ) -> VolumeRequests:
-    """The synthetic traces' requests: exponential sizes, uniform addresses, five clients. setting: one of `SETTINGS`."""
+    """Return the requests of the synthetic traces: exponential sizes, uniform addresses, five clients.
+
+    Parameters
+    ----------
+    setting : str
+        A name of `SETTINGS`, by default "both" volumes.
+    read_share : float
+        Fraction of reads, by default 1.
+    size : float
+        Mean size, bytes, by default 8 KB.
+    on : Segments, optional
+        The layout, by default `layout()`.
+
+    Raises
+    ------
+    InputError
+        If the setting is unknown.
+    """
     if setting not in SETTINGS:
         raise InputError(f"volumes {setting!r}: unknown; it is one of {', '.join(SETTINGS)}")
     volumes = (layout() if on is None else on).volumes
@@ -216,12 +298,26 @@ def requests(
 def synthetic(
     setting: str = "both", read_share: float = 1.0, load: float = 1.0, on: Segments | None = None
 ) -> ClosedOrOpen:
-    """The synthetic traces, independent arrivals; `load` times as many a second."""
+    """Return the synthetic traces with independent arrivals, at `load` times the published rate.
+
+    Parameters
+    ----------
+    setting, read_share, on
+        See `requests`.
+    load : float
+        Multiple of the published rate, by default 1.
+    """
     return ClosedOrOpen(requests(setting, read_share, on=on), rate=load * RATE)
 
 
 def saturating(setting: str = "both", read_share: float = 1.0, on: Segments | None = None) -> ClosedOrOpen:
-    """The throughput test of figure 6: fifty requests outstanding."""
+    """Return the workload of figure 6: fifty requests are outstanding at all times.
+
+    Parameters
+    ----------
+    setting, read_share, on
+        See `requests`.
+    """
     return ClosedOrOpen(requests(setting, read_share, on=on), OUTSTANDING)
 
 

@@ -1,4 +1,4 @@
-"""Protocols beside each other: paired, since all of them get the same requests."""
+"""Paired comparisons of protocols, which all receive the same requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,16 +11,33 @@ from storagekit.engine import Scenario
 from storagekit.papers.effort import Effort
 from storagekit.simulation import ratio, sweep
 
-# "close", "comparable" and "nearly ideal" are not explained; said before ARS was run here: within a tenth of the centralized
-# protocol's mean, 95% interval included
+# The paper does not define "close", "comparable" and "nearly ideal". The definition here is from before the first run
+# of ARS: within a tenth of the mean of the centralized protocol, 95% interval included.
 CLOSE = 0.1
 
 
 def swept(
     build: Callable[..., Scenario], axes: Mapping[str, Sequence[Any]], effort: Effort, exhibit: str
 ) -> xr.Dataset:
-    """A sweep of the cluster after a warm-up of a tenth; responses are NaN where arrivals outrun the disks, and wait outside
-    for a slot."""
+    """Return a sweep of the cluster, with a tenth of the requests as warm-up.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario for a value of each axis.
+    axes : mapping of str to sequence
+        The values of each axis.
+    effort : Effort
+        Number and length of the runs.
+    exhibit : str
+        Name of the exhibit.
+
+    Returns
+    -------
+    Dataset
+        The standard measures over the axes and `seed`. `response` is NaN where arrivals exceed the throughput of the
+        disks, so that at least 0.1% of the requests wait for a slot.
+    """
     data = sweep(
         build,
         axes,
@@ -36,33 +53,75 @@ def swept(
 
 
 def beside(data: xr.DataArray, protocol: str, other: str) -> xr.DataArray:
-    """What of `other`'s a protocol takes, with its interval: paired by seed."""
+    """Return the ratio of a protocol's values to another protocol's with its interval, paired by seed.
+
+    Parameters
+    ----------
+    data : DataArray, shape [protocol, seed, ...]
+        The values.
+    protocol, other : str
+        The protocols of the numerator and of the denominator.
+    """
     return ratio(data.sel(protocol=protocol), data.sel(protocol=other))
 
 
 def close(taken: xr.DataArray) -> bool:
-    """Whether all of these ratios of response times are within `CLOSE` of one, for certain."""
+    """Return whether all ratios of response times are at most 1 + `CLOSE` with 95% confidence.
+
+    Parameters
+    ----------
+    taken : DataArray, shape [statistic, ...]
+        The ratios, as `beside` returns them.
+    """
     return bool((taken.sel(statistic="high") <= 1 + CLOSE).all())
 
 
 def ahead(data: xr.DataArray, better: str, worse: str) -> bool:
-    """Whether one protocol takes less than another everywhere, for certain."""
+    """Return whether a protocol has smaller values than another in all cases, with 95% confidence.
+
+    Parameters
+    ----------
+    data : DataArray, shape [protocol, seed, ...]
+        The values.
+    better, worse : str
+        The protocols.
+    """
     return bool((beside(data, better, worse).sel(statistic="high") < 1).all())
 
 
 def milliseconds(data: xr.DataArray) -> str:
-    """The mean responses of the protocols, in words."""
+    """Return a phrase with the mean response time of each protocol in milliseconds.
+
+    Parameters
+    ----------
+    data : DataArray, shape [protocol, seed]
+        Response times, seconds.
+    """
     means = data.mean("seed") / MS
     return ", ".join(f"{name} {float(means.sel(protocol=name)):.1f}" for name in means.protocol.values)
 
 
 def shown(taken: xr.DataArray, dim: str) -> str:
-    """Ratios by their place along a dimension, in words."""
+    """Return a phrase with the mean ratio at each coordinate of a dimension.
+
+    Parameters
+    ----------
+    taken : DataArray, shape [statistic, dim]
+        The ratios.
+    dim : str
+        The dimension.
+    """
     means = taken.sel(statistic="mean")
     return ", ".join(f"{place} {float(means.sel({dim: place})):.2f}" for place in means[dim].values)
 
 
 def ranking(data: xr.DataArray) -> list[str]:
-    """The protocols, the one of least mean first."""
+    """Return the protocols in ascending order of their means.
+
+    Parameters
+    ----------
+    data : DataArray, shape [protocol, seed]
+        The values.
+    """
     means = data.mean("seed")
     return [str(name) for name in means.protocol.values[np.argsort(means.values)]]

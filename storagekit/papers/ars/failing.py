@@ -1,6 +1,6 @@
-"""What is on disk when a write completes, and the nodes that reads are sent to while nodes are down (sections 4.3 to 4.5).
+"""Copies on disk at the completion of a write, and the nodes that receive reads during outages (sections 4.3 to 4.5).
 
-Times in seconds.
+Times are in seconds.
 """
 
 import itertools
@@ -27,16 +27,16 @@ from storagekit.simulation import by_event, described, interval
 from storagekit.write import AllCopies
 
 QUICK = effort("quick")
-# Multiple of the published load, so that requests arrive while a node is down: 35 a second, each for two nodes, of some 90
-# that two nodes serve; writes keep the RAID 5 70% busy.
+# Multiple of the published load, so that requests arrive while a node is down. 35 requests arrive a second, each for
+# two nodes; two nodes serve some 90. Writes keep the RAID 5 70% busy.
 LOAD = 4.0
 TIMEOUT = 1.0
-# the node that fails, and the requests between which it is down
+# The node that fails, and the first and last request of its outage.
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
 # The most additional nodes that a read is sent to.
 EXTRA = 2
-# what comes so soon after a node stops or is back is left out, in requests: a client's patience, in which it finds out, and a
-# time-out, in which what was under way is sent again; and one stretch
+# Requests that are left out after a node stops or returns. They are the requests of a client's patience, until it
+# detects the change, of a time-out, until interrupted requests are sent again, and of one batch of `STRETCH`.
 STRETCH = 50
 SETTLES = int(2 * TIMEOUT * LOAD * RATE) + STRETCH
 # A patience longer than any run, in seconds; the longest that a dispatcher accepts.
@@ -46,7 +46,18 @@ ENDLESS = 600.0
 def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     """Return the number of nodes that served each read of coded data, while two of its four nodes are down.
 
-    `reads` counts the reads by `nodes`, the number of nodes that served them, and `stopped`, the two nodes that are down.
+    Parameters
+    ----------
+    effort : Effort
+        Gives the seed.
+    chunks : int
+        Chunks of events of each run, by default 40.
+
+    Returns
+    -------
+    Dataset
+        `reads` counts the reads by `nodes`, the number of nodes that served them, and `stopped`, the two nodes that are
+        down. `dead` is true if a node that is down served a read.
     """
     began = time.perf_counter()
     pairs = list(itertools.combinations(range(len(NODES)), 2))
@@ -61,7 +72,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
         )
         ran.append(scenario)
         [(accesses, answers)] = watched([scenario], [effort.first_seed], chunks)
-        # the last answer may leave before the end of its access is noted
+        # The last completions are left out, because they may precede the recorded end of their access.
         counts.append(np.bincount(_nodes(accesses, _early(answers)), minlength=len(NODES) + 1))
         where.append(bool(np.isin(accesses.node, pair).any()))
     data = xr.Dataset(
@@ -75,7 +86,20 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
 def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> xr.Dataset:
     """Return the number of nodes whose disks have each write, at its completion and at the end of the run.
 
-    `answered` and `later` count the writes of each `volume` by `nodes`, the number of nodes.
+    Parameters
+    ----------
+    effort : Effort
+        Gives the seed.
+    chunks : int
+        Chunks of events of each run, by default 80.
+    load : float
+        Multiple of the published load, by default 4.
+
+    Returns
+    -------
+    Dataset
+        `answered`, at the completion, and `later`, at the end of the run, count the writes of each `volume` by `nodes`,
+        the number of nodes with the write on disk.
     """
     began = time.perf_counter()
     at_answer, later, ran = [], [], []
@@ -84,7 +108,7 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
         scenario = cluster(ARS(clients=CLIENTS), synthetic(volume, 0.0, load))
         ran.append(scenario)
         [(accesses, answers)] = watched([scenario], [effort.first_seed], chunks)
-        # the last of a run have not had the time to reach all disks
+        # The last writes of a run are left out, because they have not yet reached all disks.
         early = _early(answers)
         at_answer.append(np.bincount(_nodes(accesses, early), minlength=len(NODES) + 1))
         later.append(np.bincount(_nodes(accesses, early._replace(at=early.at + np.inf)), minlength=len(NODES) + 1))
@@ -117,7 +141,7 @@ def _nodes(accesses: WatchedAccesses, answers: Answers) -> Int[np.ndarray, " ans
 class SentAndCompleted(NamedTuple):
     """The nodes that an admitted request was sent to, the number of a completed request, and its response time.
 
-    Each is of one event; nodes and number are NOBODY where the event admitted or completed no request.
+    Each is of one event; nodes and number are NO_REQUEST if the event admitted or completed no request.
     """
 
     nodes: Any
@@ -139,8 +163,24 @@ def extra(
 ) -> xr.Dataset:
     """Return the number of nodes that reads of coded data are sent to, and their response times, while a node is down.
 
-    The largest node is down for a part of the run. Values are means over fifty requests in the order in which they were sent
-    (`number`: the middle one), by `extra`, the most additional nodes that a client sends to, and `seed`.
+    The largest node is down for a part of the run.
+
+    Parameters
+    ----------
+    effort : Effort
+        Gives the first seed.
+    extras : sequence of int
+        The largest number of additional nodes that a client sends a read to.
+    chunks : int
+        Chunks of events of each run, by default 96.
+    seeds : int
+        Number of runs, by default 32.
+
+    Returns
+    -------
+    Dataset
+        `asked`, the number of nodes, and `response`, in seconds, over `extra`, `seed` and `number`. Each value is the
+        mean over fifty consecutive requests; `number` is the middle of their numbers.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     runs = [_asking(most, seeds_used, chunks) for most in extras]
@@ -161,7 +201,7 @@ def extra(
 def _away(most: int) -> Scenario:
     """Return the cluster whose largest node is away for a while; clients send to up to `most` additional nodes.
 
-    Clients that send to none are those whose patience never ends, so that both kinds share a compiled program.
+    Where `most` is 0, the patience of clients never ends, so that both kinds share a compiled program.
     """
     away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT)
     dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
@@ -173,11 +213,11 @@ def _asking(
 ) -> tuple[Float[np.ndarray, "seed stretch"], Float[np.ndarray, "seed stretch"]]:
     """Return the number of nodes and the response times of runs whose clients send to up to `most` additional nodes.
 
-    Values are means over each stretch of requests, up to the first request that is not completed in some run.
+    Values are means over batches of requests, up to the first request that is not completed in some run.
     """
     merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=SentAndCompletedLog())).advance(chunks)[1])
-    # requests enter in the order of their numbers
+    # Requests enter in the order of their numbers.
     asked = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
     taken = [np.full(len(nodes), np.nan) for nodes in asked]
     for lane, its in enumerate(taken):
@@ -189,7 +229,17 @@ def _asking(
 
 
 def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -> list[Measurement]:
-    """Judge the claims of sections 4.3 to 4.5 on reads from m of n nodes, on commits at m nodes, and on additional nodes."""
+    """Return the findings on reads from m of n nodes, commits at m nodes, and additional nodes (sections 4.3 to 4.5).
+
+    Parameters
+    ----------
+    read : Dataset
+        Result of `reads`.
+    written : Dataset
+        Result of `writes`.
+    asked : Dataset
+        Result of `extra`.
+    """
     needed = {"replicated": 1, "erasure-coded": 2}
     exact = read.reads.sel(nodes=needed["erasure-coded"]).sum() == read.reads.sum()
     least = {volume: int(np.flatnonzero(written.answered.sel(volume=volume).values)[0]) for volume in needed}
@@ -215,7 +265,11 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
 
 
 def _extra_finding(asked: xr.Dataset) -> Measurement:
-    """Judge whether reads are sent to more nodes while one is down than before and after, at 95%, paired by seed."""
+    """Return the finding on additional nodes during an outage.
+
+    It holds if reads are sent to more nodes during the outage than before and after, with 95% confidence, paired by
+    seed.
+    """
     begins, ends = asked.attrs["away"]
     most = asked.asked.sel(extra=asked.extra.values[-1])
     before, during, after = (

@@ -1,4 +1,4 @@
-"""Financial (section 5): a stand-in, or where its file is, the hour of it that has as many requests, from its start on."""
+"""The trace Financial (section 5): one hour of the real trace where its file exists, else a synthetic trace."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,21 +21,24 @@ from storagekit.workload.trace import RequestTrace, read
 
 REQUESTS, SIZE, READS = 249_496, 15.5 * KB, 0.33
 CLIENTS = 5
-# what lies together stays so as addresses are dealt out to the volumes
+# Bytes of contiguous addresses that stay together on one volume when the addresses are divided among the volumes.
 EXTENT = 16 * MB
 
 
 @dataclass(frozen=True)
 class FinancialSource:
-    """Financial as it is run, as many of its requests as a run has. trace: None for the stand-in; else its devices are those
-    who ask. basis, name: what it is."""
+    """Source of the requests of Financial; a run takes as many of them as it has requests.
+
+    trace: the real trace, whose devices are the clients; None for the synthetic trace. basis: basis of the findings,
+    see `Measurement`. name: description of the source.
+    """
 
     trace: RequestTrace | None
     basis: str
     name: str
 
     def arrivals(self, layout: Segments) -> AbstractArrivals:
-        """Its requests on these volumes, half of them on each."""
+        """Return the arrivals on the volumes of a layout, half of the requests on each."""
         if self.trace is not None:
             return _recorded(self.trace, layout)
         sizes = [volume.sectors for volume in layout.volumes]
@@ -46,15 +49,25 @@ class FinancialSource:
 
 
 def stand_in() -> FinancialSource:
-    """What the paper says of its hour, and nothing else: 249,496 requests, 15.5 KB on average, 33% reads; independent
-    arrivals, exponential sizes and uniform addresses, as in the synthetic traces, because it says no more."""
+    """Return a synthetic trace with the figures that the paper gives for its hour of Financial.
+
+    The hour has 249,496 requests of 15.5 KB on average, 33% of them reads. Arrivals are independent, sizes exponential
+    and addresses uniform, as in the synthetic traces of the paper, because the paper gives no further figures.
+    """
     name = "stand-in of the paper's figures, independent arrivals"
     return FinancialSource(None, "stand-in", name)
 
 
 def financial(folder: str | Path = "") -> FinancialSource:
-    """The hour of the public Financial1 that has about as many requests as the paper's, which it does not name, if `folder`
-    (see `resources.real_traces`) has the whole file; else the stand-in."""
+    """Return one hour of the public trace Financial1 if `folder` has its whole file, else the synthetic trace.
+
+    The paper does not name its hour. The hour whose number of requests is nearest to the paper's is used.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the real traces, see `resources.real_traces`.
+    """
     lying = real_traces("ars", folder)
     if "financial" not in lying:
         return stand_in()
@@ -66,8 +79,10 @@ def financial(folder: str | Path = "") -> FinancialSource:
 
 
 def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:
-    """The trace dealt out to the volumes, extent by extent, and divided where segments end. Its devices are its clients,
-    dealt round, because there are more of them."""
+    """Return the trace with its extents on the volumes in turn, and its requests divided at the ends of segments.
+
+    A client is a device of the trace modulo `CLIENTS`, because the trace has more devices than the cluster has clients.
+    """
     sizes = np.asarray([volume.sectors * SECTOR for volume in layout.volumes])
     flat = trace.concatenated()
     extent, inside = np.divmod(flat.offset, EXTENT)

@@ -1,6 +1,6 @@
 """Figure 7: response times against the latency between nodes.
 
-Times in seconds. The network between clients and nodes is left out, as the figure takes it off.
+Times are in seconds. The latency between clients and nodes is left out, because the figure subtracts it.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from storagekit.simulation import interval
 
 QUICK = effort("quick")
 LATENCIES = tuple(ms * MS for ms in (0.1, 1, 2, 5, 10))
-# the second is judged; what an idle node does in the others: it waits within the rotation, or begins at once
+# The second is judged. In the last two an idle node waits within the rotation, or begins immediately.
 FOUR_WAITS = (ADAPTIVE, DSPTF, WITHIN, AT_ONCE)
 WAITS = {DSPTF: 1, WITHIN: 2, AT_ONCE: 0}
 
@@ -79,7 +79,15 @@ def fig7(
 
 @judging("protocol", FOUR_WAITS)
 def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Measurement]:
-    """Judge figure 7 by the response times at the least and the largest latency. busy: at a higher load."""
+    """Return the findings on the claims of figure 7: response times at the smallest and the largest latency.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig7`.
+    busy : Dataset, optional
+        Result of `fig7` at a higher load, for a note.
+    """
     response = data.response
     ars = response.sel(protocol=ADAPTIVE)
     flat = bool((abs(ars / ars.isel(latency=0) - 1) < 1e-6).all())
@@ -105,7 +113,7 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
 
 
 def _risen(data: xr.Dataset, protocol: str) -> bool:
-    """Return whether the response time at the largest latency exceeds that at the least, with 95% confidence."""
+    """Return whether the response time is longer at the largest latency than at the smallest, with 95% confidence."""
     its = data.response.sel(protocol=protocol)
     rise = interval((its.isel(latency=-1) - its.isel(latency=0)).to_dataset(name="rise")).rise
     return bool(rise.sel(statistic="low") > 0)

@@ -1,6 +1,7 @@
-"""What the unit interval promises (sections 4.1 to 4.3), over histories of metrics at random.
+"""Properties of the unit interval (sections 4.1 to 4.3), checked over random histories of metrics.
 
-Metrics wander as a client would see them, with nodes that show nothing, that are alike, and that fail for a while.
+Metrics follow random walks as a client measures them. Some nodes have no metric, some have equal ones, and some fail
+for a while.
 """
 
 import time
@@ -19,19 +20,33 @@ from storagekit.papers.measurement import Measurement
 
 QUICK = Effort()
 NODES = (2, 3, 4, 8, 16)
-# histories side by side, changes of metrics in each, and keys that are looked up before and after one
+# Independent histories, changes of metrics in each, and keys that are looked up before and after a change.
 HISTORIES, STEPS, KEYS = 1000, 30, 2**12
-# nodes that a request needs
+# Nodes that a request needs.
 CHOSEN = 2
-# a high probability; the paper gives no figure
+# Threshold of a "high probability"; the paper gives no number.
 HIGH = 0.95
 
 
 def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = HISTORIES) -> xr.Dataset:
-    """Intervals of so many nodes each, tuned again and again, and what is wrong with any of them.
+    """Return the violations of the interval's properties under random changes of metrics, and the hashes of a key.
 
-    half, partial, distinct: how many are not half full, have a node that fills more than one subregion in part, or chose a
-    node twice, in the rounds of a selection as well. probes: hashes to find one node; probes_m: to find two.
+    Parameters
+    ----------
+    effort : Effort
+        Gives the seed.
+    nodes : sequence of int
+        Numbers of nodes.
+    count : int
+        Independent histories for each number of nodes, by default 1000.
+
+    Returns
+    -------
+    Dataset
+        Over `nodes`: `tunes`, the tuned intervals; `half`, the intervals that are not half full; `partial`, the nodes
+        of an interval that fill more than one subregion in part; `distinct`, the selections with the same node twice;
+        `probes`, the mean number of hashes to find one node; and `probes_m`, the mean number to find two. `half` and
+        `partial` also count the copy of the interval after the first round of a selection.
     """
     began = time.perf_counter()
     rows = [_history(np.random.default_rng([effort.first_seed, number]), number, count) for number in nodes]
@@ -42,11 +57,25 @@ def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: in
 
 
 def moves(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = 30) -> xr.Dataset:
-    """Keys that go to another node once the metrics have changed, as shares of all (dimensions `nodes`, `change`).
+    """Return the share of keys that move to another node after a change of the metrics.
 
-    least: what any way to give the nodes their new shares must move. tuned: when the interval is tuned; afresh: when one is
-    built instead. covered: keys of which the offset is still their node's; strayed: those of them that move all the same,
-    because a node has grown to an offset that had found nobody before.
+    Parameters
+    ----------
+    effort : Effort
+        Gives the seed.
+    nodes : sequence of int
+        Numbers of nodes.
+    count : int
+        Changes for each number of nodes, by default 30.
+
+    Returns
+    -------
+    Dataset
+        Shares of all keys over `nodes` and `change`. `least` is the smallest share that must move to give the nodes
+        their new lengths. `tuned` is the share that moves if the interval is tuned, and `afresh` if it is built again.
+        `covered` is the share of keys whose offset still belongs to the same node. `strayed` is the share of keys that
+        move although they are covered, because a node has grown to an earlier offset of the key that was unmapped
+        before.
     """
     began = time.perf_counter()
     rows = []
@@ -83,7 +112,7 @@ def _history(draw: np.random.Generator, nodes: int, count: int) -> dict[str, flo
 
 
 def _wandered(draw: np.random.Generator, weights: Float[np.ndarray, "node history"]) -> tuple[Any, Any, Any]:
-    """The metrics a while later; as they are seen, some 0 and some alike; and the nodes that can be used, at least one."""
+    """Return the changed metrics; the measured ones, some of them 0 or equal; and the usable nodes, at least one."""
     weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
     seen = np.where(draw.random(weights.shape) < 0.1, 0, weights)
     seen = np.where(draw.random((1, weights.shape[1])) < 0.1, np.float32(1), seen)
@@ -93,7 +122,7 @@ def _wandered(draw: np.random.Generator, weights: Float[np.ndarray, "node histor
 
 
 def _without(interval: UnitInterval, chosen: Any, usable: Any) -> UnitInterval:
-    """The copy of a selection after its first round (section 4.2)."""
+    """Return the copy of the interval after the first round of a selection (section 4.2)."""
     node = np.arange(len(usable))[:, None]
     left = usable & (node != chosen)
     kept: Any = np.where(left, unit.lengths(interval, len(usable)), 0)
@@ -101,19 +130,19 @@ def _without(interval: UnitInterval, chosen: Any, usable: Any) -> UnitInterval:
 
 
 def _parts(interval: UnitInterval, nodes: int) -> Any:
-    """How many subregions each node fills in part."""
+    """Return the number of subregions that each node fills in part."""
     whole = ONE // len(interval.owner)
     part = (interval.filled > 0) & (interval.filled < whole)
     return np.stack([(part & (interval.owner == node)).sum(axis=0) for node in range(nodes)])
 
 
 def _moved(draw: np.random.Generator, nodes: int) -> dict[str, float]:
-    """One change of metrics, and what it moves."""
+    """Return the shares of keys that one change of the metrics moves."""
     every: Any = np.ones((nodes, 1), bool)
     weights: Any = draw.lognormal(0, 0.7, (nodes, 1)).astype(np.float32)
     nothing: Any = np.zeros((nodes, 1), np.int32)
     interval = before = unit.tune(unit.empty(nothing), unit.lengths_for(weights, every))
-    # a past, so that subregions lie as they come to lie
+    # Tune the interval repeatedly, so that its subregions are arranged as in use.
     for _ in range(10):
         weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
         before = interval
@@ -124,7 +153,7 @@ def _moved(draw: np.random.Generator, nodes: int) -> dict[str, float]:
     first, after, other = (UnitInterval(*(_repeated(part) for part in one)) for one in (before, interval, fresh))
     node, tried = unit.probe(first, key)
     then, again = unit.probe(after, key)[0], unit.probe(other, key)[0]
-    # whose node the last offset is now
+    # Find the present owner of the offset that found the node.
     there, more = unit.probe(after, key, start=tried - 1)
     covered = (there == node) & (more == 1)
     return {
@@ -141,7 +170,15 @@ def _repeated(part: Any) -> Any:
 
 
 def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]:
-    """What the interval promises, held against `histories` and `moves`."""
+    """Return the findings on the properties of the unit interval.
+
+    Parameters
+    ----------
+    seen : Dataset
+        Result of `histories`.
+    moved : Dataset
+        Result of `moves`.
+    """
     tunes = f"{int(seen.tunes.sum())} intervals of {', '.join(map(str, seen.nodes.values))} nodes"
     four = seen.sel(nodes=4)
     ratio = float(moved.tuned.sum() / moved.least.sum())

@@ -1,6 +1,6 @@
 """Figures 4 and 5: response times, and the load at which the paper's order of protocols appears.
 
-Times in seconds, shares as fractions.
+Times are in seconds, shares are fractions.
 """
 
 import itertools
@@ -36,7 +36,7 @@ from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, judging
 
 QUICK = effort("quick")
-# multiples of the published load; at about the last one, randomized requests exceed the capacity of a node
+# Multiples of the published load. At about the last, randomized requests exceed the capacity of a node.
 LOADS = (1.0, 3.0, 6.0, 12.0, 18.0, 24.0)
 
 
@@ -62,8 +62,8 @@ def fig4(
     on : str
         The layout, see `cluster.layout`.
     whole_blocks : bool
-        Whether a read of coded data fetches the fragments of whole blocks, or 1/m of what it needs of each. The paper says
-        neither.
+        Whether a read of coded data fetches whole fragments of its blocks, or only 1/m of its bytes in each block from
+        each node. The paper gives neither.
     slots : int
         Requests in the system for which memory is reserved.
 
@@ -153,7 +153,15 @@ def fig5(
 
 @judging("protocol", FOUR)
 def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
-    """Judge figure 4. busy: of `loads`, for the load at which the order appears."""
+    """Return the findings on the claims of figure 4.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig4`.
+    busy : Dataset
+        Result of `loads`, for the load at which the order of the paper appears.
+    """
     response = data.response
     order = beside(response, ADAPTIVE, CENTRAL)
     others = [name for name in FOUR if name != RANDOMIZED]
@@ -191,7 +199,13 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
 
 
 def appears(busy: xr.Dataset) -> str:
-    """Return a sentence on the multiples of the published load at which ARS is close to Central, for each setting."""
+    """Return a sentence on the multiples of the published load at which ARS is close to Central, for each volume.
+
+    Parameters
+    ----------
+    busy : Dataset
+        Result of `loads`.
+    """
     order = beside(busy.response, ADAPTIVE, CENTRAL)
     found = []
     for volume in order.volume.values:
@@ -204,7 +218,7 @@ def appears(busy: xr.Dataset) -> str:
 
 
 def _heads_known(response: xr.DataArray, dim: str) -> str:
-    """Return a sentence on ARS against a centralized protocol that knows the positions of heads."""
+    """Return a sentence on ARS against a centralized protocol that uses the positions of heads."""
     if CENTRAL_HEADS not in response.protocol.values:
         return ""
     return (
@@ -225,10 +239,17 @@ def _orders(response: xr.DataArray) -> dict[tuple[str, str], int]:
 
 @judging("protocol", FOUR)
 def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[Measurement]:
-    """Judge figure 5. wrapped: the same where the volumes are wrapped around the nodes.
+    """Return the findings on the claims of figure 5.
 
-    Patterns are the same if all runs are stable, and each pair of protocols that differs with 95% confidence in one trace
-    differs likewise in the other.
+    Patterns are the same if all runs are stable, and each pair of protocols has the same order in both traces: faster,
+    slower, or not different with 95% confidence.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig5`.
+    wrapped : Dataset, optional
+        Result of `fig5` in the layout "wrapped", for a note.
     """
     order = beside(data.response, ADAPTIVE, CENTRAL)
     four = data.response.sel(protocol=list(FOUR))

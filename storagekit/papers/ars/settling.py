@@ -1,6 +1,6 @@
-"""How shares come to rest: nearly equal queues, windows so long that shares swing, and a node that slows down.
+"""Convergence of the shares of ARS: equal queues, oscillation with long windows, and a node that slows down.
 
-Times in seconds, rates a second.
+Times are in seconds, rates in requests a second.
 """
 
 import time
@@ -33,30 +33,50 @@ from storagekit.simulation import described
 from storagekit.simulation.windows import windows as over_time
 
 QUICK = effort("quick")
-# where copies of the replicated volume are: node 0 is full of fragments
+# Nodes with copies of the replicated volume; fragments of the other volume fill node 0.
 HOLDERS = (1, 2, 3)
-# a load at which it matters who serves, and the seconds after which the largest node slows down
-# 106 requests a second, of some 250 that three nodes serve, and 205 once the largest has half its speed
+# Multiple of the published load at which the selection of nodes matters; the time at which the largest node slows down;
+# and the length of a run, in seconds. 106 requests arrive a second. Three nodes serve some 250, and 205 once the
+# largest node has half its speed.
 LOAD, SLOWS, SECONDS = 12.0, 30.0, 90.0
-# seconds over which shares are averaged, in which some 300 requests are served
+# Seconds over which a share is averaged; some 300 requests are served in this time.
 EVERY = 3.0
-# whether all clients have one view of the nodes
+# Whether all clients share one view of the nodes.
 VIEWS = {"own": False, "shared": True}
-# seconds between two looks at who has how many requests: short beside their responses
+# Seconds between two samples of the requests at each node: short relative to response times.
 LOOK = 0.01
 
 
 def equal(
     effort: Effort = QUICK, *, windows: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0), seeds: int = 4, chunks: int = 300
 ) -> xr.Dataset:
-    """How many of fifty reads of replicated data are at each node, and how that swings (`views`, `window`, `seed`, `node`).
+    """Return the outstanding requests at each node under ARS, with fifty reads of replicated data.
 
-    Shares go by size over response time, so that they rest where shares times responses are equal: as many at each node,
-    whatever its speed. Where a client sees late what came of its shares, they do not rest.
+    Parameters
+    ----------
+    effort : Effort
+        Gives the first seed.
+    windows : sequence of float
+        Times between two computations of performance, seconds.
+    seeds : int
+        Number of runs, by default 4.
+    chunks : int
+        Chunks of events of each run, by default 300.
 
-    outstanding: requests at a node on average; rate: those that it answers a second; swing: the standard deviation over time
-    of its share of the fifty; all in the later half of a run. held: what is outstanding as time passes, in the first run.
-    views: "own", each client's, or one "shared".
+    Returns
+    -------
+    Dataset
+        `outstanding`, the mean number of requests at a node; `rate`, the requests that it completes a second; and
+        `swing`, the standard deviation over time of its share of the outstanding requests. They lie over `views`,
+        `window`, `seed` and `node`. `held` is the number of requests at each node over `time`, in the first run.
+        `views` is "own" if each client has its view of the nodes, and "shared" if all have one.
+
+    Notes
+    -----
+    All values are from the second half of the time that all runs cover. The share of a node follows the size of its
+    requests over their response time. So the shares are in equilibrium where share times response time is equal: every
+    node then has the same number of requests, at any speed. With a long window a client measures the effect of its
+    shares late, and the shares oscillate.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     scenarios = [
@@ -65,7 +85,7 @@ def equal(
         for window in windows
     ]
     found = [_placed(*run) for run in watched(scenarios, seeds_used, chunks)]
-    # what is never answered is not counted: as far as nothing of it had been asked
+    # Requests without a completion are not counted. So the count ends before any of them was sent.
     ends = [float(answers.at[-1] - answers.response.max()) for _, answers in found]
     moments = np.arange(min(ends) / 2, min(ends), LOOK)
     shape = (len(VIEWS), len(windows), len(seeds_used), len(HOLDERS))
@@ -91,7 +111,7 @@ def equal(
 
 
 def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
-    """At which node each request was, -1 if the run ended first, and the answers."""
+    """Return the node of each completed request, -1 if the run ended before its access, and the completions."""
     node = np.full(max(accesses.number.max(), answers.number.max()) + 1, -1)
     node[accesses.number] = accesses.node
     return node[answers.number], answers
@@ -100,7 +120,7 @@ def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray
 def _held(
     node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]
 ) -> Int[np.ndarray, "node time"]:
-    """How many requests are outstanding at each holder at these moments."""
+    """Return the number of outstanding requests at each node of `HOLDERS` at these times."""
     arrival_time, left = answers.at - answers.response, answers.at
     return np.stack([
         np.searchsorted(np.sort(arrival_time[node == one]), moments, "right")
@@ -110,7 +130,7 @@ def _held(
 
 
 def _rates(node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]) -> list[float]:
-    """Requests that each holder answers a second, between the first of these moments and the last."""
+    """Return the requests a second that each node of `HOLDERS` completes from the first of these times to the last."""
     within = (answers.at > moments[0]) & (answers.at <= moments[-1])
     return [float(np.sum(within & (node == one)) / (moments[-1] - moments[0])) for one in HOLDERS]
 
@@ -124,15 +144,35 @@ def halved(
     every: float = EVERY,
     seeds: int = 16,
 ) -> xr.Dataset:
-    """Of the bytes that all nodes serve, the share of the largest as time passes: it slows to half its speed on the way, all
-    requests being reads of replicated data, at `load` times the published one.
+    """Return the share of the bytes served by the largest node over time, while it slows to half its speed.
 
-    `protocol`, ARS with each of the windows and Central; `seed`; `time`, the middle of each stretch of `every` seconds.
+    All requests are reads of replicated data.
+
+    Parameters
+    ----------
+    effort : Effort
+        Gives the first seed.
+    windows : sequence of float
+        Windows of ARS, seconds.
+    load : float
+        Multiple of the published load, by default 12.
+    seconds : float
+        Length of a run, by default 90 s.
+    every : float
+        Time over which a share is averaged, by default 3 s.
+    seeds : int
+        Number of runs, by default 16.
+
+    Returns
+    -------
+    Dataset
+        `share` over `protocol`, `seed` and `time`. `protocol` is ARS with each window, and the centralized protocol
+        that has the positions of heads. `time` is the middle of each interval of `every` seconds.
     """
     dispatchers: dict[str, AbstractDispatch] = {
         f"{ADAPTIVE}, {window:g} s": ARS(clients=CLIENTS, window=window) for window in windows
     }
-    # of the two the one that knows how long an access takes at present
+    # Only this centralized protocol uses the present duration of an access.
     dispatchers[CENTRAL_HEADS] = PROTOCOLS[CENTRAL_HEADS]()
     largest = len(NODES) - 1
 
@@ -150,9 +190,24 @@ def halved(
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:
-    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go and
-    two standard errors: up to the end of the last stretch in which it does not, 0 where it always does. What happens within
-    a stretch is not told apart."""
+    """Return the settling time of the share for each protocol, from the slowdown on.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `halved`.
+
+    Returns
+    -------
+    dict of str to float
+        Time by protocol, seconds: the end of the last interval with a mean share outside the tolerance, 0 if all are
+        within it. The resolution is the length of an interval.
+
+    Notes
+    -----
+    The tolerance is abs(before - end) / 10 plus two standard errors. `before` is the mean share in the second half of
+    the time before the slowdown, `end` the mean share in the last third of the time after it.
+    """
     mean, error = data.share.mean("seed"), data.share.std("seed", ddof=1) / np.sqrt(data.sizes["seed"])
     times, slows = data.time.values, float(data.attrs["slows"])
     half = float(times[1] - times[0]) / 2

@@ -1,6 +1,6 @@
-"""What is simulated beside what the paper says it is: the nodes (table I) and the volumes (table II).
+"""Tables I and II: the simulated nodes and volumes, and the figures of the paper.
 
-Capacities in bytes, times in seconds.
+Capacities are in bytes, times in seconds.
 """
 
 from itertools import accumulate
@@ -15,19 +15,24 @@ from storagekit.drive.seek import mean_seek
 from storagekit.papers.ars.cluster import DRIVES, NODES, PUBLISHED, SCALED, drives, layout
 from storagekit.placement.nodes import laid_out
 
-# table I: capacity of a disk, whose bytes are counted in thousands, rpm, seek time
+# Table I: capacity of a disk with decimal prefixes, rpm, and seek time.
 SAID = {"capacity": (9.1e9, 9.1e9, 400e9, 4.5e9), "rpm": (10025, 7200, 7200, 10033)}
 SAID_SEEK = tuple(ms * MS for ms in (5, 7, 8.2, 7.7))
 VOLUMES = ("replicated", "erasure-coded")
-# the layouts that differ in what each node holds
+# Layouts that differ in the data on each node.
 LAYOUTS = ("scaled", "wrapped")
 
 
 def table1() -> xr.Dataset:
-    """The disks of each node (`node`), as the paper has them and as the drive files do (`kind`: "published", "ours").
+    """Return the disks of each node, from the paper and from the drive files (table I).
 
-    capacity: of a disk. seek: the mean of the paper; over all pairs of cylinders ours. disks, drive, raid5: of each node.
-    room: what a node has for data, a RAID 5 without its parity.
+    Returns
+    -------
+    Dataset
+        Over `kind` ("published", "ours") and `node`: `capacity` of a disk; `rpm`; and `seek`, the mean seek time. The
+        mean of the drive files is over all pairs of cylinders. Over `node`: the number of `disks`; the name of the
+        `drive`; `raid5`, whether the node is a RAID 5; and `room`, the capacity of a node for data, without the parity
+        of a RAID 5.
     """
     found = [load_drive(name) for name in DRIVES]
     ours = {
@@ -53,10 +58,15 @@ def table1() -> xr.Dataset:
 
 
 def table2() -> xr.Dataset:
-    """The volumes (`volume`) as they are put on the nodes (`layout`): "scaled" to what fits, or as published and "wrapped".
+    """Return the volumes in both layouts: "scaled" so that they fit, or "wrapped" at their published size (table II).
 
-    capacity: of data. stored: of all copies or fragments. segment, block, parts, needed: as published. on: the share of a
-    volume's segments of which a part is on each node (`node`).
+    Returns
+    -------
+    Dataset
+        Over `layout` and `volume`: `capacity`, the bytes of data; and `stored`, the bytes of all copies or fragments.
+        Over `volume`, as published: the bytes of a `segment` and of a `block`; the number of `parts`, copies or
+        fragments; and `needed`, the number of parts that a read needs. `on` is the share of a volume's segments with a
+        part on each `node`.
     """
     kinds = [layout(name) for name in LAYOUTS]
     capacity = np.array([SCALED, PUBLISHED]) * SECTOR
@@ -77,10 +87,10 @@ def table2() -> xr.Dataset:
 
 
 def _on(name: str) -> list[list[float]]:
-    """Of each volume, the share of its segments that have a part on each node."""
+    """Return, for each volume and node, the share of the segments with a part on the node."""
     volumes = layout(name).on(drives(layout(name)))
     first = [*accumulate(volumes.brick_sizes, initial=0)]
-    # of every segment the drives that its parts begin on, and beyond all drives where there is no such part
+    # Node of the first drive of each part of each segment. A part that does not exist is beyond all drives.
     where = (
         np.searchsorted(first, laid_out(volumes.nodes, volumes.volumes, volumes.wraps, volumes.spread)[::3], "right")
         - 1

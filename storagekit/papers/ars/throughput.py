@@ -1,6 +1,6 @@
-"""Figure 6: throughput with fifty requests outstanding, and what limits that of ARS.
+"""Figure 6: throughput with fifty requests outstanding, and the limits on the throughput of ARS.
 
-Rates in requests a second, times in seconds.
+Rates are in requests a second, times in seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,13 +40,14 @@ from storagekit.papers.rows import Row, chosen, judging
 from storagekit.simulation import sweep
 
 QUICK = effort("quick")
-# the kinds of requests, and their share of reads
+# Share of reads of each mix of requests.
 MIXES = {"reads": 1.0, "mixed": 0.5}
 # Seconds of a run of each mix, and the seconds at its start that are not counted. After 4 s the shares of ARS have settled;
 # after 12 s the buffer of the slowest node, which all writes reach, is full (2 MB; some 60 writes a second exceed its rate).
 LENGTHS = {"reads": (10.0, 4.0), "mixed": (18.0, 12.0)}
-# Interpretations of what the paper leaves open: the order in which nodes serve requests, the layout, and the mixes that are
-# run. The first is judged. Where each disk has a queue of its own, writes of D-SPTF on RAID 5 are not modelled.
+# Interpretations of details that the paper does not give: the service order of nodes, the layout, and the mixes of the
+# runs. The first interpretation is judged. With a separate queue for each disk, writes of D-SPTF on RAID 5 are not
+# modelled.
 READINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "in order, scaled": ("in order", "scaled", tuple(MIXES)),
     "shortest first": ("shortest first", "scaled", tuple(MIXES)),
@@ -54,11 +55,11 @@ READINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "packed at the start of disks": ("in order", "packed", tuple(MIXES)),
     "each disk has its own queue": ("in order", "disks apart", ("reads",)),
 }
-# sizes of the buffer of each node, bytes; the last does not become full
+# Sizes of the buffer of each node, bytes. The last never becomes full.
 SIZES = (512 * KB, 2 * MB, 8 * MB, UNLIMITED)
-# length and warm-up of these runs, seconds
+# Length and warm-up of the runs of `buffers`, seconds.
 FILLING = (28.0, 22.0)
-# seconds between two computations of a node's performance
+# Seconds between two computations of a node's performance.
 WINDOWS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -71,7 +72,7 @@ def fig6(
     on: str = "scaled",
     lengths: Mapping[str, tuple[float, float]] = MappingProxyType(LENGTHS),
 ) -> xr.Dataset:
-    """Return the throughput of the protocols, both volumes, fifty requests outstanding (figure 6).
+    """Return the throughput of the protocols on both volumes with fifty requests outstanding (figure 6).
 
     Parameters
     ----------
@@ -82,11 +83,11 @@ def fig6(
     mixes : sequence of str
         Names of `MIXES`.
     order : str
-        The order in which nodes serve requests, a name of `ORDERS`.
+        The service order of nodes, a name of `ORDERS`.
     on : str
         The layout, see `cluster.layout`.
     lengths : mapping of str to (float, float)
-        Of each mix the length of a run, and the time at its start that is not counted, seconds.
+        Length and warm-up of the runs of each mix, seconds. The warm-up is not counted.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def fig6(
     Raises
     ------
     InputError
-        If there is no order of that name.
+        If the order, the layout or a protocol is unknown.
     """
     volumes = layout(on)
     if order not in ORDERS:
@@ -119,9 +120,23 @@ def fig6(
 def fig6_readings(
     judged: xr.Dataset, effort: Effort = QUICK, *, protocols: Sequence[Row] = FOUR, **of_runs: Any
 ) -> xr.Dataset:
-    """Return the throughput under each of `READINGS` (`reading`).
+    """Return the throughput under each interpretation of `READINGS`.
 
-    judged: of `fig6`, for the first of them. of_runs: arguments of `fig6` for the others.
+    Parameters
+    ----------
+    judged : Dataset
+        Result of `fig6` for the first interpretation.
+    effort : Effort
+        Number of runs.
+    protocols : sequence
+        Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
+    **of_runs
+        Further arguments of `fig6` for the other interpretations.
+
+    Returns
+    -------
+    Dataset
+        The variables of `fig6`, with a further dimension `reading`.
     """
     names = chosen(protocols, PROTOCOLS, "protocol").names
     data = [judged.sel(protocol=names)]
@@ -139,7 +154,7 @@ def buffers(
     warm_up: float = FILLING[1],
     seeds: int = 4,
 ) -> xr.Dataset:
-    """Return the throughput, half the requests writes, against the size of the buffer for delayed writes.
+    """Return the throughput against the size of the buffer for delayed writes; half of the requests are writes.
 
     Parameters
     ----------
@@ -178,7 +193,7 @@ def windows(
     seconds: float = 20.0,
     seeds: int = 5,
 ) -> xr.Dataset:
-    """Return the throughput of ARS, reads, fifty outstanding, against the time between two computations of performance.
+    """Return the throughput of ARS with fifty reads outstanding, against its window.
 
     Parameters
     ----------
@@ -189,9 +204,15 @@ def windows(
     volumes : sequence of str
         Names of `cluster.SETTINGS`.
     seconds : float
-        Length of a run, of which the second half is counted.
+        Length of a run. The second half is counted.
     seeds : int
         Number of runs.
+
+    Returns
+    -------
+    Dataset
+        `request_rate` over `volume`, `window`, `views` and `seed`. `views` is "own" if each client has its view of the
+        nodes, and "shared" if all have one.
     """
 
     def run(volume: str, window: float, views: str) -> Scenario:
@@ -208,7 +229,17 @@ def windows(
 def fig6_findings(
     data: xr.Dataset, readings: xr.Dataset | None = None, buffered: xr.Dataset | None = None
 ) -> list[Measurement]:
-    """Judge figure 6. readings: of `fig6_readings`. buffered: of `buffers`."""
+    """Return the findings on the claims of figure 6.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig6`.
+    readings : Dataset, optional
+        Result of `fig6_readings`, for the notes.
+    buffered : Dataset, optional
+        Result of `buffers`, for the notes.
+    """
     rate = data.request_rate
     least = {name: beside(rate, name, CENTRAL) for name in (ADAPTIVE, DSPTF)}
     near = all(

@@ -1,4 +1,4 @@
-"""What a run did, request by request: which node served it when, and when it was answered."""
+"""Accesses and completions of the requests of a run, with their times."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,8 +14,12 @@ from storagekit.simulation import by_event
 
 
 class WatchedLog(NamedTuple):
-    """Of each event: seconds since the one before, the access that ended (number NOBODY if none did) and its node, the answer
-    that left (NOBODY if none did), when, after how long, and whether it was a read's."""
+    """The access and the request that end with an event.
+
+    elapsed: seconds since the previous event. number, node: request of the access that ends, NO_REQUEST for none, and
+    its node. answered: number of the request that completes, NO_REQUEST for none. at: its completion, seconds after the
+    previous event. response: its response time, seconds. read: whether it is a read.
+    """
 
     elapsed: Any
     number: Any
@@ -27,7 +31,7 @@ class WatchedLog(NamedTuple):
 
 
 class Watch(AbstractLog):
-    """Keeps every access and answer with its time."""
+    """Log of all accesses and completions with their times."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> WatchedLog:
         drive, certain = first_true(report.served)
@@ -43,7 +47,7 @@ class Watch(AbstractLog):
 
 
 class WatchedAccesses(NamedTuple):
-    """Accesses of one run: of which request, at which node, and when they ended, seconds from the start."""
+    """Accesses of one run: the number of the request, the node, and the end of the access in seconds from the start."""
 
     number: Int[np.ndarray, " access"]
     node: Int[np.ndarray, " access"]
@@ -51,7 +55,11 @@ class WatchedAccesses(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Answers of one run: to which request, when, seconds from the start, after how long, and whether it is a read."""
+    """Completions of one run.
+
+    number: the request. at: its completion, seconds from the start. response: its response time, seconds. read: whether
+    it is a read.
+    """
 
     number: Int[np.ndarray, " answer"]
     at: Float[np.ndarray, " answer"]
@@ -60,7 +68,22 @@ class Answers(NamedTuple):
 
 
 def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) -> list[tuple[WatchedAccesses, Answers]]:
-    """So many chunks of events of scenarios of one structure, run by run: the seeds of one after those of another."""
+    """Return the accesses and completions of each run of scenarios with one structure.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+    seeds : sequence of int
+        The seeds of each scenario.
+    chunks : int
+        Chunks of events of each run.
+
+    Returns
+    -------
+    list of (WatchedAccesses, Answers)
+        One pair for each run: first all seeds of the first scenario, then all seeds of the next.
+    """
     merged, key = stack(scenarios, seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=Watch())).advance(chunks)[1])
     end = np.cumsum(kept.elapsed, axis=0, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Four nodes of any speed, and who gives whom how much: ARS beside nodes at random and a central distributor, simulated."""
+"""Simulation of four nodes of any speed under ARS, random selection, and a centralized distributor."""
 
 import xarray as xr
 
@@ -15,7 +15,7 @@ from storagekit.workload import ExponentialSize, PoissonArrivals, VolumeRequests
 
 DRIVE, NODES = "atlas10k", 4
 PROTOCOLS = (RANDOMIZED, ADAPTIVE, CENTRAL)
-# so many requests, and looks at them, whatever their rate: every answer takes as long
+# Requests of a run, and windows of its time series. They are fixed, so that a call takes equally long at every rate.
 REQUESTS, LOOKS = 2000, 30
 SEEDS = (0, 1, 2, 3)
 SLOTS = 64
@@ -24,14 +24,33 @@ SLOTS = 64
 def what_if(
     speed_0: float, speed_1: float, speed_2: float, speed_3: float, needed: int, rate: float, window: float
 ) -> xr.Dataset:
-    """Reads of data that four nodes of one disk hold, from an empty system on.
+    """Return response times, throughput and shares of four nodes with one disk each, from an empty system on.
 
-    speed: of each node, 1 for a disk's own, above 0. needed: of the four fragments to make the data, 1 for copies; the data
-    is as large as one disk. rate: reads a second. window: seconds between two computations of ARS.
+    All requests are reads. The data is as large as one disk.
 
-    Returns, over `protocol` and `window` (its coordinate the middle of each, in seconds): `response`, mean seconds, `rate`,
-    reads answered a second, and by `brick` the `share` of what all transfer; and over `protocol` the means of the last two
-    thirds, `mean_response` and `throughput`. Raises InputError for what is not possible.
+    Parameters
+    ----------
+    speed_0, speed_1, speed_2, speed_3 : float
+        Speed of each node relative to its disk, above 0 and at most 1.
+    needed : int
+        Fragments, of four, that a read needs; 1 for copies.
+    rate : float
+        Reads a second, above 0.
+    window : float
+        Time between two computations of performance of ARS, seconds.
+
+    Returns
+    -------
+    Dataset
+        Over `protocol` and `window`, whose coordinate is the middle of each window in seconds: `response`, the mean
+        response time in seconds; `rate`, the reads completed a second; and, over `brick` too, `share`, the fraction of
+        all bytes transferred. Over `protocol`: `mean_response` and `throughput`, the means over the last two thirds of
+        the run.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
     speeds = (speed_0, speed_1, speed_2, speed_3)
     for node, speed in enumerate(speeds):
@@ -47,7 +66,7 @@ def what_if(
         seeds=SEEDS,
     )
     service = found.service.sum(["stream", "seed"])
-    # sums over runs and streams, each of which answers as many as it does
+    # Sum over runs and streams, so that each is weighted by the number of its completions.
     answered, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
     late = {"window": slice(LOOKS // 3, None)}
     data = xr.Dataset({

@@ -1,6 +1,6 @@
-"""The paper's system: bricks of four disks, and streams of threads, each with a logical volume of its own (section 4).
+"""The system of the paper: bricks of four disks, and streams of threads, each thread with a logical volume (section 4).
 
-The disks' own caches, which the paper leaves on, are not modelled.
+The caches of the disks, which the paper leaves on, are not modelled.
 """
 
 import math
@@ -21,18 +21,20 @@ from storagekit.queue import AbstractCoordinators, AbstractDelay, AbstractQueue,
 from storagekit.schedule import FCFS, AbstractSchedule
 from storagekit.workload import AbstractCount, AbstractSize, Group, RandomRequests, Threads, UniformSize
 
-# section 4: four disks of 18 GB and 15,000 rpm, striped; a drive of that kind, whose maker the paper does not name
+# Section 4: four striped disks of 18 GB and 15,000 rpm. The paper does not name their maker; this is a drive of that
+# kind.
 DRIVE, DISKS = "cheetah15k3", 4
-# sectors of a stripe unit, which the paper does not give
+# Sectors of a stripe unit, which the paper does not give.
 UNIT = 128
-# Sectors that a disk has of a volume: 256 MB over four of them, and a little more, so that stripe units come out even over
-# three bricks as well.
+# Sectors of a volume on each disk: 256 MB over four disks, and a little more, so that the stripe units also divide
+# evenly among three bricks.
 PART = 342 * 3 * UNIT
-# Volumes that a brick has room for. Which parts of it the paper's use is not said: they are spread over the whole.
+# Volumes that fit on a brick. The paper does not give their positions; here they are spread over the whole brick.
 ROWS = 270
-# D, which the paper does not give: that of figure 8, where a stream has its two thirds of a brick from 13 threads on
+# D, which the paper does not give. The value is from figure 8: a stream has its two thirds of a brick from 13 threads
+# on.
 DEPTH = 16
-# sizes of section 4 and of figure 9(b); the paper gives no share of reads
+# Sizes of section 4 and of figure 9(b). The paper gives no share of reads.
 SMALL, LARGE = (KB, 16 * KB), (KB, MB)
 READ_SHARE = 0.5
 NAMES = ("f", "g", "h")
@@ -40,7 +42,15 @@ NAMES = ("f", "g", "h")
 
 @dataclass(frozen=True, kw_only=True)
 class ShareEffort(Effort):
-    """How much to simulate: independent runs of each setting, and seconds of each."""
+    """Number and length of the simulated runs of an exhibit.
+
+    Parameters
+    ----------
+    seeds : int
+        Independent runs of each setting, by default 6.
+    seconds : float
+        Length of a run, by default 20 s.
+    """
 
     seeds: int = 6
     seconds: float = 20.0
@@ -50,7 +60,20 @@ QUICK = ShareEffort()
 
 
 def effort(profile: str, first_seed: int = 0) -> ShareEffort:
-    """The effort of a profile."""
+    """Return the effort of a profile.
+
+    Parameters
+    ----------
+    profile : str
+        "quick" or "full".
+    first_seed : int
+        The first of the runs' seeds, by default 0.
+
+    Raises
+    ------
+    InputError
+        If there is no profile of that name.
+    """
     full = ShareEffort(seeds=64, seconds=120.0)
     return of_profile(profile, {"quick": QUICK, "full": full}, first_seed)
 
@@ -59,8 +82,16 @@ def effort(profile: str, first_seed: int = 0) -> ShareEffort:
 class Asking:
     """Threads of one stream whose volumes are on the same bricks.
 
-    stream: from 0. bricks: one, or several that each volume is striped over. threads: how many, a number or as time passes.
-    most: threads provided for, so that settings with different numbers share a compilation.
+    Parameters
+    ----------
+    stream : int
+        Number of the stream, from 0.
+    bricks : tuple of int
+        One brick, or several bricks over which each volume is striped.
+    threads : int or AbstractCount
+        Number of threads, or a function of time.
+    most : int
+        Threads for which memory is reserved, so that settings with different numbers share a compiled program.
     """
 
     stream: int
@@ -70,7 +101,15 @@ class Asking:
 
 
 def postmark(size: AbstractSize | None = None, read_share: float = READ_SHARE) -> RandomRequests:
-    """What a thread asks for: small files at random places of its volume."""
+    """Return the requests of a thread: small files at random addresses of its volume.
+
+    Parameters
+    ----------
+    size : AbstractSize, optional
+        Sizes of requests, by default uniform from 1 KB to 16 KB.
+    read_share : float
+        Fraction of reads, by default 0.5.
+    """
     return RandomRequests(UniformSize(*SMALL) if size is None else size, read_share)
 
 
@@ -85,15 +124,30 @@ def shared_bricks(
     inside: AbstractSchedule | None = None,
     requests: RandomRequests | None = None,
 ) -> Scenario:
-    """Bricks of disks that streams share.
+    """Return bricks of disks that streams share.
 
-    asking: who asks where. weights, delay, depth, coordinators: of the fair queue; queue: another one in its place. inside:
-    what a disk takes next of what its brick has handed over. A brick of these disks in order of arrival makes 5.4 MB/s, about
-    the 6 that the paper's do (section 4.3), so that is the default.
+    Parameters
+    ----------
+    asking : sequence of Asking
+        The threads and their bricks.
+    weights, delay, depth, coordinators
+        Parameters of the fair queue.
+    queue : AbstractQueue, optional
+        A queue in place of the fair queue.
+    inside : AbstractSchedule, optional
+        Order in which a disk serves the requests that its brick has issued, by default the order of arrival. In this
+        order a brick serves 5.4 MB/s, near the 6 MB/s of the paper (section 4.3).
+    requests : RandomRequests, optional
+        Requests of the threads, by default `postmark()`.
+
+    Raises
+    ------
+    InputError
+        If the volumes do not fit, or are striped over different sets of bricks.
     """
     fair = FairQueue(depth, weights, delay, coordinators=coordinators) if queue is None else queue
     bricks, volumes = _spread(asking)
-    # a volume more than is asked for, because the last row of a brick stays free
+    # One more volume than the threads have, because the last row of a brick stays free.
     placement = Bricks(Volumes(PART, [*bricks, (0,)], UNIT), DISKS, UNIT)
     system = System(
         load_drive(DRIVE), placement, Hashing(), FCFS() if inside is None else inside, queue=fair, slots=_slots(asking)
@@ -111,9 +165,21 @@ def shared_servers(
     coordinators: AbstractCoordinators | None = None,
     requests: RandomRequests | None = None,
 ) -> Scenario:
-    """The same on bricks that serve so many bytes a second each, one request after the other, the first the fastest.
+    """Return bricks of a constant throughput that streams share; a brick serves one request after the other.
 
-    Raises InputError where the first is not.
+    Parameters
+    ----------
+    asking : sequence of Asking
+        The threads and their bricks.
+    rates : sequence of float
+        Throughput of each brick, bytes a second. The first brick is the fastest.
+    weights, delay, depth, coordinators, requests
+        See `shared_bricks`.
+
+    Raises
+    ------
+    InputError
+        If the first brick is not the fastest, and in the cases of `shared_bricks`.
     """
     if max(rates) > rates[0]:
         raise InputError(f"a brick of {max(rates):g} bytes a second after one of {rates[0]:g}: name the fastest first")
@@ -145,10 +211,11 @@ def _threads(asking: Sequence[Asking], volumes: Sequence[list[int]], requests: R
 
 
 def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[int]]]:
-    """Volumes that fill all bricks, each given by those it is on, and the numbers of the volumes of each group's threads: on
-    every brick spread evenly over its whole capacity.
+    """Return the bricks of each volume, for volumes that fill all bricks, and the volumes of the threads of each group.
 
-    A row of volumes takes as much of each brick: one volume on each, or, where volumes are striped, as many over all.
+    The volumes of threads are spread evenly over the capacity of each brick. A row of volumes takes the same capacity
+    of each brick. It has one volume on each brick; among striped bricks it has one striped volume for each of these
+    bricks.
     """
     count = 1 + max(max(group.bricks) for group in asking)
     striped = {group.bricks for group in asking if len(group.bricks) > 1}
@@ -177,10 +244,10 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
 
 
 def _evenly(numbers: list[int], wanted: int) -> list[int]:
-    """So many of the numbers, evenly spaced, in an order in which any first few of them are spread as well."""
+    """Return `wanted` of the numbers, evenly spaced; each prefix of the result is about evenly spaced too."""
     if wanted > len(numbers):
         raise InputError(f"{wanted} threads on a brick with room for {len(numbers)} volumes: give fewer")
     chosen = [numbers[place * len(numbers) // wanted] for place in range(wanted)]
-    # strides that share no factor with the count visit all
+    # A stride without a common factor with the count visits all.
     stride = next(step for step in range(round(0.382 * wanted) or 1, 2 * wanted + 2) if math.gcd(step, wanted) == 1)
     return [chosen[place * stride % wanted] for place in range(wanted)]

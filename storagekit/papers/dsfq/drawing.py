@@ -1,34 +1,44 @@
-"""Settings at random, and settings changed a little."""
+"""Random settings, and random changes of settings."""
 
 import numpy as np
 
 from storagekit.papers.dsfq.settings import BRICKS, KINDS, MOST_COORDINATORS, MOST_THREADS, STREAMS, Settings
 
 DEEPEST, HEAVIEST, COSTLIEST = 20, 16, 500
-# requests that a thread sends to a brick before it turns to the next
+# Most requests that a thread sends to a brick before it sends to the next.
 LONGEST_BURST = 4
-# how often a change touches a number
+# Probability that a change affects a number.
 CHANGED = 0.08
 
 
 def drawn(generator: np.random.Generator, count: int) -> Settings:
-    """So many settings: half of the threads ask one brick only, the others go round several; costs, rates, depths and
-    weights are small as often as large, and half of the streams have one coordinator."""
+    """Return random settings.
+
+    About half of the kinds of threads use one brick only, and the others several in turn. Small and large values of
+    costs, rates, depths and weights are equally frequent. In half of the settings each stream has one coordinator.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of random numbers.
+    count : int
+        Number of settings.
+    """
     kinds = STREAMS * KINDS
     shape = (kinds, BRICKS, count)
     turns = np.where(generator.random(shape) < 0.6, generator.integers(1, LONGEST_BURST + 1, shape), 0)
     turns = np.where(generator.random((kinds, 1, count)) < 0.5, np.minimum(turns, 1), turns)
-    # more often than not the first brick, where streams then meet
+    # Prefer the first brick, so that streams share it.
     which = generator.integers(0, BRICKS, (kinds, 1, count)) * (generator.random((kinds, 1, count)) < 0.6)
     alone = np.arange(BRICKS)[:, None] == which
     only = (generator.random((kinds, 1, count)) < 0.5) | ~turns.any(axis=1, keepdims=True)
     high = np.round(_even_in_logarithm(generator, 1, COSTLIEST, (STREAMS, BRICKS, count))).astype(int)
-    # cheap at one brick and dear at the others, for all streams
+    # In some settings requests of all streams cost 1 at one brick, and the same larger cost at the others.
     dear = np.where(np.arange(BRICKS)[:, None] == generator.integers(0, BRICKS, count), 1, high[0, 0])
     high = np.where(generator.random(count) < 0.3, dear, high)
     low = np.where(generator.random(high.shape) < 0.6, high, generator.integers(1, high + 1))
     some = generator.random((kinds, count)) < 0.5
-    # of half of the settings only the first two streams, and of half only one kind of threads of each
+    # Half of the settings have only the first two streams, and half have only one kind of threads for each stream.
     some[2 * KINDS :] &= generator.random(count) < 0.5
     some &= (np.arange(kinds) % KINDS == 0)[:, None] | (generator.random(count) < 0.5)
     several = generator.integers(2, MOST_COORDINATORS, count)
@@ -56,11 +66,12 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
 
 
 def constructed() -> Settings:
-    """Two settings made against the printed bounds of theorems 2 and 4, in this order, to climb from.
+    """Return two settings constructed against the printed bounds of theorems 2 and 4, as starting points of the search.
 
-    The first: twenty requests of stream f of cost 48 go to a slow brick B of depth 20, one after the other, so that no batch
-    has many of them, while f and g are backlogged at A, where a request costs 1, and equation 8 takes that. The second:
-    threads of f that send to A and B in turn through 19 coordinators, each of which has a batch open.
+    In the first, stream f sends twenty requests of cost 48 to a slow brick B of depth 20, one after the other, so that
+    no batch contains many of them. Meanwhile f and g are backlogged at A, where a request costs 1, and equation 8
+    contains this cost. In the second, threads of f send to A and B in turn through 19 coordinators, each with an open
+    batch.
     """
     threads, burst = np.zeros((STREAMS * KINDS, 2), int), np.zeros((STREAMS * KINDS, BRICKS, 2), int)
     spacing, cost = np.zeros((STREAMS * KINDS, 2)), np.ones((STREAMS, BRICKS, 2), int)
@@ -87,7 +98,17 @@ def constructed() -> Settings:
 
 
 def changed(generator: np.random.Generator, parents: Settings) -> Settings:
-    """Settings of which a few numbers are others: drawn anew, or one more or fewer."""
+    """Return settings with a few numbers changed.
+
+    A changed number is drawn again; or an integer changes by at most 1, and a real number by a normal deviate of 30%.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of random numbers.
+    parents : Settings
+        The settings to change.
+    """
     others = drawn(generator, len(parents))
     columns = []
     for one, other in zip(parents.columns, others.columns, strict=True):
@@ -101,15 +122,21 @@ def changed(generator: np.random.Generator, parents: Settings) -> Settings:
 
 
 def possible(of: Settings) -> Settings:
-    """The nearest settings that can be run: numbers in their ranges, and no more threads than there are slots."""
+    """Return the nearest valid settings: numbers in their ranges, and at most `MOST_THREADS` threads.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    """
     low = np.clip(of.low, 1, COSTLIEST)
     threads = np.maximum(of.threads, 0)
-    # the streams that matter stay: at least one thread of the first two
+    # Each of the first two streams keeps at least one thread.
     threads[0], threads[KINDS] = np.maximum(threads[0], 1), np.maximum(threads[KINDS], 1)
     excess = MOST_THREADS / np.maximum(threads.sum(axis=0), MOST_THREADS)
     threads = np.where(excess < 1, np.ceil(threads * excess) - (threads * excess > 1), threads).astype(int)
     burst = np.clip(of.burst, 0, 2 * LONGEST_BURST)
-    # a thread that asks nothing asks the first brick
+    # A thread without requests sends one to the first brick.
     burst[:, 0] = np.where(burst.any(axis=1), burst[:, 0], 1)
     return Settings(
         np.maximum(np.round(of.weights), 1.0).clip(max=HEAVIEST),

@@ -1,4 +1,4 @@
-"""What the paper works by hand: the delays of figures 5 and 7, and the cap of equation 12."""
+"""Worked examples of the paper: the delays of figures 5 and 7, and the cap of equation 12."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,24 @@ from storagekit.papers.measurement import Measurement
 from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices
 from storagekit.workload import nothing_asked
 
-# a stream of requests of cost one with the delays that figures 5 and 7 give to A, pieced together from the text
+# Bricks of requests of cost one with the delays at A of figures 5 and 7, reconstructed from the text.
 STREAM = (A, B, B, A, A)
 SETTINGS: dict[str, AbstractCoordinators] = {"one coordinator": OneCoordinator(), "two in turn": InTurn(2)}
 
 
 def example_delays(stream: Sequence[int] = STREAM) -> xr.Dataset:
-    """The `delay` that requests of cost one carry to their bricks and the `coordinator` that sends each (figures 5 and 7).
+    """Return the delays of requests of cost one, with one and with two coordinators (figures 5 and 7).
 
-    stream: the brick of each request. By `setting` (one coordinator, two in turn) and `request`, from 1, beside its `brick`.
+    Parameters
+    ----------
+    stream : sequence of int
+        Brick of each request.
+
+    Returns
+    -------
+    Dataset
+        Over `setting` ("one coordinator", "two in turn") and `request`, from 1: `delay`, in units of cost, and
+        `coordinator`, the number of the coordinator that sends the request. Over `request`: `brick`.
     """
     found = [_sent(coordinators, stream) for coordinators in SETTINGS.values()]
     delays, who = (np.array(part) for part in zip(*found, strict=True))
@@ -36,7 +45,13 @@ def example_delays(stream: Sequence[int] = STREAM) -> xr.Dataset:
 
 
 def example_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claims of figures 5 and 7 and of equations 11 and 12. data: of `example_delays`."""
+    """Return the findings on figures 5 and 7 and on equations 11 and 12.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `example_delays`.
+    """
     to_a = data.isel(request=np.flatnonzero(data.brick.values == "A"))
     one = to_a.delay.sel(setting="one coordinator").values
     two = to_a.sel(setting="two in turn")
@@ -58,7 +73,7 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _cap(minimum: float) -> float:
-    """How many times its own cost the scheduler delays a request of one of two equal streams at most."""
+    """Return the largest delay of a request of one of two equal streams, in multiples of the cost of the request."""
     of = prices((real(1), real(1)), Hybrid((1 / 2, minimum)), jnp.zeros(1))
     return round(float(of.cap[1] / of.unit[1]), 4)
 

@@ -1,4 +1,4 @@
-"""The printed bounds broken by as few requests as possible, as a timeline."""
+"""A counterexample to the printed bound of theorem 4 with few requests, as a timeline."""
 
 import time
 from dataclasses import replace
@@ -18,19 +18,30 @@ from storagekit.papers.dsfq.theorems import all_lanes, made
 from storagekit.papers.dsfq.watching import Watched
 from storagekit.simulation import described
 
-# events after which a run is looked at, chunks that it takes to have them all
+# Numbers of events after which a run is examined, and chunks of events that contain all of them.
 LOOKS, CHUNKS = tuple(round(24 * 1.15**step) for step in range(27)), 8
 NEVER = np.iinfo(np.int64).max
 
 
 def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """TOTAL-DSFQ with several coordinators where the printed bound of theorem 4 is broken by few requests.
+    """Return a run of TOTAL-DSFQ that exceeds the printed bound of theorem 4 with few requests.
 
-    Made from the setting of `drawing.constructed` by changes at random of which those are kept that need fewer requests.
-    Variables, by `time` of an event in seconds: `served`, sectors of each `stream` at each `brick` since the worst interval
-    began, and `unfairness`, of the two streams. Attributes: `bound` and `repaired`, both readings of it; `unfair`, the worst
-    interval's, and `share`, that over the bound; `requests` that were sent, `coordinators`, `depth`, and for each stream its
-    weight, largest costs and largest batches.
+    Streams have several coordinators. The search begins with the second setting of `drawing.constructed`. It keeps
+    random changes that need fewer requests.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        Extent of the search.
+
+    Returns
+    -------
+    Dataset
+        Over the `time` of events, in seconds since the worst interval began: `served`, the sectors of each `stream` at
+        each `brick` since then; and `unfairness` of the two streams. Attributes: `bound` and `repaired`, the two
+        readings of the bound; `unfair`, the unfairness of the worst interval; `share`, its ratio to the bound; the
+        number of `requests` sent; `coordinators`; `depth`; and for each stream its weight, largest costs and largest
+        batches.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 4])
     settings = constructed()[1:]
@@ -40,7 +51,7 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
         others = replace(others, coordinators=np.maximum(others.coordinators, 2))
         together = settings.beside(others)
         count = np.concatenate([fewest, needed(others, effort.first_seed)])
-        # of as few requests those with the fewest threads and coordinators
+        # With equal numbers of requests, prefer fewer threads, then fewer coordinators.
         best = np.lexsort((together.coordinators, together.threads.sum(axis=0), count))[:1]
         settings, fewest = together[best], count[best]
     return _timeline(settings, effort).assign_attrs(
@@ -49,8 +60,17 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
-    """After how many requests each setting breaks theorem 4 as printed, NEVER where it does not: by what the bound must know
-    of the run until then, and of all of a longer run."""
+    """Return the number of requests until each setting exceeds the printed bound of theorem 4, or NEVER.
+
+    The bound must be exceeded both with the parameters of the run up to that time and with those of the whole run.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings.
+    seed : int
+        Seed of the requests.
+    """
     log = _run(settings, seed)
     found = np.full(len(settings), NEVER)
     assert log.sent is not None
@@ -64,7 +84,15 @@ def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
 
 
 def first(log: Watched, events: int) -> Watched:
-    """The log's first events."""
+    """Return the first events of a log.
+
+    Parameters
+    ----------
+    log : Watched
+        The log.
+    events : int
+        Number of events.
+    """
     return jax.tree.map(lambda column: column[:events], log)
 
 
@@ -73,11 +101,11 @@ def _run(settings: Settings, seed: int) -> Watched:
 
 
 def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
-    """The worst interval of one setting."""
+    """Return the timeline of the worst interval of one setting."""
     log = _run(settings, effort.first_seed)
     looks = [first(log, look) for look in LOOKS]
     broken = [one for one in looks if _shares(settings, one, printed).max() > 1]
-    # the shortest that breaks it, or all there is
+    # Take the shortest part of the run that exceeds the bound, or else the longest.
     until = (broken or looks[-1:])[0]
     of_bound = _shares(settings, until, printed)
     pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)

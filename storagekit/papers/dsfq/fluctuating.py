@@ -1,4 +1,4 @@
-"""Loads that change in time: figures 13 and 14 (section 4.4), and what they show beside the paper's claims."""
+"""Loads that change over time: figures 13 and 14 (section 4.4), and the findings on their claims."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,35 +16,40 @@ from storagekit.workload import AbstractCount, OnOff, Sinusoid
 
 A, B, C, D, E = range(5)
 F, G, H = range(3)
-# figure 13: threads of f and g each on A, and of g and of h on B; h is on as long as it is off
+# Figure 13: threads of f and of g on A; threads of g and of h on B; and seconds for which h is on, and then off.
 THREADS, ON_B, TURN = (20, 30), 10, 10.0
-# values of D, which the paper does not give
+# Values of D, which the paper does not give.
 DEPTHS = (4, 8, 16, 32)
-# seconds of a window, and periods at the start that are left out
+# Seconds of a window, and periods at the start that are left out.
 WINDOW, SETTLING = 0.25, 1
-# Figure 14: seconds of a period of each stream's threads on each of its bricks, which differ and are not given.
+# Figure 14: period in seconds of the threads of each stream on each brick. The periods differ; the paper does not give
+# them.
 PERIODS = {F: {A: 100.0, B: 70.0, C: 55.0}, G: {A: 140.0, D: 85.0, E: 65.0}}
 ON_SHARED, ELSEWHERE = (15, 35), (0, 10)
-# Two periods of the slowest load. In the first alone no stream is nearly shut out of A, and three claims come out otherwise.
+# Two periods of the slowest load. In the first no stream is nearly shut out of A, and three findings would be
+# different.
 SECONDS = 280.0
-# What stands before the disks. The minimum share of either stream of every brick is a number, so that these are one batch:
-# half of it leaves no delay, none of it leaves them all; the hybrid's is that of figure 12, because none is given.
+# Policies in front of the disks. The minimum share of each brick for each stream is a number, so that the fair queues
+# are one batch: a minimum of 1/2 removes all delays, and 0 leaves them as they are. The hybrid has the minimum of
+# figure 12, because the paper gives none.
 POLICIES: dict[str, AbstractDelay | None] = {
     "none": None,
     "single brick": Hybrid((0.5, 0.5)),
     "total": Hybrid((0.0, 0.0)),
     "hybrid": Hybrid((MINIMUM, MINIMUM)),
 }
-# windows of figure 14 that are looked at together
+# Number of windows of figure 14 in a moving average.
 SMOOTH = 5
-# a share of A that is as good as none, and a share of the time in which requests wait there for a stream to be backlogged
+# Share of A below which a stream counts as shut out; fraction of the time with waiting requests from which it is
+# backlogged.
 SHUT_OUT, BACKLOGGED = MINIMUM, 0.95
-# a correlation that is half of the variance; totals that a reader would call apart; a share that is most of them
+# Correlation that explains half of the variance; difference of totals that counts as large; fraction that counts as
+# most.
 FOLLOWS, FAR, MOSTLY = 0.5**0.5, 3 * EQUAL, 0.9
 
 
 def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS, depth: int = DEPTH) -> xr.Dataset:
-    """Return the totals of f, on A, g, on A and B, and h, on and off on B, with equal weights (figure 13).
+    """Return the throughput of f on A, g on A and B, and h, which alternates on B, with equal weights (figure 13).
 
     Parameters
     ----------
@@ -58,15 +63,15 @@ def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS, dept
     Returns
     -------
     Dataset
-        `total`, bytes a second, over `threads`, `seed`, `time`, seconds since h came on, and `stream`: means over the turns
-        of h.
+        `total`, the throughput of all bricks in bytes a second, over `threads`, `seed`, `time` and `stream`. It is the
+        mean over the periods of h. `time` is the seconds since h started.
     """
     data = _turns(effort, threads, [depth]).sel(depth=depth, drop=True)
     return data.assign_attrs(paper="dsfq", exhibit="dsfq.fig13")
 
 
 def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS, seeds: int = 4) -> xr.Dataset:
-    """Return the time by which f follows g in figure 13, against D of the bricks.
+    """Return the delay with which f follows g in figure 13, against D of the bricks.
 
     Parameters
     ----------
@@ -80,7 +85,8 @@ def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS,
     Returns
     -------
     Dataset
-        `lag`, seconds, over `depth` and `seed`: between the moments at which g's and f's totals have fallen halfway.
+        `lag`, in seconds, over `depth` and `seed`: the time from the half of the fall of g's total to the half of
+        the fall of f's total.
     """
     data = _turns(replace(effort, seeds=seeds), THREADS, depths)
     return (
@@ -118,10 +124,23 @@ def _turns(effort: ShareEffort, threads: Sequence[int], depths: Sequence[int]) -
 
 
 def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICIES)) -> xr.Dataset:
-    """Two streams that share A, each with two bricks of its own, their threads sinusoids of time (figure 14), by `policy`.
+    """Return the service of two streams that share brick A while their numbers of threads follow sinusoids (figure 14).
 
-    Variables over `policy`, `seed`, `window` of a second, `stream` and `brick`: `service`, bytes a second, and `backlog`, the
-    share of the time in which requests wait; `threads` by `window`, `stream` and `brick`: how many are on.
+    Each stream also has two bricks for itself.
+
+    Parameters
+    ----------
+    effort : ShareEffort
+        First seed, and number of runs: a quarter of `seeds`, at least two.
+    policies : sequence of str
+        Names of `POLICIES`.
+
+    Returns
+    -------
+    Dataset
+        Over `policy`, `seed`, `window` of a second, `stream` and `brick`: `service`, in bytes a second, and `backlog`,
+        the fraction of the time with waiting requests. Over `window`, `stream` and `brick`: `threads`, the number of
+        active threads.
     """
     seeds = effort.successive(max(2, effort.seeds // 4))
     axes = {"policy": list(policies)}
@@ -136,18 +155,38 @@ def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICI
 
 
 def by_second(data: xr.Dataset) -> xr.Dataset:
-    """Totals of `fig13` as means of the second around each moment, for a chart."""
+    """Return the totals of `fig13` as centred moving averages over one second, for a chart.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig13`.
+    """
     return data[["total"]].rolling(time=round(1 / WINDOW), center=True, min_periods=1).mean()
 
 
 def smoothed(data: xr.Dataset) -> xr.Dataset:
-    """`total` of all bricks of `fig14` as means of some seconds around each moment, for a chart."""
+    """Return the totals of `fig14` over all bricks as centred moving averages over `SMOOTH` windows, for a chart.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig14`.
+    """
     total = data.service.sum("brick").rolling(window=SMOOTH, center=True).mean().dropna("window")
     return total.to_dataset(name="total").assign_attrs(data.attrs, smoothed=float(SMOOTH))
 
 
 def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[Measurement]:
-    """Judge figure 13. data: of `fig13`. depths: of `fig13_depths`."""
+    """Return the findings on the claims of figure 13.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig13`.
+    depths : Dataset, optional
+        Result of `fig13_depths`, for a note.
+    """
     g, level = data.total.sel(stream="g"), _levels(data.total)
     apart = {name: (one.sel(stream="g") / one.sel(stream="f") - 1).mean("seed") for name, one in level.items()}
     widest = max(float(abs(one).max()) for one in apart.values())
@@ -182,12 +221,12 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
 
 
 def _levels(total: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return the totals at which streams settle while h is on and while it is off."""
+    """Return the settled totals while h is on and while it is off."""
     return {name: total.sel(time=slice(*span)).mean("time") for name, span in {"on": (5, 10), "off": (15, 20)}.items()}
 
 
 def _lag(total: xr.DataArray) -> xr.DataArray:
-    """Return the seconds between the moments at which g's and f's totals have fallen halfway after h came on."""
+    """Return the seconds from the half of the fall of g's total after h starts to the half of the fall of f's."""
     level = _levels(total)
     f, g = (_halfway(total.sel(stream=name), level, name) for name in ("f", "g"))
     return f - g
@@ -202,7 +241,13 @@ def _by_depth(depths: xr.Dataset | None) -> str:
 
 
 def fig14_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claims of figure 14, over windows of some seconds. data: of `fig14`."""
+    """Return the findings on the claims of figure 14, over moving averages of `SMOOTH` windows.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig14`.
+    """
     smooth = data.rolling(window=SMOOTH, center=True).mean().dropna("window")
     total, on_a = smooth.service.sum("brick"), smooth.service.sel(brick=A)
     shared = xr.Dataset(
@@ -216,7 +261,7 @@ def fig14_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _follows(smooth: xr.Dataset) -> Measurement:
-    """Without scheduling: of A alone, whose threads figure 14(a) shows, and of all bricks."""
+    """Return the finding without scheduling, for A alone, whose threads figure 14(a) shows, and for all bricks."""
     none = smooth.sel(policy="none").mean("seed")
     on_a, over_all = (
         [float(np.corrcoef(service.sel(stream=name), threads.sel(stream=name))[0, 1]) for name in NAMES[:2]]
@@ -294,7 +339,7 @@ def _count(stream: int, brick: int) -> AbstractCount:
 
 
 def _halfway(total: xr.DataArray, level: dict[str, xr.DataArray], stream: str) -> xr.DataArray:
-    """Seconds after h comes on at which a stream's total, second by second, is first halfway down to what it settles at."""
+    """Return the seconds after h starts until a stream's one-second mean falls below the middle of its levels."""
     middle = (level["on"] + level["off"]).sel(stream=stream) / 2
     second = _by_second(total)
     first = (second < middle).argmax("time")
@@ -304,14 +349,16 @@ def _halfway(total: xr.DataArray, level: dict[str, xr.DataArray], stream: str) -
 
 
 def _undershoot(total: xr.DataArray, level: dict[str, xr.DataArray], threads: int) -> xr.DataArray:
-    """By how much the lowest second within three of h's coming on lies below the lowest of three quiet ones, as a share of
-    what a stream settles at."""
+    """Return the undershoot of g's total after h starts, as a fraction of its settled level.
+
+    It is the lowest one-second mean from 6 s to 9 s, less the lowest from 0 s to 3 s.
+    """
     second = _by_second(total)
     drop, quiet = (second.sel(time=slice(*span)).min("time") for span in ((0, 3), (6, 9)))
     return (quiet - drop) / level["on"].sel(threads=threads, stream="g")
 
 
 def _by_second(total: xr.DataArray) -> xr.DataArray:
-    """The mean of the second from each moment on, which at the end of a turn is that of the next."""
+    """Return the mean of the second that follows each time; at the end of a period it continues at the start."""
     count = round(1 / WINDOW)
     return xr.concat([total.roll(time=-ahead, roll_coords=False) for ahead in range(count)], "ahead").mean("ahead")

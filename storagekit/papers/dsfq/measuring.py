@@ -1,4 +1,4 @@
-"""The parameters of the bounds as a run had them, and how much of each bound its worst interval took."""
+"""Parameters of the bounds as measured in a run, and the ratio of the worst interval to each bound."""
 
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -17,9 +17,11 @@ _BITS = (1 << PAIRS).sum(axis=1).astype(np.uint32)
 
 
 class ObservedRequests(NamedTuple):
-    """What the bounds need to know of a run. largest: the largest cost of a stream's requests to each brick, 0 where it sent
-    none. batch: the largest batchcost, that of a batch still open included. waiting: the most requests of a stream that
-    waited at a brick."""
+    """Parameters of the bounds as measured in a run.
+
+    largest: the largest cost of a stream's requests to each brick, 0 if it sent none. batch: the largest batchcost,
+    including batches that are still open. waiting: the largest number of a stream's requests that waited at a brick.
+    """
 
     largest: Float[np.ndarray, "stream brick lane"]
     batch: Float[np.ndarray, "stream brick lane"]
@@ -29,7 +31,8 @@ class ObservedRequests(NamedTuple):
 class Unfair(NamedTuple):
     """The largest unfairness of each pair of streams while both are backlogged at a brick, `[pair, brick, lane]`.
 
-    here: of the service of that brick; everywhere: of all. backlogged: whether they ever are.
+    here: in the service of that brick. everywhere: in the service of all bricks. backlogged: whether both are ever
+    backlogged there.
     """
 
     here: Float[np.ndarray, "pair brick lane"]
@@ -38,10 +41,18 @@ class Unfair(NamedTuple):
 
 
 def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Float[np.ndarray, "stream brick lane"]:
-    """The largest batchcost of each stream at each brick, through any one coordinator, 0 of a stream that sends nothing.
+    """Return the largest batchcost of each stream at each brick; 0 for a stream without requests.
 
-    The cost of what a coordinator has sent since its last request to the brick, that request left out and the next to the
-    brick, if it has come, included: a batch that is open still counts, because what it has sent elsewhere is served.
+    Batches of each coordinator count separately. A batch is the requests that a coordinator has sent after
+    its last request to the brick, up to and including its next request to the brick. An open batch, whose next request
+    is missing, counts too, because its requests to other bricks are served.
+
+    Parameters
+    ----------
+    sent : Sent, columns of shape [event, lane]
+        The requests sent.
+    streams, bricks : int
+        Number of streams and of bricks, by default those of `settings`.
     """
     event, lane = np.nonzero(sent.stream != NO_REQUEST)
     order = np.lexsort((event, sent.coordinator[event, lane], sent.stream[event, lane], lane))
@@ -50,7 +61,7 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
     total = np.cumsum(cost, dtype=np.int64)
     first = np.ones(len(total), bool)
     first[1:] = (np.diff(lane) != 0) | (np.diff(stream) != 0) | (np.diff(through) != 0)
-    # what had been sent before the first request of a coordinator
+    # Cost sent before the first request of each coordinator.
     base = np.maximum.accumulate(np.where(first, total - cost, 0))
     largest = np.zeros((streams, bricks, sent.stream.shape[1]))
     for at in range(bricks):
@@ -61,14 +72,20 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
 
 
 def asked(log: Watched) -> ObservedRequests:
-    """The parameters of a run whose coordinators are noted."""
+    """Return the parameters of the bounds in each run.
+
+    Parameters
+    ----------
+    log : Watched
+        The log of runs whose coordinators are recorded.
+    """
     assert log.sent is not None
     event, lane = np.nonzero(log.sent.stream != NO_REQUEST)
     largest = np.zeros((STREAMS, BRICKS, log.elapsed.shape[1]))
     where = (log.sent.stream[event, lane], log.sent.brick[event, lane], lane)
     np.maximum.at(largest, where, log.sent.cost[event, lane].astype(float))
     most = log.waiting.max(axis=0).reshape(BRICKS, STREAMS, -1).swapaxes(0, 1).astype(int)
-    # one that enters may have been handed over by the end of the event
+    # A request that enters may be issued before the end of the event, so count it together with those before the event.
     held = (log.waited[event, where[1], lane] >> where[0].astype(np.uint32) & 1).astype(int)
     before = np.concatenate([np.zeros_like(log.waiting[:1]), log.waiting[:-1]])
     np.maximum.at(most, where, before[event, where[1] * STREAMS + where[0], lane] + held)
@@ -76,7 +93,15 @@ def asked(log: Watched) -> ObservedRequests:
 
 
 def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
-    """The worst interval of each pair at each brick, in every lane."""
+    """Return the unfairness of the worst interval of each pair of streams at each brick, in every run.
+
+    Parameters
+    ----------
+    log : Watched
+        The log of the runs.
+    weights : array, shape [stream, lane]
+        Weights of the streams.
+    """
     both, gap = backlogged(log, _BITS)
     stream = np.where(log.brick == NO_REQUEST, NO_REQUEST, log.stream)
     cost = np.where(stream[:, None] == np.arange(STREAMS)[:, None], log.cost[:, None], 0).astype(float)
@@ -91,15 +116,36 @@ def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfai
 
 
 def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, Any]:
-    """Whether streams are backlogged at a brick after an event, and the seconds of it in which they were not, until the
-    request came that was wanting; `[event, row, brick, lane]`. streams: of each row those that have to be, one bit each."""
+    """Return whether streams are backlogged at each brick after each event, and the seconds of the event before that.
+
+    Parameters
+    ----------
+    log : Watched
+        The log of the runs.
+    streams : array of uint32, shape [row]
+        Masks of the streams that must all be backlogged.
+
+    Returns
+    -------
+    tuple of array, shape [event, row, brick, lane]
+        Whether all streams of the row are backlogged at the brick from the event on; and the seconds since the previous
+        event in which they were not, until the missing request arrived.
+    """
     bits = streams[:, None, None]
     waited, waits = ((mask[:, None] & bits) == bits for mask in (log.waited, log.waits))
     return lasting(waited, waits, log.entered[:, None, None], log.elapsed[:, None, None])
 
 
 def sides(of: Settings, run: ObservedRequests) -> tuple[Side, Side]:
-    """The two streams of each pair at each brick, `[pair, brick, lane]`."""
+    """Return the parameters of the first and of the second stream of each pair at each brick, `[pair, brick, lane]`.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings of the runs.
+    run : ObservedRequests
+        The measured parameters.
+    """
     bricks, anywhere = (run.largest > 0).sum(axis=1), run.largest.max(axis=1)
     found = []
     for which in PAIRS.T:
@@ -117,22 +163,60 @@ def sides(of: Settings, run: ObservedRequests) -> tuple[Side, Side]:
 
 
 def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.ndarray, " lane"]:
-    """The largest share of theorem 1's bound that any pair takes at any brick, of that brick's service."""
+    """Return the largest ratio, over pairs and bricks, of the unfairness at one brick to the bound of theorem 1.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings of the runs.
+    run : ObservedRequests
+        The measured parameters.
+    unfair : Unfair
+        The measured unfairness.
+    """
     return share(unfair.here, bound_one_server(*sides(of, run), of.depth)).max(axis=(0, 1))
 
 
 def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[np.ndarray, "pair brick lane"]:
-    """The bound of theorems 2 and 4. reading: `printed` or `repaired`. D_SFQ is the most requests of either stream of the
-    pair that waited at any brick."""
+    """Return the bound of theorems 2 and 4 for each pair, brick and run.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings of the runs.
+    run : ObservedRequests
+        The measured parameters. D_SFQ is the largest number of requests of one stream of the pair that waited at a
+        brick.
+    reading : Reading
+        `printed` or `repaired`.
+    """
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
     return bound_total(*sides(of, run), of.depth, most, reading)
 
 
 def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " lane"]:
-    """The largest share of the bound of theorems 2 and 4 that any pair takes."""
+    """Return the largest ratio, over pairs and bricks, of the total unfairness to the bound of theorems 2 and 4.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings of the runs.
+    run : ObservedRequests
+        The measured parameters.
+    unfair : Unfair
+        The measured unfairness.
+    reading : Reading
+        `printed` or `repaired`.
+    """
     return share(unfair.everywhere, total_bound(of, run, reading)).max(axis=(0, 1))
 
 
 def share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """How much of a bound the worst took; 0 where there was none."""
+    """Return the ratio of the worst unfairness to a bound, 0 where there is no unfairness.
+
+    Parameters
+    ----------
+    worst, bound : array
+        The unfairness, and the bound in the same unit.
+    """
     return np.where(worst > 0, worst / np.where(worst > 0, bound, 1), 0)

@@ -1,4 +1,4 @@
-"""What the scheduler promises beside its theorems: a minimum of every brick, no idle brick, use it or lose it."""
+"""Properties of the scheduler other than its theorems: minimum shares, no idle brick, and use it or lose it."""
 
 import time
 from typing import Any
@@ -26,19 +26,29 @@ from storagekit.schedule import FCFS
 from storagekit.workload import FixedSize, Group, RandomRequests, Steps, Threads
 
 DELAYS = {"hybrid": Hybrid, "minimum only": MinimumOnly}
-# of bricks A and B: sectors a second, and those of a request, so that each takes a second
+# Sectors a second of bricks A and B, and sectors of a request to each, so that a request takes one second.
 RATE, COST = (100.0, 20.0), (100, 20)
-# seconds for which g is away from A; what a few requests more or less take; chunks of events until it has been served
+# Seconds for which g is away from A; seconds that count as a few requests; and chunks of events until g is served.
 AWAY, FEW, LONG = 1000.0, 6.0, 64
-# threads of g at A and at B until then, and at B from then on
+# Threads of g at A and at B before it comes to A, and at B from then on.
 BEFORE = {"nowhere": (0, 0, 0), "A": (3, 0, 0), "B": (0, 2, 2), "nowhere, then B": (0, 0, 2)}
 
 
 def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Streams that keep a minimum share of every brick: `share`, by `delay` and `setting`, how much of what `shortfall`
-    allows the stream that fell furthest behind its minimum took; 0 where nobody waited.
+    """Return the largest shortfall of streams below their minimum share of a brick, relative to the guaranteed limit.
 
     Minimums are between a twentieth of a stream's part of the weights and all of it.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        Number of random settings, first seed, and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        `share` over `delay` and `setting`: the largest ratio of a stream's shortfall to the limit of `shortfall`; 0 if
+        no stream was backlogged.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 2])
     settings = drawn(generator, effort.settings)
@@ -54,7 +64,17 @@ def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]) -> Float[np.ndarray, " lane"]:
-    """How much of the shortfall that a minimum share allows any stream took at any brick. least: m of each."""
+    """Return the largest ratio, over streams and bricks, of the shortfall below the minimum share to its limit.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings of the runs.
+    log : Watched
+        The log of the runs.
+    least : array, shape [stream, lane]
+        Minimum share m of each stream.
+    """
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
     work = np.where(at, log.cost[:, None], 0).astype(float)
     mine = work[:, None] * (log.stream[:, None] == np.arange(STREAMS)[:, None])[:, :, None]
@@ -68,8 +88,18 @@ def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream la
 
 
 def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Bricks under TOTAL-DSFQ, by `setting`: `events` at which a brick had requests that wait, and `free`, at how many of
-    them its devices had a free place.
+    """Return the number of events after which a brick under TOTAL-DSFQ has waiting requests and a free device.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        Number of random settings, first seed, and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        Over `setting`: `events`, the events after which a brick had waiting requests, counted for each brick; and
+        `free`, the number of these at which its devices could take a further request.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 3])
     settings = drawn(generator, effort.settings)
@@ -84,17 +114,41 @@ def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
 def left_free(
     settings: Settings, log: Watched
 ) -> tuple[Bool[np.ndarray, "event brick lane"], Bool[np.ndarray, "event brick lane"]]:
-    """Whether requests wait at a brick after an event, and whether its devices have a free place."""
+    """Return whether requests wait at each brick after each event, and whether its devices can take a further request.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings of the runs.
+    log : Watched
+        The log of the runs.
+    """
     waits = log.waiting.reshape(len(log.waiting), BRICKS, STREAMS, -1).any(axis=2)
     return waits, log.at_work < settings.depth
 
 
 def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Stream g comes to an idle brick A after 1,000 s, as f does, by `before`: where it was until then. Variable `wait`,
-    seconds until its first request to A is answered.
+    """Return the wait of a stream at an idle brick for its first service, by its service before.
 
-    "nowhere"; "A", alone, until half of the time had passed; "B", which is a fifth as fast as A, and where it still is;
-    "nowhere, then B": as it comes to A it comes to B too. Equal weights, D = 1, three threads of each stream at A, two at B.
+    Streams f and g both come to brick A after 1,000 s. Weights are equal and D is 1. Each stream has three threads at
+    A, and g has two at B. B is a fifth as fast as A.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        Gives the seed.
+
+    Returns
+    -------
+    Dataset
+        `wait`, seconds until the first request of g to A completes, by `before`. "nowhere": g had no requests. "A": g
+        was alone at A during the first 500 s. "B": g was at B, and stays there. "nowhere, then B": g comes to B at the
+        same time as to A.
+
+    Raises
+    ------
+    SimulationError
+        If the run ends before g is served.
     """
     began, lanes = time.perf_counter(), [_returns(*counts) for counts in BEFORE.values()]
     log = all_lanes(*stack(lanes, [effort.first_seed]), LONG)
@@ -108,12 +162,22 @@ def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def promise_findings(minimums: xr.Dataset, busy: xr.Dataset, returning: xr.Dataset) -> list[Measurement]:
-    """The hybrid's floor, and the two promises of section 2.3. minimums, busy, returning: of this module."""
+    """Return the findings on the minimum shares of HYBRID-DSFQ and on the two properties of section 2.3.
+
+    Parameters
+    ----------
+    minimums : Dataset
+        Result of `minimums`.
+    busy : Dataset
+        Result of `busy`.
+    returning : Dataset
+        Result of `returning`.
+    """
     return [_minimum(minimums), _never_idle(busy), _use_or_lose(returning)]
 
 
 def _returns(at_a: int, at_b: int, then_at_b: int) -> Scenario:
-    """g with so many threads at each brick at first, and so many at B from `AWAY` seconds on."""
+    """Return the scenario with these threads of g at A and B at first, and `then_at_b` at B after `AWAY` seconds."""
 
     def group(cost: int, count: Steps, stream: int, brick: int, most: int) -> Group:
         asks = RandomRequests(FixedSize(cost * SECTOR), read_share=1.0)
@@ -149,7 +213,7 @@ def _never_idle(data: xr.Dataset) -> Measurement:
 def _use_or_lose(data: xr.Dataset) -> Measurement:
     wait = {name: float(data.wait.sel(before=name)) for name in BEFORE}
     one_brick, across = wait["A"] - wait["nowhere"], wait["B"] - wait["nowhere, then B"]
-    # seconds: a few requests of one second each
+    # Seconds, which are requests here: each takes one second.
     here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
     note = (
         f"on one brick it {here}: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that "

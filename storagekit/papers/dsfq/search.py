@@ -1,4 +1,4 @@
-"""The search for a setting that breaks a bound: settings at random, then those that come closest, changed again and again."""
+"""Search for settings that exceed a bound: random settings, then repeated changes of those nearest to it."""
 
 import time
 from dataclasses import dataclass, replace
@@ -18,16 +18,29 @@ from storagekit.papers.dsfq.watching import watched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.simulation import described
 
-# bounds that are to hold, as the search climbs towards them, and two that need not, of other schedulers
+# Bounds that should hold, which the search maximizes; and two bounds that other schedulers need not observe.
 BOUNDS = ("theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired")
 CONTROLS = ("theorem1.unscheduled", "theorem2.single")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchEffort(Effort):
-    """How much to search: settings at random, then rounds of `children` changed from the best `parents` of each bound.
+    """Extent of the search.
 
-    chunks: of 128 events, the length of a run. first_seed: of the settings, and of their requests.
+    Parameters
+    ----------
+    settings : int
+        Random settings, by default 300.
+    rounds : int
+        Rounds of changes, by default 6.
+    children : int
+        Changed settings for each bound in a round, by default 32.
+    parents : int
+        Best settings of each bound that are changed in the next round, by default 6.
+    chunks : int
+        Length of a run, in chunks of 128 events, by default 16.
+    first_seed : int
+        First seed of the settings and of their requests, by default 0.
     """
 
     settings: int = 300
@@ -41,18 +54,38 @@ QUICK, FULL = SearchEffort(), SearchEffort(settings=10_000, rounds=40, children=
 
 
 def search_effort(profile: str, first_seed: int = 0) -> SearchEffort:
-    """The effort of a profile for the search and what goes with it."""
+    """Return the effort of a profile for the search and its related exhibits.
+
+    Parameters
+    ----------
+    profile : str
+        "quick" or "full".
+    first_seed : int
+        The first seed, by default 0.
+
+    Raises
+    ------
+    InputError
+        If there is no profile of that name.
+    """
     return of_profile(profile, {"quick": QUICK, "full": FULL}, first_seed)
 
 
 def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Shares of the bounds that the worst intervals took, of settings drawn at random and of those found by climbing.
+    """Return the ratio of the largest unfairness to each bound, in random settings and in a search from these.
 
-    Variables: `share`, by `bound` and `setting`, the unfairness of the worst pair over its bound, NaN where the bound is not
-    of such a setting (theorem 2 is of one coordinator, theorem 4 of several); `tightest`, by `bound`, the largest share found
-    in all, and `climbed`, by `bound` and `round`, the largest so far; and the setting that it was found in: `weights`,
-    `threads`, `burst`, `begins`, `spacing`, `low`, `high`, `rate`, `depth`, `coordinators`,
-    `random` (see `settings.Settings`), by `target`, and its seed, `found_at`.
+    Parameters
+    ----------
+    effort : SearchEffort
+        Extent of the search.
+
+    Returns
+    -------
+    Dataset
+        `share`, over `bound` and `setting`: the ratio of the worst pair, NaN if the bound does not apply to the setting
+        (theorem 2 is for one coordinator, theorem 4 for several). `tightest`, over `bound`: the largest ratio found.
+        `climbed`, over `target` and `round`: the largest ratio so far. Over `target`: the setting with that ratio, in
+        the variables of `settings.Settings`, and its seed, `found_at`.
     """
     began, generator = time.perf_counter(), np.random.default_rng(effort.first_seed)
     settings = drawn(generator, effort.settings)
@@ -80,7 +113,19 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
 def held_against(
     settings: Settings, seeds: Int[np.ndarray, " n"], chunks: int, bounds: tuple[str, ...]
 ) -> dict[str, Float[np.ndarray, " n"]]:
-    """The share of each of these bounds that the worst interval of each setting took; NaN of a bound that is not of it."""
+    """Return the ratio of the largest unfairness to each bound for each setting, NaN if the bound does not apply.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings.
+    seeds : array of int, shape [n]
+        Seed of the requests of each setting.
+    chunks : int
+        Length of a run, in chunks of 128 events.
+    bounds : tuple of str
+        Names of `BOUNDS` and `CONTROLS`.
+    """
     key, one = keys(seeds.tolist()), settings.coordinators == 1
     found = {bound: np.full(len(settings), np.nan) for bound in bounds}
 
@@ -116,7 +161,7 @@ def held_against(
 
 @dataclass(frozen=True)
 class _Pool:
-    """The settings that came closest to a bound, closest first, with their seeds and shares."""
+    """The settings nearest to a bound in descending order of their ratio, with their seeds and ratios."""
 
     settings: Settings
     seeds: np.ndarray
@@ -126,7 +171,7 @@ class _Pool:
 def _begun(
     settings: Settings, seeds: np.ndarray, share: dict[str, np.ndarray], effort: SearchEffort
 ) -> dict[str, _Pool]:
-    """Where the climbing begins: the best of the settings at random, and the two that were made for it."""
+    """Return the pools at the start of the search, from the random settings and the two constructed ones."""
     made, first = constructed(), np.full(2, effort.first_seed)
     theirs = held_against(made, first, effort.chunks, BOUNDS)
     together, all_seeds = settings.beside(made), np.concatenate([seeds, first])
@@ -142,7 +187,7 @@ def _best(settings: Settings, seeds: np.ndarray, share: np.ndarray, count: int) 
 
 
 def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: SearchEffort) -> dict[str, _Pool]:
-    """The pools after one round."""
+    """Return the pools after one round of changes."""
     children, seeds = [], []
     for bound, pool in pools.items():
         which = generator.integers(0, len(pool.settings), effort.children)
@@ -157,7 +202,7 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
     shares = held_against(of_total, np.concatenate(seeds[1:]), effort.chunks, BOUNDS[1:])
     shares["theorem1"] = held_against(children[0], seeds[0], effort.chunks, BOUNDS[:1])["theorem1"]
     for place, (bound, pool) in enumerate(pools.items()):
-        # what was made for one bound may be the best of another
+        # A setting that was changed for one bound may be the best for another.
         fresh, theirs = (children[0], seeds[0]) if place == 0 else (of_total, np.concatenate(seeds[1:]))
         together, share = pool.settings.beside(fresh), np.concatenate([pool.share, shares[bound]])
         found[bound] = _best(together, np.concatenate([pool.seeds, theirs]), share, effort.parents)
@@ -165,7 +210,7 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
 
 
 def _columns(best: list[Settings]) -> dict[str, tuple]:
-    """The first of each pool, as variables by `target`."""
+    """Return the first setting of each pool as variables over `target`."""
     axes = {
         "weights": ("stream",),
         "threads": ("kind",),

@@ -1,6 +1,6 @@
-"""Settings in which fair sharing is attacked: two or three streams at three bricks, everything about them a number.
+"""Settings for a search for unfair sharing: two or three streams at three bricks, described by numbers only.
 
-So a whole population of settings is one batch, and runs on one compilation.
+So a whole population of settings forms one batch, and runs in one compiled program.
 """
 
 from dataclasses import dataclass, fields
@@ -24,24 +24,41 @@ from storagekit.workload.randomness import below, fraction, scramble, word_at
 from storagekit.workload.threads import WORDS
 
 STREAMS, BRICKS = 3, 3
-# kinds of threads of a stream
+# Kinds of threads of a stream.
 KINDS = 3
-# threads of all streams together: slots of the engine
+# Threads of all streams together, which are the slots of the engine.
 MOST_THREADS = 64
 MOST_COORDINATORS = 20
-# sectors of a brick's stripe unit: the longest request, and one more
+# Sectors of a brick's stripe unit: longer than the longest request.
 UNIT = 1024
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings as columns, `n` of them down the last axis.
+    """A number n of settings as columns, along the last axis.
 
-    weights: of each stream. threads: of each kind, KINDS of stream 0, then of stream 1 and 2. burst: how many requests a
-    thread of that kind sends to one brick after the other before it begins again; begins: at which of these. spacing: seconds
-    from the start to the first request of its first thread, and from one thread to the next. low, high: the cost of a request
-    of each stream at each brick, uniform between the two, whole sectors. rate: sectors a second of each brick. depth: D.
-    coordinators: of each stream. random: 1 where they are chosen at random, 0 in turn.
+    Parameters
+    ----------
+    weights : array, shape [stream, n]
+        Weight of each stream.
+    threads : array of int, shape [kind, n]
+        Number of threads of each kind: `KINDS` kinds of stream 0, then of streams 1 and 2.
+    burst : array of int, shape [kind, brick, n]
+        Requests that a thread of the kind sends to each brick, one brick after the other, before it begins again.
+    begins : array of int, shape [kind, n]
+        Number of the request in this cycle with which a thread begins.
+    spacing : array, shape [kind, n]
+        Seconds from the start to the first request of the first thread, and from one thread to the next.
+    low, high : array of int, shape [stream, brick, n]
+        Range of the cost of a request, sectors; costs are uniform.
+    rate : array, shape [brick, n]
+        Sectors a second of each brick.
+    depth : array of int, shape [n]
+        D of the bricks.
+    coordinators : array of int, shape [n]
+        Coordinators of each stream.
+    random : array of int, shape [n]
+        1 if the coordinators are selected at random, 0 in turn.
     """
 
     weights: Float[np.ndarray, "stream n"]
@@ -60,7 +77,7 @@ class Settings:
         return self.depth.size
 
     def __getitem__(self, which) -> "Settings":
-        """Some of them: numbers in an array, or a slice."""
+        """Return the selected settings, for an array of numbers or a slice."""
         return Settings(*(column[..., which] for column in self.columns))
 
     @property
@@ -68,23 +85,34 @@ class Settings:
         return tuple(getattr(self, name) for name in NAMES)
 
     def beside(self, *others: "Settings") -> "Settings":
-        """These and the others."""
+        """Return these settings followed by others.
+
+        Parameters
+        ----------
+        *others : Settings
+            The other settings.
+        """
         together = zip(self.columns, *(other.columns for other in others), strict=True)
         return Settings(*(np.concatenate(columns, axis=-1) for columns in together))
 
     def used(self) -> Bool[np.ndarray, "stream brick n"]:
-        """Whether a stream has a thread that sends anything to a brick."""
+        """Return whether a stream has a thread with requests to a brick."""
         sends = (self.burst > 0) & (self.threads > 0)[:, None]
         return np.logical_or.reduce(sends.reshape(STREAMS, KINDS, BRICKS, -1), axis=1)
 
 
-# of what makes up a setting
+# Names of the columns.
 NAMES = tuple(each.name for each in fields(Settings))
 
 
 class Mixture(Threads):
-    """Threads of the kinds of `Settings`, packed: first those of kind 0, then those of kind 1. They do not
-    think."""
+    """Threads of the kinds of `Settings` without think time, in the order of their kinds.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    """
 
     threads: Int[AnyArray, "kind *batch"]
     burst: Int[AnyArray, "turn *batch"]
@@ -94,7 +122,7 @@ class Mixture(Threads):
     more: Int[AnyArray, "place *batch"]
 
     def __init__(self, of: Settings):
-        # what is asked is drawn here
+        # `request` draws the requests, so that these are placeholders.
         blank = RandomRequests(FixedSize(SECTOR), read_share=1.0)
         super().__init__([Group(blank, of.threads.sum(axis=0, keepdims=True), most=MOST_THREADS)])
         self.threads = whole(of.threads)
@@ -135,7 +163,7 @@ class Mixture(Threads):
         )
 
     def _kind(self, thread: Int[Array, "row *batch"]) -> Int[Array, "row *batch"]:
-        """The kind of each thread; of threads that are not, the last."""
+        """Return the kind of each thread; the last kind for threads that do not exist."""
         until = jnp.cumsum(self.threads, axis=0)[:, None]
         before = jnp.sum(until <= thread[None], axis=0)
         return jnp.minimum(before, self.threads.shape[0] - 1).astype(jnp.int32)
@@ -143,7 +171,7 @@ class Mixture(Threads):
     def _whose(
         self, thread: Int[Array, "1 *batch"], issued: Int[Array, "1 *batch"]
     ) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
-        """The stream of a thread, and the brick of its request number `issued`."""
+        """Return the stream of a thread, and the brick of its request number `issued`."""
         kind = self._kind(thread)
         turns = jnp.concatenate([pick(self.burst, kind * BRICKS + brick) for brick in range(BRICKS)])
         until = jnp.cumsum(turns, axis=0)
@@ -153,29 +181,67 @@ class Mixture(Threads):
 
 
 def fair(of: Settings, delay: AbstractDelay) -> FairQueue:
-    """The fair queue of the settings."""
+    """Return the fair queue of the settings.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    delay : AbstractDelay
+        The delay function.
+    """
     coordinators = noted(of.coordinators, of.random, MOST_COORDINATORS, UNIT)
     return FairQueue(of.depth[None], list(of.weights[:, None]), delay, coordinators=coordinators)
 
 
 def total(of: Settings) -> Scenario:
-    """TOTAL-DSFQ in every setting: a scenario whose lanes they are. Streams with no minimum share of a brick, so that this,
-    `single` and a hybrid differ in numbers only and share a compilation."""
+    """Return a scenario of TOTAL-DSFQ with one run for each setting.
+
+    It is a hybrid without minimum shares. So `total`, `single` and a hybrid differ in numbers only and share a compiled
+    program.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    """
     return scenario(of, fair(of, Hybrid(list(np.zeros_like(of.weights)[:, None]))))
 
 
 def single(of: Settings) -> Scenario:
-    """Each brick shared by itself, SFQ(D): streams whose minimum share of a brick is all of their part."""
+    """Return a scenario of SFQ(D) at each brick, with one run for each setting.
+
+    It is a hybrid in which the minimum share of each stream is its whole part of the weights.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    """
     return scenario(of, fair(of, Hybrid(list((of.weights / of.weights.sum(axis=0))[:, None]))))
 
 
 def unscheduled(of: Settings) -> Scenario:
-    """Devices as deep, and first come, first handed."""
+    """Return a scenario without scheduling: requests are issued in order of arrival to devices of the same depth.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    """
     return scenario(of, Depth(of.depth[None]))
 
 
 def scenario(of: Settings, queue: AbstractQueue) -> Scenario:
-    """The settings' streams at bricks with such a queue: a scenario whose lanes they are."""
+    """Return a scenario of the settings at bricks with a queue, with one run for each setting.
+
+    Parameters
+    ----------
+    of : Settings
+        The settings.
+    queue : AbstractQueue
+        The queue of the bricks.
+    """
     drive = Mixed([RateServer(rate[None]) for rate in of.rate], range(BRICKS))
     volumes = Volumes(UNIT, [[brick] for brick in range(BRICKS)], UNIT)
     system = System(drive, volumes, Hashing(), FCFS(), queue=queue, slots=MOST_THREADS)

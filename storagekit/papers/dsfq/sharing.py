@@ -1,4 +1,4 @@
-"""Two streams that share bricks: figures 8 to 12 (sections 4.1 to 4.3), and what they show beside the paper's claims."""
+"""Two streams that share bricks: figures 8 to 12 (sections 4.1 to 4.3), and the findings on their claims."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,30 +31,46 @@ from storagekit.workload import UniformSize
 MB_S = 1e6
 A, B, C = range(3)
 F, G = 0, 1
-# threads of f, and of g in figures 9 and 11, on the shared brick; of both in figure 12
+# Threads on the shared brick: of f, and of g in figures 9 and 11; and of both in figure 12.
 THREADS, HYBRID_THREADS = 30, 20
 ON_B = (0, 2, 5, 10, 20, 30)
-# figure 10: threads of g in all, each of which goes round three bricks
+# Figure 10: total threads of g. Each sends requests to three bricks in turn.
 OVER_THREE = (3, 6, 9, 12, 15, 21, 30)
 COORDINATORS = (1, 2, 4)
-# section 4.3: the minimum share of g on A; f, which is served nowhere else, is never delayed
+# Section 4.3: the minimum share of g on A. Stream f is served only on A, so that it is never delayed.
 MINIMUM = 1 / 12
-# Of figure 9(b), in bytes a second: what f and g get of A together where g has nothing on B, and what g gets of B at the end.
+# Figure 9(b), bytes a second: throughput of f and g on A while g has no threads on B, and throughput of g on B at the
+# end.
 CALIBRATED = (200e6, 175e6)
-# section 4.3: what a brick makes there
+# Section 4.3: throughput of a brick, MB/s.
 PAPER_BRICK = 6.0
-# seconds before anything is counted
+# Seconds of warm-up.
 WARM_UP = 3.0
-# what a reader of the figures would call equal, what roughly so, and what share of a level reached
+# Differences that count as equal and as roughly equal in the figures, and the fraction of a level that counts as
+# reached.
 EQUAL, ROUGHLY, REACHED = 0.05, 0.1, 0.97
 
 
 def fig8(
     effort: ShareEffort = QUICK, *, threads: Sequence[int] = tuple(range(21)), depths: Sequence[int] = (4, DEPTH, 64)
 ) -> xr.Dataset:
-    """What f, with 30 threads, and g get of one brick with weights 1 to 2 (figure 8). Both read.
+    """Return the throughput of f, with 30 threads, and of g on one brick with weights 1 to 2 (figure 8).
 
-    `throughput`, bytes a second, `rate` and `response` over `threads` of g, `depth` D of the brick, `seed` and `stream`.
+    All requests are reads.
+
+    Parameters
+    ----------
+    effort : ShareEffort
+        Number and length of the runs.
+    threads : sequence of int
+        Threads of g, by default 0 to 20.
+    depths : sequence of int
+        Values of D of the brick.
+
+    Returns
+    -------
+    Dataset
+        `throughput`, in bytes a second, `rate` and `response` over `threads`, `depth`, `seed` and `stream`.
     """
 
     def build(threads: int, depth: int) -> Scenario:
@@ -75,12 +91,26 @@ def fig8(
 def fig9(
     effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B, through: xr.Dataset | None = None
 ) -> xr.Dataset:
-    """What f, on A, and g, on A and B, get by `threads` of g on B and `panel` (figure 9).
+    """Return the throughput of f on A, and of g on A and B, against the threads of g on B (figure 9).
 
-    (a): files up to 16 KB, weights 1 to 1. (b): files up to 1 MB, weights 1 to 4, on bricks that make what the paper's made,
-    of which one thread, which does nothing else, fills B. Variables over these, `seed` and `stream`: `total`, bytes a second
-    of all bricks, `service`, by `brick`; `spread`, the deviation of g's total less f's, both over their weights, over windows
-    of a second. through: of `fig11` with these threads, which has (a) in it, so that it is not run again.
+    Panel (a) has files up to 16 KB and weights 1 to 1. Panel (b) has files up to 1 MB and weights 1 to 4, on bricks
+    with the throughput of the paper's bricks; a single thread saturates B.
+
+    Parameters
+    ----------
+    effort : ShareEffort
+        Number and length of the runs.
+    threads : sequence of int
+        Threads of g on B.
+    through : Dataset, optional
+        Result of `fig11` with these threads. It contains panel (a), which is then not simulated again.
+
+    Returns
+    -------
+    Dataset
+        Over `panel`, `threads` and `seed`: `total` by `stream`, bytes a second of all bricks; `service` by `stream` and
+        `brick`; and `spread`, the standard deviation, over windows of a second, of g's total less f's, each divided by
+        its weight.
     """
 
     def servers(threads: int) -> Scenario:
@@ -94,9 +124,22 @@ def fig9(
 
 
 def fig10(effort: ShareEffort = QUICK, *, threads: Sequence[int] = OVER_THREE) -> xr.Dataset:
-    """What f, on A, and g, whose volumes are striped over A, B and C, get with equal weights (figure 10).
+    """Return the throughput of f on A, and of g striped over A, B and C, with equal weights (figure 10).
 
-    By `threads` of g in all, which go round the three: most of them are at A, which holds them up. Variables as of figure 9.
+    Each thread of g sends requests to the three bricks in turn. Most threads are at A at any time, because A delays
+    them.
+
+    Parameters
+    ----------
+    effort : ShareEffort
+        Number and length of the runs.
+    threads : sequence of int
+        Total threads of g.
+
+    Returns
+    -------
+    Dataset
+        The variables of `fig9` over `threads`, `seed`, `stream` and `brick`.
     """
 
     def build(threads: int) -> Scenario:
@@ -109,15 +152,41 @@ def fig10(effort: ShareEffort = QUICK, *, threads: Sequence[int] = OVER_THREE) -
 def fig11(
     effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B, coordinators: Sequence[int] = COORDINATORS
 ) -> xr.Dataset:
-    """Figure 9(a) with g through several coordinators in turn (figure 11), by `threads` and `coordinators`."""
+    """Return the throughput of figure 9(a) if g sends its requests through several coordinators in turn (figure 11).
+
+    Parameters
+    ----------
+    effort : ShareEffort
+        Number and length of the runs.
+    threads : sequence of int
+        Threads of g on B.
+    coordinators : sequence of int
+        Numbers of coordinators.
+
+    Returns
+    -------
+    Dataset
+        The variables of `fig9`, with a dimension `coordinators` in place of `panel`.
+    """
     return _two_bricks(effort, threads, coordinators).assign_attrs(exhibit="dsfq.fig11")
 
 
 def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Dataset:
-    """Figure 9(a) with 20 threads each on A and a minimum share of a twelfth of A for g (figure 12).
+    """Return the throughput of figure 9(a) with 20 threads each on A, and a minimum of 1/12 of A for g (figure 12).
 
-    By `threads` on B and `coordinators`, one or two in turn. `behind`: how far g falls behind its minimum in any interval in
-    which it is backlogged at A, of what `fairness.floor` allows.
+    Parameters
+    ----------
+    effort : ShareEffort
+        Number and length of the runs.
+    threads : sequence of int
+        Threads of g on B.
+
+    Returns
+    -------
+    Dataset
+        The variables of `fig11` with one coordinator, and with two in turn. `behind`, over `threads` and
+        `coordinators`: the largest shortfall of g below its minimum while it is backlogged at A, relative to the limit
+        of `fairness.floor`, in one run.
     """
     delay = Hybrid((1 / 2, MINIMUM))
     data = _two_bricks(effort, threads, (1, 2), delay=delay, on_a=HYBRID_THREADS, exhibit="fig12")
@@ -128,7 +197,13 @@ def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.D
 
 
 def fig8_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claims of figure 8. data: of `fig8`."""
+    """Return the findings on the claims of figure 8.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig8`.
+    """
     paper = data.sel(depth=DEPTH)
     depths = {f"D {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
     limits = {f"{limit:.0%} of it": _reached(paper, limit) for limit in (0.95, 0.99)}
@@ -156,7 +231,13 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig9_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claims of figure 9. data: of `fig9`."""
+    """Return the findings on the claims of figure 9.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig9`.
+    """
     small, large = (data.sel(panel=panel) for panel in data.panel)
     apart = _apart(small).mean("seed")
     widest = float(abs(apart).max())
@@ -193,7 +274,13 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig10_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claim of figure 10. data: of `fig10`."""
+    """Return the findings on the claims of figure 10.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig10`.
+    """
     short = (-_apart(data)).mean("seed")
     on_a = float(data.threads[_first_below(short.values, EQUAL)]) / 3
     told = ", ".join(
@@ -207,7 +294,13 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig11_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claim of figure 11. data: of `fig11`."""
+    """Return the findings on the claims of figure 11.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig11`.
+    """
     busy = data.sel(threads=slice(1, None))
     spread, gap = busy.spread.mean("threads") / MB_S, abs(_apart(busy)).mean("threads") * 100
     fewest, most = data.coordinators.values[[0, -1]].tolist()
@@ -226,12 +319,18 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig12_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claims of figure 12. data: of `fig12`."""
+    """Return the findings on the claims of figure 12.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig12`.
+    """
     one = data.sel(coordinators=1)
     made = float(one.service.sel(brick=A).sum("stream").mean())
     on_b = one.service.sel(stream="g", brick=B).mean("seed") / MB_S
     apart = _apart(one).mean("seed").values
-    # figure 9 shows totals of the same kind, which the paper calls roughly equal
+    # Figure 9 shows totals of the same kind, which the paper calls roughly equal.
     at = {limit: _last_below(on_b.values, apart, limit) for limit in (ROUGHLY, EQUAL)}
     scaled = {limit: None if found is None else found * PAPER_BRICK / (made / MB_S) for limit, found in at.items()}
     stricter = scaled[EQUAL]
@@ -256,9 +355,15 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
-    """Theorem 3 at the shared brick of figure 9: each stream's total rate beside the level that what it gets elsewhere gives.
+    """Return the finding on theorem 3 at the shared brick of figure 9.
 
-    data: of `fig9`. Settings in which g is served on both bricks; rates within a twentieth hold.
+    The total rate of each stream is compared with the water level that follows from its service at the other brick.
+    Only settings with service of g on both bricks count. The theorem holds if all rates are within 5% of the level.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig9`.
     """
     worst = {}
     for panel, weights in (("a", (1.0, 1.0)), ("b", (1.0, 4.0))):
@@ -272,7 +377,7 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _f_and_g(threads: int, on_a: int = THREADS) -> list[Asking]:
-    """f on A, g on A and B, as in figure 3."""
+    """Return the threads of f on A, and of g on A and B, as in figure 3."""
     return [Asking(F, (A,), on_a, on_a), Asking(G, (A,), on_a, on_a), Asking(G, (B,), threads, max(ON_B))]
 
 
@@ -297,13 +402,13 @@ def _sharing(threads: int, coordinators: int, delay: AbstractDelay | None, on_a:
 
 
 def _behind(scenarios: Sequence[Scenario], effort: ShareEffort) -> list[float]:
-    """How far g falls behind its minimum of A, of what the floor allows: the worst interval of a run of each."""
+    """Return the largest shortfall of g below its minimum at A, relative to its limit, in one run of each scenario."""
     pieces = list(logs(scenarios, [effort.first_seed], effort.seconds, backlog=True))
     return [_fallen(_lane(pieces, lane, effort.seconds)) for lane in range(len(scenarios))]
 
 
 def _lane(pieces: Sequence[Timed], lane: int, seconds: float) -> Timed:
-    """The log of one of the lanes, as far as it has to go: those beside it may take longer."""
+    """Return the log of one run up to its end; other runs of its batch may take longer."""
     mine = [piece for piece in pieces if piece.lanes.start <= lane < piece.lanes.stop]
     more = 1 + sum(bool(piece.end[-1, lane - piece.lanes.start] < seconds) for piece in mine)
     here = slice(lane - mine[0].lanes.start, lane - mine[0].lanes.start + 1)
@@ -321,7 +426,7 @@ def _fallen(timed: Timed) -> float:
 
 
 def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exhibit: str) -> xr.Dataset:
-    """Means over a run, and how far the streams' totals are apart from second to second."""
+    """Return means over a run, and the deviation of the difference of the streams' totals from second to second."""
     data = windows(build, axes, seconds=effort.seconds + WARM_UP, seeds=effort.seed_list, title=f"figure {exhibit[3:]}")
     data = data.sel(window=slice(WARM_UP, None))
     service, total = data.service, data.service.sum("brick")
@@ -352,13 +457,13 @@ def _named(data: xr.Dataset, exhibit: str) -> xr.Dataset:
 
 
 def _apart(data: xr.Dataset) -> xr.DataArray:
-    """g's total less f's, as a share of their mean."""
+    """Return g's total less f's, as a fraction of their mean."""
     f, g = (data.total.sel(stream=stream) for stream in NAMES[:2])
     return (g - f) / (g + f) * 2
 
 
 def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
-    """The fewest threads with which g has that part of two thirds of the brick, by seed."""
+    """Return the fewest threads with which g has the fraction `limit` of two thirds of the brick, by seed."""
     rising = data.throughput.sel(stream="g")
     short = 1 - rising / data.throughput.sum("stream") / (2 / 3)
     places = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
@@ -366,13 +471,13 @@ def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
 
 
 def _first_below(values: np.ndarray, limit: float) -> int:
-    """The first place from which on all values are at most the limit, the last one where none is."""
+    """Return the first index from which on all values are at most the limit, or else the last index."""
     above = np.flatnonzero(values > limit)
     return min(int(above[-1]) + 1, len(values) - 1) if above.size else 0
 
 
 def _last_below(at: np.ndarray, values: np.ndarray, limit: float) -> float | None:
-    """Where rising values pass a limit for good, between two points; None where they do not."""
+    """Return the interpolated position at which values finally rise above a limit; None if they do not."""
     below = np.flatnonzero(values < limit)
     if not below.size or below[-1] == len(at) - 1:
         return None
@@ -382,7 +487,7 @@ def _last_below(at: np.ndarray, values: np.ndarray, limit: float) -> float | Non
 
 
 def _change(values: xr.DataArray) -> float:
-    """From the first number of threads to the last, as a share."""
+    """Return the relative change from the first number of threads to the last."""
     means = values.mean("seed")
     return float(means.isel(threads=-1) / means.isel(threads=0) - 1)
 

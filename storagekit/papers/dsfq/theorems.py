@@ -1,4 +1,4 @@
-"""Theorems 1, 2 and 4 held against simulation: what a search for their worst intervals found, and their edge cases."""
+"""Theorems 1, 2 and 4 compared with simulation: results of a search for the worst intervals, and edge cases."""
 
 import time
 from dataclasses import replace
@@ -16,14 +16,24 @@ from storagekit.papers.dsfq.watching import Watched, watched
 from storagekit.papers.measurement import Measurement
 from storagekit.queue import ByBrick, FairQueue, Total
 
-# what a few of each say as well as many: settings of one brick; runs of the partition
+# Number of settings of one brick, and of runs of the partition; a few suffice.
 OF_ONE_BRICK, RUNS = 128, 8
 
 
 def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """TOTAL-DSFQ beside SFQ(D), by `setting`: `requests` served, and `alike`, how many of them were served as the same
-    number, for the same stream at the same cost, in the same order at the same time. Coordinate `bricks`: of half of the
-    settings all requests go to one brick, of the others to several, where the two are to differ.
+    """Return the number of requests that TOTAL-DSFQ and SFQ(D) serve identically.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        First seed and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        Over `setting`: `requests`, the number of requests served; and `alike`, the number of them with the same number,
+        stream, cost, brick, position and time under both. The coordinate `bricks` is the number of bricks in use. It is
+        1 in half of the settings; in the others the two schedulers should differ.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 1])
     several = drawn(generator, 2 * OF_ONE_BRICK)
@@ -42,10 +52,20 @@ def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Streams of equal weight, f at bricks A and B, g at A: `service`, sectors a second of all bricks, by `coordinators`,
-    `stream` and `seed`. B is half as fast as A, so that equal totals are possible.
+    """Return the service of two streams of equal weight, f at bricks A and B, and g at A, by the coordinators of f.
 
-    With one coordinator the requests of f to A are delayed by those to B. With one for each brick no coordinator sees both.
+    With one coordinator, requests of f to B delay its requests to A. With a coordinator for each brick, no coordinator
+    has both. B is half as fast as A, so that equal totals are possible.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        First seed and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        `service`, in sectors a second of all bricks, over `coordinators` ("one", "by brick"), `stream` and `seed`.
     """
     began = time.perf_counter()
     threads = np.zeros((STREAMS * KINDS, RUNS), int)
@@ -85,8 +105,19 @@ def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
 def theorem_findings(
     search: xr.Dataset, reduces: xr.Dataset, partition: xr.Dataset, unit: xr.Dataset
 ) -> list[Measurement]:
-    """Judge theorems 1, 2 and 4. search: of `search.searched`; reduces, partition: of this module; unit: of
-    `virtual.many_coordinators`."""
+    """Return the findings on theorems 1, 2 and 4.
+
+    Parameters
+    ----------
+    search : Dataset
+        Result of `search.searched`.
+    reduces : Dataset
+        Result of `reduces`.
+    partition : Dataset
+        Result of `partition`.
+    unit : Dataset
+        Result of `virtual.many_coordinators`.
+    """
     return [
         _theorem1(search),
         _as_printed(search, "theorem2", "the largest cost at any brick in place of that at the brick"),
@@ -156,7 +187,7 @@ def _partition(data: xr.Dataset) -> Measurement:
         f"f to g, equal weights, is {float(one.mean()):.3f} through one coordinator and {float(split.mean()):.3f} with one "
         f"for each brick, {split.sizes['seed']} runs"
     )
-    # further from the weights' ratio of one in every run, and by far
+    # The ratio must be much further from 1, the ratio of the weights, in every run.
     escapes = bool(np.all(np.abs(split - 1) > 5 * np.abs(one - 1)) and float(split.min()) > 1.25)
     return Measurement("dsfq.theorem4.partition", escapes, note=note)
 
@@ -166,7 +197,7 @@ def _tightest(search: xr.Dataset, bound: str) -> float:
 
 
 def _broken(search: xr.Dataset, bound: str) -> str:
-    """Of the settings at random in which two streams wait at one brick, how many break a bound."""
+    """Return a phrase with the number of random settings that exceed a bound, of those with two waiting streams."""
     share = search.share.sel(bound=bound).values
     broken, waiting = int((share > 1).sum()), int((share > 0).sum())
     return f"{broken:,} of {waiting:,} settings in which two wait at a brick"
@@ -178,17 +209,45 @@ def _searched(search: xr.Dataset) -> str:
 
 
 def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
-    """The logs of all lanes side by side."""
+    """Return the log of all runs of a scenario, concatenated along the last axis.
+
+    Parameters
+    ----------
+    one : Scenario
+        A scenario with a batch of runs.
+    key : array, shape [2, lane]
+        Random key of each run.
+    chunks : int
+        Chunks of events of each run.
+    """
     parts = [log for _, log in watched(one, key, chunks)]
     return jax.tree.map(lambda *columns: np.concatenate(columns, axis=-1), *parts)
 
 
 def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
-    """The keys of so many lanes, a seed for each."""
+    """Return random keys for a number of runs, from consecutive seeds.
+
+    Parameters
+    ----------
+    effort : SearchEffort
+        Gives the first seed.
+    lanes : int
+        Number of runs.
+    """
     return keys(range(effort.first_seed, effort.first_seed + lanes))
 
 
 def made(exhibit: str, effort: SearchEffort, began: float) -> dict:
-    """What an exhibit's data say of how they were made."""
+    """Return the attributes that describe the origin of an exhibit's data.
+
+    Parameters
+    ----------
+    exhibit : str
+        Name of the exhibit.
+    effort : SearchEffort
+        Seed and length of the runs.
+    began : float
+        Time at which the computation began, from `time.perf_counter`.
+    """
     by = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
     return by | {"paper": "dsfq", "exhibit": exhibit, "events_per_run": 128 * effort.chunks}

@@ -1,4 +1,4 @@
-"""What equation 5 and theorem 4 say, checked by a scalar program of one brick: start-time fair queueing with depth 1.
+"""Checks of equation 5 and theorem 4 with a scalar program of one brick: start-time fair queueing with depth 1.
 
 The brick serves a unit of cost in a second. Both streams have weight 1, and all requests a cost of 1.
 """
@@ -17,14 +17,14 @@ from storagekit.core.provenance import made_by
 from storagekit.papers.measurement import Measurement
 
 F, G = 0, 1
-# requests that a stream sends to other bricks after it has been away, and the seconds for which it was away
+# Requests that a stream sends to other bricks after its absence, and seconds of its absence.
 BATCH, AWAY = 200, 200
-# coordinators of the stream, and requests of each stream that wait at the brick
+# Coordinators of the stream, and requests of each stream that wait at the brick.
 COORDINATORS, WAITING = (1, 5, 10, 20, 40, 60), 2
 DEPTH = 1
-# services of the brick, so many that every coordinator sends to it again
+# Services of the brick: enough for every coordinator to send to it again.
 SERVICES = 400
-# What D_SFQ may mean in equation 8: the paper calls it the queue depth of the start-time fair queue at the brick.
+# Readings of D_SFQ in equation 8. The paper calls it the queue depth of the start-time fair queue at the brick.
 READINGS = ("requests of one stream that wait", "all requests that wait", "all requests at the brick")
 
 
@@ -43,6 +43,13 @@ class Arrival(NamedTuple):
 def served(arrivals: Sequence[Arrival]) -> list[float]:
     """Return the time at which the service of each request begins, seconds.
 
+    Parameters
+    ----------
+    arrivals : sequence of Arrival
+        The requests.
+
+    Notes
+    -----
     Start tags follow equations 5 and 6. The virtual time is the start tag of the last request in service. A virtual request
     takes no time.
     """
@@ -183,7 +190,7 @@ def _run(coordinators: int) -> tuple[float, list[float]]:
 
     for stream in (F, G) * WAITING:
         send(stream)
-    # of each completion what it adds to the service of the first stream less that of the second
+    # Contribution of each completion to the service of the first stream less the service of the second.
     steps, waits = [], []
     for service in range(SERVICES):
         stream = streams[brick.begin()]
@@ -192,7 +199,7 @@ def _run(coordinators: int) -> tuple[float, list[float]]:
         brick.now += 1
         steps.append(1 if stream == F else -1)
         if service == SERVICES // 4:
-            # all of them go to the other brick, and are served there at once
+            # Each coordinator sends one request to the other brick, which serves all of them at once.
             steps.append(coordinators)
             unreported = [1] * coordinators
     path = np.concatenate([[0], np.cumsum(steps)])
@@ -204,7 +211,13 @@ def _run(coordinators: int) -> tuple[float, list[float]]:
 
 
 def equation5_findings(back: xr.Dataset) -> list[Measurement]:
-    """Judge whether equation 5 is equivalent to broadcast. back: of `equation5`."""
+    """Return the finding on the equivalence of equation 5 and broadcast.
+
+    Parameters
+    ----------
+    back : Dataset
+        Result of `equation5`.
+    """
     by_delay, by_broadcast = (float(back.wait.sel(scheme=name)) for name in back.scheme.values)
     return [
         Measurement(

@@ -1,4 +1,4 @@
-"""What a bound is held against, kept of every event: who was served, how many wait where, and what each coordinator sent."""
+"""Log of the events that a bound depends on: requests served, requests that wait, and requests sent by coordinators."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,13 +15,16 @@ from storagekit.queue import AbstractCoordinators, AtRandom, FairQueue, InTurn
 from storagekit.simulation import by_event
 from storagekit.workload import Requests
 
-# chunks of events at a time, so that runs of any length share a compilation
+# Chunks of events at a time, so that runs of any length share a compiled program.
 STEP = 8
 
 
 class Sent(NamedTuple):
-    """What a coordinator has just sent: for whom, through which of the stream's coordinators, where, at what cost in sectors.
-    The stream is NOBODY where nothing was sent."""
+    """The request that a coordinator has sent with an event.
+
+    stream: its stream, NO_REQUEST for none. coordinator: number of the coordinator, among those of the stream. brick:
+    the brick of the request. cost: its cost, sectors.
+    """
 
     stream: Int[Array, "1 *batch"]
     coordinator: Int[Array, "1 *batch"]
@@ -30,8 +33,19 @@ class Sent(NamedTuple):
 
 
 class Noted(AbstractCoordinators):
-    """Coordinators in turn, or where `random` is 1 at random, that note what they sent last. unit: sectors of a volume, of
-    which each brick has one."""
+    """Coordinators that record the last request sent; a stream selects them in turn, or at random where `random` is 1.
+
+    Parameters
+    ----------
+    turn : InTurn
+        The selection in turn.
+    chance : AtRandom
+        The selection at random.
+    random : array of int, shape `[1, *batch]`
+        1 for a selection at random, 0 in turn.
+    unit : int
+        Sectors of a volume. Each brick has one volume.
+    """
 
     turn: InTurn
     chance: AtRandom
@@ -55,13 +69,14 @@ class Noted(AbstractCoordinators):
 
 
 class Watched(NamedTuple):
-    """Events `[event, row, lane]`, without the axis of one row where there is one.
+    """Log of the events of several runs, arrays `[event, row, lane]`; an axis of a single row is left out.
 
-    elapsed: seconds since the event before; entered: of these until a request entered, inf where none did. number, stream,
-    brick, cost: whose request was served where, the brick NOBODY where nobody was. waiting: requests of each stream that a
-    brick has not handed over after the event, brick after brick. waited, waits: the streams that wait at each brick, one bit
-    each, once the request has entered and after the event. at_work: those handed over that have not ended, by brick, and
-    sent: None without a fair queue.
+    elapsed: seconds since the previous event. entered: seconds from the previous event until a request entered, inf for
+    none. number, stream, brick, cost: the request that was served, its stream, its brick, NO_REQUEST for none, and its
+    sectors. waiting: number of requests of each stream that a brick has not issued after the event, brick after brick.
+    waited, waits: masks of the streams that wait at each brick, once the request has entered, and after the event.
+    at_work: issued requests that have not ended, by brick; None without a fair queue. sent: the request that a
+    coordinator sent; None unless the fair queue has `Noted` coordinators.
     """
 
     elapsed: Any
@@ -78,7 +93,7 @@ class Watched(NamedTuple):
 
 
 class Watch(AbstractLog):
-    """Keeps what a bound is held against, of systems of one drive a brick."""
+    """Log of the events that a bound depends on, for systems with one drive a brick."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Watched:
         drive, certain = first_true(report.served)
@@ -100,7 +115,15 @@ class Watch(AbstractLog):
 
 
 def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
-    """How many requests of each stream each brick has not handed over, brick after brick."""
+    """Return the number of requests of each stream that each brick has not issued, brick after brick.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The system and its workload.
+    state : State
+        The state after an event.
+    """
     system, slots = scenario.system, state.slots
     counts = []
     for brick in range(system.drives):
@@ -114,13 +137,40 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
 
 
 def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int, unit: int) -> Noted:
-    """So many coordinators in each lane, of `most` that are provided for."""
+    """Return coordinators that record the last request sent, with a number and a selection for each run.
+
+    Parameters
+    ----------
+    count : array of int, shape [n]
+        Number of coordinators of each run.
+    random : array of int, shape [n]
+        1 for a selection at random, 0 in turn.
+    most : int
+        Largest number of coordinators for which memory is reserved.
+    unit : int
+        Sectors of the volume of each brick.
+    """
     many: Any = count[None]
     return Noted(InTurn(many, most), AtRandom(many, most), np.asarray(random[None], np.int32), unit)
 
 
 def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[slice, Watched]]:
-    """The first `chunks` chunks of events of a scenario of many lanes, batch after batch. key: `[2, lane]`."""
+    """Return the first events of the runs of a scenario, one batch of runs after the other.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A scenario with a batch of runs.
+    key : array, shape [2, lane]
+        Random key of each run.
+    chunks : int
+        Chunks of events of each run.
+
+    Returns
+    -------
+    iterator of (slice, Watched)
+        The runs of each batch, and their log.
+    """
     first = 0
     for part, lane_keys, used in batches(scenario, key):
         runner = Runner(part, lane_keys, Record(log=Watch()))

@@ -1,4 +1,4 @@
-"""Two streams, two bricks, and what sharing them gives: figure 9 with every number to choose, by formulas."""
+"""Formulas for two streams that share two bricks: figure 9 with free parameters."""
 
 import numpy as np
 import xarray as xr
@@ -9,7 +9,7 @@ from storagekit.papers.dsfq.bricks import DEPTH, SMALL
 from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy
 
-# f on A alone, g on A and B
+# Stream f is on A only, g on A and B.
 BRICKS = {"f": [0], "g": [0, 1]}
 POLICIES: tuple[Policy, ...] = ("total", "single")
 
@@ -17,8 +17,19 @@ POLICIES: tuple[Policy, ...] = ("total", "single")
 def two_streams(
     weights: dict[str, float], minimum: float, rates: tuple[float, float], policy: Policy = "total"
 ) -> SharesAnswer:
-    """What a planner would ask: bricks A and B of these bytes a second; `minimum` of every brick for both, as far as their
-    weights go."""
+    """Return the shares of streams f and g on bricks A and B.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Weights of "f" and "g".
+    minimum : float
+        Minimum share of each brick for both streams, 0 for none. It is limited to the smaller part of the weights.
+    rates : tuple of float
+        Throughput of A and B, bytes a second.
+    policy : str
+        "total" or "single", see `plan.shares`.
+    """
     together = sum(weights.values())
     least = min(minimum, *(weight / together for weight in weights.values()))
     streams = {name: Stream(weight, BRICKS[name], least or None) for name, weight in weights.items()}
@@ -35,13 +46,39 @@ def what_if(
     rate_a: float,
     rate_b: float,
 ) -> xr.Dataset:
-    """Shares, latencies and the bound of unfairness, where f has threads on A and g on A and on B, as many on each.
+    """Return rates, response times and the bound of unfairness for stream f on A, and stream g on A and B.
 
-    minimum: share of every brick, 0 for none. coordinators: through which g sends its requests, in turn; f has one. Rates in
-    bytes a second. Requests are those of section 4. Returns, over `policy`: `rate` by `stream` and `brick`, bytes a second;
-    `latency` by `stream`, seconds, its threads over the requests it is served a second (Little's law). `bound`: of the
-    difference in normalized service over any interval, bytes over weight (equation 8, repaired); batches are of the mean
-    make-up, and infinite where g has nothing of A or a minimum caps its delays. Raises InputError for what is not possible.
+    Requests are those of section 4.
+
+    Parameters
+    ----------
+    weight_f, weight_g : float
+        Weights of the streams.
+    minimum : float
+        Minimum share of each brick for both streams, 0 for none.
+    threads_f, threads_g : int
+        Threads of f on A, and threads of g on each of A and B.
+    coordinators : int
+        Coordinators of g, which sends its requests through them in turn; f has one.
+    rate_a, rate_b : float
+        Throughput of A and B, bytes a second.
+
+    Returns
+    -------
+    Dataset
+        Over `policy`: `rate` by `stream` and `brick`, bytes a second; and `latency` by `stream`, seconds. `bound`: the
+        bound of the difference in normalized service over any interval, bytes over weight.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    The latency follows from Little's law: the threads of a stream over the requests that it completes a second. The
+    bound is equation 8 as repaired, for batches of the mean composition. It is infinite if g has no service at A or if
+    a minimum limits its delays.
     """
     for label, count in (("threads", threads_f), ("threads", threads_g), ("coordinators", coordinators)):
         require_whole(label, count)
@@ -72,7 +109,7 @@ def what_if(
 
 
 def _bound(weights: dict[str, float], g: np.ndarray, answer: SharesAnswer, waiting: int, coordinators: int) -> float:
-    """Of equation 8 at brick A, where both streams wait; g: what it is served at A and at B."""
+    """Return the bound of equation 8 at brick A, where both streams wait. g: its rates at A and B, bytes a second."""
     here, there = g
     if here <= 1e-9 * there or "minimum" in answer.shares["g"].binding.constraint:
         return float("inf")

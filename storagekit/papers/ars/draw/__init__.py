@@ -1,4 +1,4 @@
-"""The exhibits of ARS, drawn."""
+"""Charts of the exhibits of ARS."""
 
 from storagekit.papers.ars.draw.adapting import adapting as adapting
 from storagekit.papers.ars.draw.failing import extra as extra

@@ -1,4 +1,4 @@
-"""A unit interval as it adapts, drawn."""
+"""Chart of a unit interval that adapts to a slow node."""
 
 import altair as alt
 import pandas as pd
@@ -11,7 +11,13 @@ FREE = -1
 
 
 def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Who is mapped where in the interval, time running down. data: of `adapting`."""
+    """Return a map of the nodes over the offsets of the interval; time runs downwards.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `adapting`.
+    """
     every = float(data.time[0])
     width = 1 / data.sizes["subregion"]
     rows = (
@@ -56,7 +62,7 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _share(data: xr.Dataset) -> str:
-    """What the node has of all that is mapped, before it slows down, while it is slow and after it has recovered."""
+    """Return a phrase with the node's share of the mapped length before, during and after its slowdown."""
     of = data.attrs
     share = data.filled.where(data.owner == of["node"]).sum("subregion") / data.filled.sum("subregion")
     slow = (data.time >= of["slows"]) & (data.time < of["recovers"])

@@ -1,4 +1,4 @@
-"""Writes and failing nodes, drawn: what is on disk when, and who is asked."""
+"""Charts of writes and failing nodes: copies on disk over time, and the nodes that a read is sent to."""
 
 import altair as alt
 import pandas as pd
@@ -15,7 +15,13 @@ WHEN = {"answered": "when answered", "later": "in the end"}
 
 
 def writes(data: xr.Dataset) -> alt.TopLevelMixin:
-    """On how many nodes' disks writes are, a panel for each volume. data: of `writes`."""
+    """Return bars of the writes by the number of nodes with the write on disk, in one panel for each volume.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `writes`.
+    """
     panels = []
     shade = alt.Scale(domain=list(WHEN.values()), range=[GREEN, BLUE])
     for volume in data.volume.values.tolist():
@@ -40,19 +46,25 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _least(its: xr.Dataset) -> str:
-    """The fewest nodes that have a write on disk when it is answered, and in the end."""
+    """Return a phrase with the fewest nodes that have a write on disk at its completion, and at the end of the run."""
     now, later = (int(its.nodes.values[its[name].values > 0].min()) for name in WHEN)
     return f"{its.volume.item()}: on {now} node{'s' if now > 1 else ''} or more when answered, on {later} in the end"
 
 
 def _shares(counts: xr.DataArray) -> pd.DataFrame:
-    """Of all in percent."""
+    """Return counts as percentages of their sum."""
     share = (PERCENT * counts / counts.sum()).rename("share")
     return share.reset_coords(drop=True).to_dataframe().reset_index()
 
 
 def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Nodes asked and response times while the largest node is away. summary: of `extra`, over `statistic`."""
+    """Return curves of the nodes that a read is sent to, and of response times, before, during and after an outage.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `extra`, as means with intervals over `statistic`.
+    """
     names = [_allowed(one) for one in summary.extra.values.tolist()]
     named = summary.assign_coords(extra=names)
     most = float(summary.asked.max())
@@ -64,7 +76,7 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
         ),
     ]
     begins, ends = summary.attrs["away"]
-    # once clients have found out
+    # Use the second half of the outage, after the clients have detected it.
     away = summary.response.sel(statistic="mean", number=slice((begins + ends) / 2, ends)).mean("number") * TO_MS
     takes = ", ".join(
         f"{float(one):.3g} ms if {name} may be asked besides" for one, name in zip(away, names, strict=True)
@@ -79,7 +91,7 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _positive(response: xr.DataArray) -> xr.DataArray:
-    """With intervals that a logarithmic axis can show."""
+    """Return the values clipped to positive ones, so that a logarithmic axis shows their intervals."""
     return response.clip(min=float(response.sel(statistic="mean").min()) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Response times against the latency between nodes, drawn: figure 7."""
+"""Chart of response times against the latency between nodes: figure 7."""
 
 import altair as alt
 import xarray as xr
@@ -15,7 +15,15 @@ SERIES = {
 
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
-    """Mean response against latency at the published load and at `load` times it. summary, busy: over `statistic`."""
+    """Return curves of the mean response time against the latency, at the published load and at a higher one.
+
+    Parameters
+    ----------
+    summary, busy : Dataset
+        Results of `fig7` at the published load and at the higher one, as means with intervals over `statistic`.
+    load : float
+        Multiple of the published load of `busy`.
+    """
     at = AxisStyle(f"{title('latency')} (ms)", TO_MS)
     top = from_zero(max(float(one.response.max()) for one in (summary, busy)) * TO_MS)
     panels = [
@@ -42,7 +50,7 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
 
 
 def _rise(mean: xr.DataArray) -> str:
-    """How many times as long requests take at the largest latency as at the least."""
+    """Return a phrase with the ratio of the response time at the largest latency to the smallest, for each protocol."""
     first, last = (mean.isel(latency=place) for place in (0, -1))
     rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
     return (

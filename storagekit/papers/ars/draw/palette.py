@@ -1,4 +1,4 @@
-"""What the exhibits share: a colour for each protocol and each node, bars side by side."""
+"""Shared parts of the charts: colours of protocols and nodes, grouped bars, and tables."""
 
 from collections.abc import Mapping
 from itertools import cycle
@@ -28,9 +28,9 @@ PROTOCOLS = {
     "D-SPTF, begins at once": BLACK,
     "D-SPTF, 0.1 ms a message": ORANGE,
 }
-# of a reader's own protocols
+# Colours of the reader's protocols.
 FURTHER = ("#8c564b", "#7f7f7f")
-# as table I numbers them
+# Numbers of the nodes as in table I.
 NODES = {0: ORANGE, 1: SKY, 2: PURPLE, 3: BLUE}
 DISKS = {0: "2 Atlas 10K", 1: "RAID 5 of 9 Ultrastar", 2: "1 Deskstar", 3: "18 Cheetah"}
 NAMES = {node: f"{node}: {disks}" for node, disks in DISKS.items()}
@@ -43,7 +43,15 @@ WHISKERS = "whiskers: 95% intervals over runs"
 
 
 def over_central(values: xr.DataArray, words: str) -> str:
-    """Each protocol's means over those of Central, from the least to the most, in words; nothing where Central is missing."""
+    """Return a phrase with the range of each protocol's means over the means of Central; empty if Central is missing.
+
+    Parameters
+    ----------
+    values : DataArray, shape [statistic, protocol, ...]
+        The values.
+    words : str
+        Name of the values.
+    """
     mean, told = values.sel(statistic="mean"), []
     present = mean.protocol.values.tolist()
     if CENTRAL not in present:
@@ -60,7 +68,15 @@ def over_central(values: xr.DataArray, words: str) -> str:
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:
-    """The colours of a palette, and further ones for the protocols of `data` that it does not have: a reader's own."""
+    """Return the colours of a palette, and further colours for protocols of the reader in `data`.
+
+    Parameters
+    ----------
+    palette : mapping of str to str
+        Colours by protocol.
+    data : DataArray
+        Values with a dimension `protocol`.
+    """
     own = [name for name in data.protocol.values.tolist() if name not in palette]
     return {**palette, **dict(zip(own, cycle(FURTHER), strict=False))}
 
@@ -78,10 +94,28 @@ def grouped(
     form: str = ".1f",
     width: float = 150,
 ) -> Layered:
-    """Bars side by side for each value of `group`, in the colours of `colour`, with intervals and numbers.
+    """Return grouped bars with intervals and numbers; the word "outrun" marks values that are NaN.
 
-    heading: of the axis below. words: what values of `group` are called. width: of a group. NaN values are left out, with a
-    word in their place.
+    Parameters
+    ----------
+    summary : DataArray, shape [statistic, group, colour]
+        The values.
+    group, colour : str
+        The dimension of the groups, and the dimension of the bars of a group.
+    palette : mapping of str to str
+        Colour of each bar of a group.
+    side : AxisStyle
+        Style of the vertical axis.
+    legend : str or None
+        Title of the legend.
+    heading : str
+        Title of the horizontal axis, by default empty.
+    words : mapping to str, optional
+        Labels of the values of `group`.
+    form : str
+        Format of the numbers, by default one decimal place.
+    width : float
+        Width of a group, pixels, by default 150.
     """
     rows = table(summary, side.factor)
     rows[colour] = rows[colour].astype(str)
@@ -115,7 +149,16 @@ def grouped(
 
 
 def cells(rows: pd.DataFrame, width: float) -> Layered:
-    """A plain table, its columns `figure` and its rows `row`: `ours`, and below it the paper's `said`, if any has one."""
+    """Return a plain table of simulated figures, with the figures of the paper below them.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row for each cell, with the columns `row`, `figure` (its column), `ours` and `said` (the paper's text, or
+        empty).
+    width : float
+        Width of the table, pixels.
+    """
     count = rows["row"].nunique()
     base = alt.Chart(rows).encode(
         x=alt.X(

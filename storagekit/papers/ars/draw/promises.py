@@ -1,4 +1,4 @@
-"""What the unit interval promises, drawn: hashes to find a node, and keys that move."""
+"""Charts of the properties of the unit interval: hashes to find a node, and keys that move."""
 
 from collections.abc import Mapping
 
@@ -14,14 +14,21 @@ from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PUR
 
 KINDS = {"least": "the least that must", "tuned": "tuned", "afresh": "built afresh"}
 COLOUR = dict(zip(KINDS.values(), (BLUE, GREEN, ORANGE), strict=True))
-# hashes by variable: what the legend calls them, and how many nodes they find
+# Word in the legend and number of nodes to find, by variable.
 FOUND = {"probes": ("one node", 1), "probes_m": ("two nodes", 2)}
 
 
 def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Hashes for a key, and keys that move with a change of metrics, by number of nodes.
+    """Return charts of the hashes for a key, and of the keys that move after a change of metrics, by number of nodes.
 
-    seen: of `histories`; moved: of `moves`, over `statistic` in place of its changes.
+    Parameters
+    ----------
+    seen : Dataset
+        Result of `histories`.
+    moved : Dataset
+        Result of `moves`, as means with intervals over `statistic` in place of `change`.
+    paper : mapping of str to float
+        Values of the paper by claim; "ars.algorithm.probes" is the hashes to find one node.
     """
     kinds = xr.concat([moved[name] for name in KINDS], xr.Variable("kind", list(KINDS.values())))
     side = AxisStyle("Keys that move (%)", PERCENT)
@@ -45,7 +52,7 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
 
 
 def _probes(seen: xr.Dataset, said: float) -> Layered:
-    """Means by number of nodes, and the paper's, of so many hashes a node."""
+    """Return points of the mean number of hashes, and lines at `said` hashes for each node to find."""
     rows = pd.concat(
         [
             pd.DataFrame({"nodes": seen.nodes.values, "value": np.ravel(seen[name].values), "found": words})

@@ -1,4 +1,4 @@
-"""Response times, drawn: figures 4 and 5, and what becomes of figure 4 under load."""
+"""Charts of response times: figures 4 and 5, and figure 4 at higher loads."""
 
 import altair as alt
 import xarray as xr
@@ -10,12 +10,18 @@ from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISK
 
 IN_MS = AxisStyle(RESPONSE, TO_MS)
 VOLUMES = ("replicated", "erasure-coded", "both")
-# width of the bars of a volume
+# Width of the bars of a volume, pixels.
 GROUP = 115
 
 
 def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Mean response of reads by volume and protocol. summary: of `fig4`, over `statistic`."""
+    """Return bars of the mean response time of reads by volume and protocol.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig4`, as means with intervals over `statistic`.
+    """
     colours = with_own(PROTOCOLS, summary.response)
     drawn = grouped(summary.response, "volume", "protocol", colours, IN_MS, "Protocol", width=200)
     busy = float(summary.utilization.sel(statistic="mean").mean()) if "utilization" in summary else None
@@ -29,12 +35,18 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Figure 4 under each `reading` of what the paper leaves open. summary: over `reading` and `statistic`."""
+    """Return bars of figure 4 under each interpretation of details that the paper does not give.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Results of `fig4` over `reading`, as means with intervals over `statistic`.
+    """
     most = 1.12 * TO_MS * float(summary.response.max())
     side = IN_MS._replace(scale=alt.Scale(domain=[0, most], nice=False))
     panels, colours = [], with_own(PROTOCOLS, summary.response)
     for reading in summary.reading.values.tolist():
-        # not every reading has all volumes
+        # Some interpretations have only a part of the volumes.
         present = summary.response.sel(reading=reading, drop=True).dropna("volume", how="all")
         response = present.sel(volume=[volume for volume in VOLUMES if volume in present.volume])
         drawn = grouped(response, "volume", "protocol", colours, side, "Protocol", width=GROUP)
@@ -49,7 +61,13 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Mean response against the load, a panel for each setting. summary: of `loads`, over `statistic`."""
+    """Return curves of the mean response time against the load, in one panel for each volume.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `loads`, as means with intervals over `statistic`.
+    """
     times = summary["load"].values.tolist()
     at = AxisStyle(
         "Load, times the published one", 1.0, alt.Scale(type="log", nice=False, padding=10), alt.Axis(values=times)
@@ -75,7 +93,13 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Mean response of both traces by protocol, each on a scale of its own. summary: of `fig5`, over `statistic`."""
+    """Return bars of the mean response time of both traces by protocol, with a separate scale for each trace.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig5`, as means with intervals over `statistic`.
+    """
     colours = with_own(PROTOCOLS, summary.response)
     panels = [
         headed(

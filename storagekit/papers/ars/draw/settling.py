@@ -1,4 +1,4 @@
-"""How shares come to rest, drawn: nearly equal queues, where they swing, and a node that slows down."""
+"""Charts of the convergence of shares under ARS: equal queues, oscillation, and a node that slows down."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,17 +25,22 @@ from storagekit.papers.ars.draw.palette import (
 )
 
 LINES = (GREEN, ORANGE, VERMILION, SKY)
-# beside the colours of views
+# Colours other than those of `BY_VIEWS`.
 WINDOWS = (SKY, PURPLE, BLACK)
 VIEWS = {"own": "each client its own", "shared": "one for all clients"}
 BY_VIEWS = dict(zip(VIEWS.values(), (GREEN, ORANGE), strict=True))
-# seconds of a run that a line has room for
+# Seconds of a run that a line shows.
 SHOWN = 4.0
 
 
 def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Requests at each node, and those that it serves, by window, where clients have views of their own. summary: of `equal`,
-    over `statistic`."""
+    """Return bars of the outstanding requests and the throughput of each node, by window, with a view for each client.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `equal`, as means with intervals over `statistic`.
+    """
     own = summary.sel(views="own", drop=True)
     named = own.assign_coords(node=[NAMES[node] for node in own.node.values.tolist()])
     words = {window: f"{window:g} s" for window in summary.window.values.tolist()}
@@ -62,7 +67,7 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _held(mean: xr.Dataset) -> str:
-    """How many times as much the slowest node holds as the quickest, and how many times the quickest answers."""
+    """Return a phrase with the ratios of requests and of throughput between the slowest and the fastest node."""
     first = mean.rate.isel(window=0)
     slowest, quickest = int(first.idxmin("node")), int(first.idxmax("node"))
     more = mean.outstanding.sel(node=slowest, drop=True) / mean.outstanding.sel(node=quickest, drop=True)
@@ -79,8 +84,17 @@ def _outstanding(summary: xr.Dataset) -> float:
 
 
 def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = (0.03, 0.1, 1.0)) -> alt.TopLevelMixin:
-    """How much shares swing, by window, and what of it is seen at the slowest node in one run. summary: of `equal`, over
-    `statistic`; held: its series; compared: whose windows are drawn."""
+    """Return curves of the oscillation of the slowest node's share by window, and of its requests over time in one run.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `equal`, as means with intervals over `statistic`.
+    held : DataArray, shape [views, window, node, time]
+        Outstanding requests in one run, as `equal` returns them.
+    compared : sequence of float
+        Windows of the curves over time, seconds.
+    """
     node = int(summary.rate.sel(statistic="mean").isel(views=0, window=0).idxmin("node"))
     named = summary.assign_coords(views=[VIEWS.get(one, one) for one in summary.views.values.tolist()])
     at = AxisStyle(
@@ -128,9 +142,14 @@ def _ends(swing: xr.DataArray) -> str:
 
 
 def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMixin:
-    """The largest node's share of what is served, over time.
+    """Return curves of the largest node's share of the bytes served, over time.
 
-    summary: of `halved`, over `statistic`. settled: seconds until the share of each protocol has settled.
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `halved`, as means with intervals over `statistic`.
+    settled : mapping of str to float
+        Settling time of the share of each protocol, seconds.
     """
     names = summary.protocol.values.tolist()
     adaptive = [name for name in names if not name.startswith("Central")]
@@ -150,5 +169,5 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
 
 
 def _stretch(data: xr.Dataset) -> float:
-    """Seconds from one point of a series to the next."""
+    """Return the seconds between two points of a series."""
     return float(data.time[1] - data.time[0])

@@ -1,4 +1,4 @@
-"""The cluster, drawn: table I, the nodes, and table II, the volumes."""
+"""Charts of the cluster: the nodes of table I and the volumes of table II."""
 
 import altair as alt
 import pandas as pd
@@ -9,7 +9,7 @@ from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import BY_NAME, NAMES, PERCENT, cells
 
 GB, MB, KB = 2**30, 2**20, 2**10
-# of table I: variable, heading, what turns it into the unit shown, its format
+# Columns of table I: variable, heading, factor to the unit shown, and format.
 FIGURES = (
     ("capacity", "GB a disk", 1e-9, ",.1f"),
     ("rpm", "rpm", 1.0, ",.0f"),
@@ -19,7 +19,13 @@ PLACED = {"scaled": "Scaled until they fit", "wrapped": "As large as published, 
 
 
 def table1(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Each node's disks as they are simulated, and below each figure the paper's. data: of `table1`."""
+    """Return a table of the simulated disks of each node, with the figure of the paper below each figure.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table1`.
+    """
     rows = []
     for node in data.node.values.tolist():
         one = data.sel(node=node)
@@ -32,7 +38,7 @@ def table1(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _farthest(data: xr.Dataset) -> str:
-    """The figure of ours that is farthest from the paper's, as a share."""
+    """Return a phrase with the simulated figure that has the largest relative difference from the paper."""
     off = {
         (heading, node): float(ours / said) - 1
         for name, heading, _, _ in FIGURES
@@ -46,7 +52,15 @@ def _farthest(data: xr.Dataset) -> str:
 
 
 def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
-    """Each volume's size in both layouts, and on which nodes its segments are. data, nodes: of `table2` and `table1`."""
+    """Return tables of the size of each volume in both layouts, with bars of its segments on each node.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table2`.
+    nodes : Dataset
+        Result of `table1`.
+    """
     panels = []
     for name in data.layout.values.tolist():
         one = data.sel(layout=name)
@@ -61,7 +75,7 @@ def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _room(data: xr.Dataset, nodes: xr.Dataset) -> str:
-    """What the paper's volumes take of what there is, and which nodes are left out where they are scaled."""
+    """Return a phrase with the sizes of published volumes and of nodes, and the nodes without a scaled volume."""
     wanted, has = float(data.stored.sel(layout="wrapped").sum()) / GB, float(nodes.room.sum()) / GB
     on = data.on.sel(layout="scaled")
     left = [
@@ -89,7 +103,7 @@ def _figures(one: xr.Dataset) -> pd.DataFrame:
 
 
 def _where(one: xr.Dataset) -> alt.Chart:
-    """Bars of the share of segments with a part on each node."""
+    """Return bars of the share of segments with a part on each node."""
     rows = (one.on * PERCENT).rename("share").reset_coords(drop=True).to_dataframe().reset_index()
     rows["name"] = rows["node"].map(NAMES)
     shade = alt.Scale(domain=list(BY_NAME), range=list(BY_NAME.values()))

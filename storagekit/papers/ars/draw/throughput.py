@@ -1,4 +1,4 @@
-"""Throughput with fifty requests outstanding, drawn: figure 6, and what the window of ARS does to it."""
+"""Charts of the throughput with fifty requests outstanding: figure 6, and the effect of the window of ARS."""
 
 import altair as alt
 import xarray as xr
@@ -11,13 +11,19 @@ from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, W
 
 MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
 VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}
-# of the bars of a mix, and of a row of panels
+# Width of the bars of a mix, and height of a panel, pixels.
 GROUP, LOW = 190, 190
 NAMED = {"own": "each client its own", "shared": "one for all clients"}
 
 
 def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Requests a second by mix and protocol. summary: of `fig6`, over `statistic`."""
+    """Return bars of the throughput by mix and protocol.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig6`, as means with intervals over `statistic`.
+    """
     drawn = _bars(summary.request_rate, AxisStyle(RATE), width=240)
     found = over_central(summary.request_rate, "requests a second")
     how = (
@@ -27,9 +33,15 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """The same under each `reading` of what the paper leaves open. summary: of `fig6_readings`, over `statistic`."""
+    """Return bars of the throughput under each interpretation of details that the paper does not give.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig6_readings`, as means with intervals over `statistic`.
+    """
     rate = summary.request_rate
-    # one interpretation has reads only
+    # One interpretation has reads only.
     present = {
         reading: rate.sel(reading=reading, drop=True).dropna("mix", how="all")
         for reading in rate.reading.values.tolist()
@@ -55,7 +67,13 @@ def _bars(rate: xr.DataArray, side: AxisStyle, width: int) -> Layered:
 
 
 def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Throughput of mixed requests against the size of the buffers. summary: of `buffers`, over `statistic`."""
+    """Return bars of the throughput of mixed requests by the size of the buffers.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `buffers`, as means with intervals over `statistic`.
+    """
     words = {
         size: "unlimited" if size == summary.attrs["unlimited"] else f"{size / MB:g} MB"
         for size in summary.buffer.values.tolist()
@@ -73,7 +91,13 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Requests a second of ARS against its window, a panel for each setting. summary: of `windows`, over `statistic`."""
+    """Return curves of the throughput of ARS against its window, in one panel for each volume.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `windows`, as means with intervals over `statistic`.
+    """
     named = summary.assign_coords(views=[NAMED.get(one, one) for one in summary.views.values])
     at = AxisStyle(
         "Seconds between computations", 1.0, alt.Scale(type="log", nice=False, padding=10),

@@ -1,4 +1,4 @@
-"""Four nodes and who gives them how much, drawn: shares and responses over time, and means beside one another."""
+"""Charts of four nodes under three protocols: shares and response times over time, and their means."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,13 @@ UNDER = alt.Legend(orient="bottom")
 
 
 def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Shares of nodes under ARS, responses over time, mean responses and throughput by protocol. data: of `what_if`."""
+    """Return charts of the shares of nodes under ARS, and of response times and throughput by protocol.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `what_if`.
+    """
     asked = float(data.attrs["asked"])
     above = alt.hconcat(
         headed(_shares(data.share.sel(protocol=ADAPTIVE)), "ARS: what each node serves", 300),
@@ -70,7 +76,7 @@ def _over_time(response: xr.DataArray) -> Layered:
 
 
 def _responses(values: xr.DataArray) -> Layered:
-    """Points: a node that is outrun makes others look like nothing, on any but a logarithmic axis."""
+    """Return points on a logarithmic axis, because an overloaded node hides the others on a linear axis."""
     base = _by_protocol(values, TO_MS).encode(
         y=alt.Y("value:Q", title=RESPONSE, scale=alt.Scale(type="log", nice=False, padding=20))
     )
@@ -97,7 +103,7 @@ def _by_protocol(values: xr.DataArray, factor: float) -> alt.Chart:
 
 
 def _asked(rate: float) -> Layered:
-    """A line at what is asked."""
+    """Return a line at the rate of arrivals."""
     rows = pd.DataFrame({"asked": [rate]})
     return alt.layer(alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="asked:Q"))
 

@@ -1,4 +1,4 @@
-"""The exhibits of DSFQ, drawn. `paper` maps claim ids to the paper's numbers."""
+"""Charts of the exhibits of DSFQ. `paper` maps claims to the numbers of the paper."""
 
 from storagekit.papers.dsfq.draw.examples import example_delays as example_delays
 from storagekit.papers.dsfq.draw.fluctuating import fig13 as fig13

@@ -1,4 +1,4 @@
-"""Figures 5 and 7, drawn: a stream's requests as they go to two bricks, each with the delay that it carries."""
+"""Chart of figures 5 and 7: requests of a stream to two bricks, with their delays."""
 
 from collections.abc import Mapping
 
@@ -12,14 +12,19 @@ from storagekit.papers.dsfq.draw.palette import BLUE, ORANGE
 
 HEIGHT = 90
 CLAIM = "dsfq.example_delays"
-# which requests to A the claims name, by setting and coordinator
+# Names of the requests to A in the claims, for one coordinator, and names of the two coordinators.
 ONE, TWO = ("first", "second", "third"), ("first", "second")
 
 
 def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """A box for each request at its brick, its number the delay, its colour the coordinator; below it the paper's number.
+    """Return a chart with a box for each request: its delay, the delay of the paper, and the coordinator as its colour.
 
-    data: of `example_delays`.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `example_delays`.
+    paper : mapping of str to float
+        Values of the paper by claim.
     """
     said = _said(data, paper)
     rows = data.assign(paper=said).to_dataframe().reset_index()
@@ -47,7 +52,7 @@ def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevel
 
 
 def _said(data: xr.Dataset, paper: Mapping[str, float]) -> xr.DataArray:
-    """The paper's delays of requests to A, NaN of the others."""
+    """Return the delays of the paper for requests to A, NaN for other requests."""
     said = xr.full_like(data.delay, np.nan, dtype=float)
     to_a = np.flatnonzero(data.brick.values == "A")
     for place, name in zip(to_a, ONE, strict=False):

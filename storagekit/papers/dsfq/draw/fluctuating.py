@@ -1,4 +1,4 @@
-"""Loads that change in time, drawn: figures 13 and 14."""
+"""Charts of loads that change over time: figures 13 and 14."""
 
 from collections.abc import Mapping
 
@@ -15,9 +15,14 @@ BANDS, WHISKERS = (f"{what}: 95% intervals over runs" for what in ("bands", "whi
 
 
 def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Totals of f, g and h over a turn of h, a panel for each number of threads.
+    """Return curves of the totals of f, g and h over a period of h, in one panel for each number of threads.
 
-    summary: of `fig13`, second by second, over `statistic`.
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `by_second`, as means with intervals over `statistic`.
+    paper : mapping of str to float
+        Values of the paper by claim.
     """
     said = paper["dsfq.fig13.follows"]
     rule = upright(said, f"paper: f follows within {said:g} s", "right", drop=4)
@@ -31,7 +36,7 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     ]
     mean = summary.total.sel(statistic="mean").mean("threads")
     share = mean.sel(stream="f") / mean.sel(stream="g")
-    # the later half of each half of a turn, in which totals are level
+    # Totals are level in the second half of each half of a period.
     half = float(share.time[-1] + share.time[0]) / 2
     on, off = (float(share.sel(time=slice(end - half / 2, end)).mean()) for end in (half, 2 * half))
     return finished(
@@ -43,7 +48,15 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """The time by which f follows g against D. summary: of `fig13_depths`, over `statistic`."""
+    """Return a curve of the delay with which f follows g, against D.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig13_depths`, as means with intervals over `statistic`.
+    paper : mapping of str to float
+        Values of the paper by claim.
+    """
     said = paper["dsfq.fig13.follows"]
     lag = summary.lag.expand_dims(stream=["f"])
     at = AxisStyle(
@@ -68,7 +81,15 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
 
 
 def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Threads on A, then the totals under each policy. data: of `fig14`; summary: its totals, over `statistic`."""
+    """Return curves of the threads on A, and of the totals under each policy.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig14`.
+    summary : Dataset
+        Result of `smoothed`, as means with intervals over `statistic`.
+    """
     threads = data.threads.sel(brick=0, drop=True).expand_dims(statistic=["mean", "low", "high"])
     most = float(summary.total.max())
     count = _over_time(threads, "window", float(threads.max()), "Threads on A", 1.0)

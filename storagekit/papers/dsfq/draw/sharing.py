@@ -1,4 +1,4 @@
-"""Two streams that share bricks, drawn: figures 8 to 12."""
+"""Charts of two streams that share bricks: figures 8 to 12."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,17 @@ WHISKERS = "whiskers: 95% intervals over runs, mostly smaller than the marks"
 
 
 def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput and response of both streams against the threads of g. summary: of `fig8`, over `statistic`."""
+    """Return curves of the throughput and the response time of both streams against the threads of g.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig8`, as means with intervals over `statistic`.
+    depth : int
+        D of the curves.
+    paper : mapping of str to float
+        Values of the paper by claim.
+    """
     one, at = summary.sel(depth=depth), AxisStyle("Threads of g")
     from_here = paper["dsfq.fig8.share_at"]
     rates = lines(one.throughput, "threads", "stream", STREAMS, (at, _to(one.throughput, RATE, TO_MB)), "Stream")
@@ -38,13 +48,21 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
 
 
 def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Totals, and what g gets on each brick, against its threads on B. summary: of `fig9`, over `statistic`."""
+    """Return curves of the totals, and of the throughput of g on each brick, against its threads on B.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig9`, as means with intervals over `statistic`.
+    paper : mapping of str to float
+        Values of the paper by claim.
+    """
     few, many = (float(summary.threads[place]) for place in (0, -1))
     claim = "dsfq.fig9.b_{}".format
     said = [(few, paper[claim(name)]) for name in ("start[f]", "start[g_A]")]
     said += [(many, paper[claim(name)]) for name in ("end[f_A]", "end[g_A]", "end[g_B]")]
     marks = paper_points(said, "threads", (ON_B, RATE))
-    # the paper's diamonds lie below what was made to match them
+    # Draw the paper's diamonds below the curves, which are calibrated to them.
     large = alt.layer(marks, _totals(summary.sel(panel="b", drop=True), ON_B))
     panels = [
         headed(_totals(summary.sel(panel="a", drop=True), ON_B), "(a) files to 16 KB, weights 1:1"),
@@ -61,7 +79,15 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Totals against a third of the threads of g."""
+    """Return curves of the totals against a third of the threads of g.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig10`, as means with intervals over `statistic`.
+    paper : mapping of str to float
+        Values of the paper by claim.
+    """
     on_a = summary.assign_coords(threads=summary.threads / 3)
     said = paper["dsfq.fig10.balanced_from"]
     rule = upright(said, f"paper: balanced from {said:g}", "right", drop=240)
@@ -76,7 +102,13 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Totals, and how far they are apart from second to second, by coordinators."""
+    """Return curves of the totals against the threads of g on B, in one panel for each number of coordinators.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig11`, as means with intervals over `statistic`.
+    """
     counts = summary.coordinators.values.tolist()
     panels = [
         headed(
@@ -95,7 +127,19 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Totals under HYBRID-DSFQ, by coordinators; a line at g's minimum share of A, and where the paper's totals part."""
+    """Return curves of the totals under HYBRID-DSFQ, in one panel for each number of coordinators.
+
+    Lines mark the minimum share of g on A, and the threads from which on the totals of the paper differ.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Result of `fig12`, as means with intervals over `statistic`.
+    minimum : float
+        Minimum share of A for g.
+    paper : mapping of str to float
+        Values of the paper by claim.
+    """
     service = summary.service.sel(statistic="mean")
     made = float(service.isel(brick=0).sum("stream").mean())
     said = paper["dsfq.fig12.balanced_below"]
@@ -103,7 +147,7 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
     for count in summary.coordinators.values.tolist():
         one = summary.sel(coordinators=count)
         on_b = one.service.sel(statistic="mean", stream="g").isel(brick=1)
-        # threads with which g has on B what it has there where the paper's totals part
+        # Threads with which g has the throughput on B at which the totals of the paper begin to differ.
         at = float(np.interp(said, on_b * TO_MB, on_b.threads))
         heading = f"{count} coordinator{'s in turn' if count > 1 else ''}"
         side = "right" if at < float(on_b.threads[-1]) / 2 else "left"
@@ -122,7 +166,7 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
 
 
 def _share(summary: xr.Dataset) -> xr.DataArray:
-    """f's mean total over g's."""
+    """Return the ratio of the mean total of f to the mean total of g."""
     total = summary.total.sel(statistic="mean")
     return total.sel(stream="f", drop=True) / total.sel(stream="g", drop=True)
 
@@ -132,7 +176,7 @@ def _to(values: xr.DataArray, words: str, factor: float) -> AxisStyle:
 
 
 def _totals(summary: xr.Dataset, title: str) -> Layered:
-    """Both totals, and what g gets on A and elsewhere."""
+    """Return curves of both totals, and of the throughput of g on A and elsewhere."""
     g = summary.service.sel(stream="g")
     series = {
         "f": summary.total.sel(stream="f"),

@@ -1,4 +1,4 @@
-"""The bounds attacked, drawn: how much of each the worst intervals took, and a counterexample as a timeline."""
+"""Charts of the search against the bounds: ratios of the worst intervals to each bound, and a counterexample."""
 
 import altair as alt
 import numpy as np
@@ -21,12 +21,18 @@ NAMES = {
 }
 PALETTE = dict(zip(NAMES.values(), COLOURS, strict=True))
 SHARE = "Worst interval, times the bound"
-# smaller shares of a bound are all alike
+# Smaller ratios to a bound are not shown.
 LEAST = 1e-3
 
 
 def search(data: xr.Dataset) -> alt.TopLevelMixin:
-    """How much of each bound the worst interval of each setting took. data: of `searched`."""
+    """Return curves of the ratio of the worst interval to each bound, over settings and over rounds of the search.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `searched`.
+    """
     panels = [headed(_settings(data), "Settings at random"), headed(_climbed(data), "Climbing from the tightest")]
     tightest = {name: float(data.tightest.sel(bound=name)) for name in NAMES}
     broken = ", ".join(NAMES[name] for name in data.target.values if tightest[name] > 1)
@@ -39,7 +45,13 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
-    """The worst interval of theorem 4 as printed. data: of `counterexample`."""
+    """Return the timeline of the worst interval for theorem 4 as printed.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `counterexample`.
+    """
     of = data.attrs
     served = data.served.stack(place=["stream", "brick"]).transpose("place", "time")
     rows = [
@@ -63,7 +75,7 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _served(rows: pd.DataFrame) -> Layered:
-    """Sectors of each stream at each brick, over time."""
+    """Return curves of the sectors served of each stream at each brick, over time."""
     names = list(dict.fromkeys(rows["where"]))
     shades = {
         name: VERMILION if name[0] == "g" else shade for name, shade in zip(names, (BLUE, SKY, *COLOURS), strict=False)
@@ -97,7 +109,7 @@ def _milliseconds() -> alt.X:
 
 
 def _settings(data: xr.Dataset) -> Layered:
-    """The part of settings whose share is at most so much."""
+    """Return the distribution of the ratio to each bound over the random settings."""
     parts = np.linspace(0, 1, 101)
     rows = []
     for bound in data.bound.values.tolist():
@@ -128,7 +140,7 @@ def _settings(data: xr.Dataset) -> Layered:
 
 
 def _climbed(data: xr.Dataset) -> Layered:
-    """The tightest so far, by round."""
+    """Return curves of the largest ratio so far, by round."""
     rows = data.climbed.rename("share").to_dataframe().reset_index().assign(bound=lambda row: row.target.map(NAMES))
     lines = (
         alt.Chart(rows)

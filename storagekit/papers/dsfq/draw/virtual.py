@@ -1,4 +1,4 @@
-"""Equation 5 beside broadcast, and theorem 4 with unit costs, drawn."""
+"""Charts of equation 5 and broadcast, and of theorem 4 with unit costs."""
 
 import altair as alt
 import pandas as pd
@@ -9,7 +9,13 @@ from storagekit.papers.dsfq.draw.palette import BLUE, ORANGE
 
 
 def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Time until a stream that was away is served. data: of `equation5`."""
+    """Return bars of the time until a stream is served after its absence.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `equation5`.
+    """
     rows = data.wait.to_dataframe().reset_index()
     base = alt.Chart(rows).encode(
         y=alt.Y("scheme:N", title=None, sort=None, axis=alt.Axis(minExtent=80)),
@@ -29,7 +35,13 @@ def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Unfairness against the number of coordinators, and the bound under each reading. data: of `many_coordinators`."""
+    """Return a curve of the unfairness against the number of coordinators, with the bound under each reading.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `many_coordinators`.
+    """
     rows = data.unfairness.to_dataframe().reset_index()
     points = (
         alt.Chart(rows)
