@@ -186,7 +186,7 @@ def laid_out(
 
     Returns
     -------
-    ndarray of int32, shape [3 * parts, segments]
+    ndarray of int32, shape `[3 * parts, segments]`
         For each part the drive, its first sector there, and 0. On a RAID 5 that is not serial: the first drive, the
         first sector of the data, and the number of drives. A part that does not exist has a drive number beyond the
         last.

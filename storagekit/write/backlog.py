@@ -72,11 +72,11 @@ class Backlog(NamedTuple):
 
         Parameters
         ----------
-        which : array of int32, shape [1, *batch]
+        which : array of int32, shape `[1, *batch]`
             The drive.
-        needed : array of bool, shape [1, *batch]
+        needed : array of bool, shape `[1, *batch]`
             Runs in which the table is searched.
-        bound : array of float32, shape [1, *batch]
+        bound : array of float32, shape `[1, *batch]`
             The lowest cost of the requests that wait at the drive; inf if none waits.
         price : Price
             Returns the cost of rows.

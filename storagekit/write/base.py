@@ -125,9 +125,9 @@ class AbstractWrite(Component):
         ----------
         private : Any
             The private state of the policy.
-        routed : array of uint32, shape [1, *batch]
+        routed : array of uint32, shape `[1, *batch]`
             The parts that the dispatcher selected, one bit each.
-        read : array of bool, shape [1, *batch]
+        read : array of bool, shape `[1, *batch]`
             Whether the request is a read.
         place : Any
             The location of the request.

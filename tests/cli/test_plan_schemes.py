@@ -27,7 +27,7 @@ def test_twelve_drives_of_18_tb(storagekit):
     status, text, _ = storagekit(*ASKED, "--rate", "500", "--tolerate", "1", "--price", "300")
     assert status == 0
     assert "recommended: RAID 10 (12 disks)" in text and "108 TB usable, tolerates 1" in text
-    assert "60 TB of data, 3.33 of the 12 drives' worth" in text and "RAID 6, 10+2" in text
+    assert "60 TB of data, the capacity of 3.33 of the 12 drives" in text and "RAID 6, 10+2" in text
 
 
 def test_a_program_can_read_the_ranking_and_pictures_are_drawn(storagekit, tmp_path):
@@ -50,7 +50,7 @@ def test_what_cannot_be_done_says_so_with_status_1(storagekit):
     [
         (
             ["--rate", "500", "--goal", "speed"],
-            "goal 'speed': unknown; it is one of throughput, mean, p95, p99, cost, space",
+            "goal 'speed': unknown; it is one of throughput, mean, p95, p99, cost, capacity",
         ),
         (["--rate", "500", "--size-kb", "much"], "--size-kb 'much': write KB, as 64, or sizes with shares"),
         (["--rate", "500", "--size-kb", "4:1,8"], "--size-kb '4:1,8'"),

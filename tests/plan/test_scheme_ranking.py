@@ -113,7 +113,7 @@ def test_the_table_has_a_row_for_each_scheme_with_units():
     assert list(table.scheme.values) == names(answer)
     assert table["mean"].attrs["units"] == "s" and table.to_pandas().loc["RAID 0", "tolerates"] == 0
     assert np.all(table.p99 > table.p95) and np.all(table.p95 > table["mean"])
-    assert "RAID 0" in str(answer) and "assumed:" in str(answer)
+    assert "RAID 0" in str(answer) and "assumptions:" in str(answer)
 
 
 def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
@@ -380,7 +380,7 @@ def test_what_is_not_recommended_is_named_with_its_reason():
     assert "not feasible: requests/s" in told
     rows = [line for line in told.splitlines() if line.lstrip().startswith(("RAID 5", "code"))]
     assert len(rows) > 1 and all("overloaded: " in row for row in rows)
-    assert "too little room: RAID 10; SR-Array" in told
+    assert "too small: RAID 10; SR-Array" in told
     table = str(schemes(DRIVE, 12, **SCENARIO, rate=480.0, tolerate=1))
     lost = next(line for line in table.splitlines() if line.lstrip().startswith("RAID 6")).split()
     assert "never" in lost and any(cell.endswith("%") and float(cell[:-1]) >= 100 for cell in lost[1:])

@@ -1,5 +1,6 @@
 """The book of a run that was never run: every link leads somewhere, no network is asked, and it is whole or not there."""
 
+import importlib
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -18,6 +19,7 @@ from storagekit.reproduce.scorecard import Measurement, score
 from storagekit.reproduce.site import Site, SiteError, site
 from storagekit.reproduce.site.chapter import chapter, places
 from storagekit.reproduce.site.docstrings import literal
+from storagekit.reproduce.site.reference import rooms
 
 # a short room, so that Sphinx need not start JAX
 ROOMS = ("storagekit.core.units",)
@@ -257,6 +259,12 @@ def test_what_is_indented_in_a_docstring_stands_as_typed():
     assert list(literal(lines)) == [*lines[:2], "::", "", *lines[2:]]
     aligned = ["x: one", "    two"]
     assert list(literal(aligned)) == aligned
+
+
+def test_the_reference_has_a_page_for_every_package_and_module_that_it_names():
+    names = rooms()
+    assert names[0] == "storagekit" and {"storagekit.simulation", "storagekit.core.units"} <= {*names}
+    assert all(importlib.import_module(name).__name__ == name for name in names)
 
 
 @pytest.mark.slow

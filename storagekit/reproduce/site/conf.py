@@ -15,6 +15,7 @@ copyright = author
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "storagekit.reproduce.site.mathml",
     "storagekit.reproduce.site.docstrings",
@@ -43,3 +44,5 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 # Docstrings describe the arguments with their units. The types of arrays would fill lines.
 autodoc_typehints = "none"
+# A type in a docstring is a description, "array of float, seconds", and no reference.
+suppress_warnings = ["ref.python"]

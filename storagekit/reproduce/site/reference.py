@@ -13,8 +13,17 @@ from sphinx.config import Config
 from storagekit.core.resources import PACKAGE
 
 # Modules that have a page like a package.
-_FILES = ("units", "resources", "comparing", "analytic.headtracking", "analytic.queueing")
-_HIDDEN = ("reproduce",)
+_FILES = (
+    "analytic.headtracking",
+    "analytic.queueing",
+    "component.events",
+    "core.errors",
+    "core.provenance",
+    "core.resources",
+    "core.units",
+    "papers.measurement",
+)
+_HIDDEN = ("reproduce", "cli", "core", "component")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
