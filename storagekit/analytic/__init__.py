@@ -1,6 +1,11 @@
-"""What queueing theory and geometry say without simulating events: closed forms, the recursion of fork-join queues
-(`forkjoin`), proportional sharing and the unfairness that a log had (`fairness`), and for head tracking a Monte Carlo
-(`headtracking`)."""
+"""Closed forms and other models without an event simulation.
+
+- `queueing`: single queues and closed networks
+- `array`: formulas of a disk array
+- `forkjoin`: fork-join queues and their recursion
+- `fairness`: proportional sharing, and the unfairness in a log
+- `headtracking`: a Monte Carlo model of head tracking
+"""
 
 from typing import TYPE_CHECKING
 

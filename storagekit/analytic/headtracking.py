@@ -1,14 +1,16 @@
-"""Monte Carlo of head tracking by software alone: how well a driver predicts where the head is from time stamps of one
-sector (srarray, 3.2). No closed form: a result is a mean over random drives or requests, and has the error of its number.
+"""Simulate head tracking by software alone: the accuracy of a driver's predictions of the head position (Monte Carlo).
 
-The driver reads a fixed reference sector now and then. Between two such reads the platter makes a whole number of turns, so
-their completion times tell how long a turn takes and where the platter is; what disturbs is the delay between a completion
-and its time stamp, and the slow wander of the spindle's speed. Draws are exact in law and without time steps. The paper
-states results and no noise: the defaults come from what such parts are specified or known to do, not from those results, and
-are fields to be varied.
+The driver predicts the position from time stamps of one sector (srarray, section 3.2). There is no closed form: a
+result is a mean over random drives or requests, and has the statistical error of their number.
 
-Times are seconds, angles turns. Only deviations of the delay from its mean count: a constant shifts the reads of the
-reference sector and those of requests alike.
+The driver reads a fixed reference sector from time to time. Between two such reads the platter makes a whole number
+of turns. So the completion times of the reads give the time of a turn and the position of the platter. Two
+disturbances remain: the delay between a completion and its time stamp, and the slow wander of the spindle's speed.
+Draws are exact in distribution and need no time steps. The paper states results, but no noise. The defaults come from
+specifications or known properties of the hardware, not from these results, and can be changed.
+
+Times are seconds, angles are turns. Only deviations of the delay from its mean have an effect: a constant delay
+shifts the reads of the reference sector and the reads of requests equally.
 """
 
 from __future__ import annotations
@@ -43,38 +45,58 @@ __all__ = [
     "prediction_error",
 ]  # fmt: skip
 
-# reads of a baseline, and numbers that are drawn at once: a GB or so
+# largest number of reads in a baseline, and of random numbers that are drawn at once, about a GB
 _MOST_READS, _MOST_DRAWN = 1000, 10**8
-# seconds, decades
+# seconds; decades
 _LONGEST = 1e9
 _DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
-# D_s and L, by which a drive's cylinders are divided
+# D_s and L, which divide the cylinders of a drive
 _DIVISOR = Kind(least=1)
-# counts whose least a message of their own says, slacks and seeds
+# Counts have a minimum that is checked later, with another message.
 _COUNTED, _SLACK = Kind(most=MOST_COUNTED, whole=True), Kind(most=1e6, unit="sectors")
 
 
 @dataclass(frozen=True)
 class HeadTracking:
-    """A spindle, the clock that watches it, and when the reference sector is read.
+    """A spindle, the clock that measures it, and the times at which the reference sector is read.
 
-    revolution: s a turn, nominal; `like` takes it from a drive.
-    speed_tolerance: largest unknown constant deviation of the speed, relative; drives are specified to 0.1%.
-    wander: 1/sqrt(s), standard deviation of the random walk of the relative speed after one second. The motor is locked to
-    a crystal, as is the host's clock; crystals change by about 0.3e-6 a kelvin, and half a kelvin in two minutes for each of
-    the two makes 0.2e-6 after two minutes, 2e-8 a root second.
-    delay_mean, delay_shape: s and 1, of the gamma distributed time from completion to time stamp. It is positive and skewed:
-    interrupt and deferred call on a PC of 733 MHz (Table 1) take tens of us, now and then several times that; 30 us and
-    shape 2 make a standard deviation of 21 us.
-    first_interval: s between the first two reads, short enough for `speed_tolerance` to leave no doubt about the turns in it.
-    interval: s between reads in the long run; intervals double until they reach it. The paper's is two minutes.
-    baseline: s, time between the two reads that give the turn time, the latest and an earlier one; the phase comes from the
-    latest read alone (section 3.2). The paper gives no baseline. By default it is the number k of intervals T at which
-    predictions have the least error under the noise that is assumed. Over a time uniform in an interval, time stamps with a
-    standard deviation s make an error with a variance of s^2 (1 + 1/k + 2/(3 k^2)), and the wander w adds
-    w^2 T^3 (k/9 + 1/12).
+    Parameters
+    ----------
+    revolution : float
+        Nominal time of a turn, seconds; `like` takes it from a drive.
+    speed_tolerance : float
+        Largest unknown constant deviation of the speed, relative; 1e-3 by default, because drives are specified to
+        0.1%.
+    wander : float
+        Standard deviation of the random walk of the relative speed after one second, 1/sqrt(s); 2e-8 by default. A
+        crystal controls the motor, and another one the clock of the host. Crystals change by about 0.3e-6 a kelvin.
+        Half a kelvin in two minutes for each of the two makes 0.2e-6 after two minutes, which is 2e-8 a root second.
+    delay_mean : float
+        Mean of the gamma distributed time from completion to time stamp, seconds; 30 us by default.
+    delay_shape : float
+        Shape of this distribution; 2 by default. The delay is positive and skewed: interrupt and deferred call on a
+        PC of 733 MHz (Table 1) take tens of us, and occasionally several times as long. 30 us and shape 2 make a
+        standard deviation of 21 us.
+    first_interval : float
+        Time between the first two reads, seconds; 0.1 by default. It is so short that `speed_tolerance` does not make
+        the number of turns in it ambiguous.
+    interval : float
+        Time between reads in the long run, seconds; two minutes by default, as in the paper. Intervals double until
+        they reach it.
+    baseline : float, optional
+        Time between the two reads that give the turn time, the latest one and an earlier one, seconds. The phase
+        comes from the latest read alone (section 3.2). The paper gives no baseline. By default it is the number k of
+        intervals with the least error of predictions under the assumed noise.
 
-    Raises InputError where a value is out of range.
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    Consider a prediction for a time uniform in an interval T. Time stamps with a standard deviation s contribute a
+    variance of s^2 (1 + 1/k + 2/(3 k^2)), and the wander w contributes w^2 T^3 (k/9 + 1/12).
     """
 
     revolution: float
@@ -105,7 +127,7 @@ class HeadTracking:
 
     @property
     def reads(self) -> int:
-        """Number of reads of the reference sector within the baseline, both of its ends included."""
+        """Return the number of reads of the reference sector within the baseline, including both ends."""
         if self.baseline is not None:
             return 1 + max(1, round(min(self.baseline / self.interval, _MOST_READS)))
         k = np.arange(1.0, _MOST_READS)
@@ -115,21 +137,51 @@ class HeadTracking:
     @classmethod
     @takes(drive=_DRIVE)
     def like(cls, drive: Drive) -> HeadTracking:
-        """Of a drive's spindle, all else by default."""
+        """Return the head tracking of a drive's spindle, with defaults for all other parameters.
+
+        Parameters
+        ----------
+        drive : Drive
+            A mechanical drive.
+
+        Returns
+        -------
+        HeadTracking
+            The head tracking.
+
+        Raises
+        ------
+        InputError
+            If `drive` has another type.
+        """
         return cls(float(drive.revolution))
 
 
 @dataclass(frozen=True)
 class TrackedAccess:
-    """What one access to a drive of the array is, and how well its seek is known.
+    """A random access to a drive of the array, and the error of its predicted seek time.
 
-    sectors_per_track: what a slack of k sectors is measured in. seek_mean: s, exponential; `like` takes both from a drive.
-    replicas: rotational, evenly spaced; Table 2 is of a 2 x 3 array. sectors: transferred; 8 KB.
-    seek_deviation: s, standard deviation of actual less predicted seek time; arms settle alike to some tens of us.
-    candidates: waiting requests of which the one with the least predicted positioning time goes (RSATF); 1, since Cello's
-    rate leaves queues nearly empty (section 4.1).
+    Parameters
+    ----------
+    sectors_per_track : int
+        Sectors of a track. A slack is measured in sectors.
+    seek_mean : float
+        Mean of the exponential seek time, seconds; `like` takes both from a drive.
+    replicas : int
+        Rotational replicas, evenly spaced; 3 by default, because Table 2 is for a 2 x 3 array.
+    sectors : int
+        Sectors transferred; 16 by default, which are 8 KB.
+    seek_deviation : float
+        Standard deviation of the actual minus the predicted seek time, seconds; 30 us by default. The settling times
+        of an arm vary by some tens of us.
+    candidates : int
+        Number of waiting requests from which the one with the least predicted positioning time is served (RSATF); 1
+        by default, because the rate of Cello leaves queues nearly empty (section 4.1).
 
-    Raises InputError where a value is out of range.
+    Raises
+    ------
+    InputError
+        If a value is out of range.
     """
 
     sectors_per_track: int
@@ -147,9 +199,30 @@ class TrackedAccess:
     @classmethod
     @takes(drive=_DRIVE, striping=_DIVISOR, locality=_DIVISOR)
     def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> TrackedAccess:
-        """To a drive with its mean track, and the mean of its seeks within a D_s L-th of its cylinders, all else by default.
+        """Return an access to a drive with its mean track and its mean seek within a share of its cylinders.
 
-        striping, locality: D_s and L (srarray, section 2.3), each 1 or more.
+        Parameters
+        ----------
+        drive : Drive
+            A mechanical drive.
+        striping : float
+            D_s, 1 or more; 1 by default. Seeks are within 1/(D_s L) of the cylinders.
+        locality : float
+            L, 1 or more; 1 by default.
+
+        Returns
+        -------
+        TrackedAccess
+            The access, with defaults for all other parameters.
+
+        Raises
+        ------
+        InputError
+            If `drive` has another type, or a number is out of range.
+
+        References
+        ----------
+        srarray, section 2.3.
         """
         track = drive.capacity / (drive.cylinders * drive.heads)
         reach = max(2, round(drive.cylinders / (striping * locality)))
@@ -157,10 +230,18 @@ class TrackedAccess:
 
 
 class Tracked(NamedTuple):
-    """Drives just after a read of the reference sector, [drive].
+    """Drives immediately after a read of the reference sector.
 
-    turn: s, true time of a turn now. estimate: s, what the driver takes it for. lag: s by which the driver believes that the
-    sector passed later than it did. lost: the driver has miscounted the turns of some interval.
+    Parameters
+    ----------
+    turn : array of float, shape `[drive]`
+        True time of a turn, seconds.
+    estimate : array of float, shape `[drive]`
+        The driver's estimate of it, seconds.
+    lag : array of float, shape `[drive]`
+        Time by which the driver's estimate of the sector's passage is later than the actual one, seconds.
+    lost : array of bool, shape `[drive]`
+        Whether the driver has miscounted the turns of an interval.
     """
 
     turn: NDArray
@@ -170,7 +251,17 @@ class Tracked(NamedTuple):
 
 
 class TrackedAccesses(NamedTuple):
-    """Single accesses, [request]: predicted and measured access time, s, and whether the target was missed."""
+    """Single accesses.
+
+    Parameters
+    ----------
+    predicted : array of float, shape `[request]`
+        Predicted access time, seconds.
+    measured : array of float, shape `[request]`
+        Measured access time, seconds.
+    missed : array of bool, shape `[request]`
+        Whether the access missed its target.
+    """
 
     predicted: NDArray
     measured: NDArray
@@ -178,14 +269,34 @@ class TrackedAccesses(NamedTuple):
 
 
 class Slack(NamedTuple):
-    """A feedback loop, [round]: slack in sectors that a round began with, share of its requests on target."""
+    """The history of a feedback loop.
+
+    Parameters
+    ----------
+    sectors : array of float, shape `[round]`
+        Slack at the beginning of each round, sectors.
+    on_target : array of float, shape `[round]`
+        Share of the requests of the round on target.
+    """
 
     sectors: NDArray
     on_target: NDArray
 
 
 class Accuracy(NamedTuple):
-    """Rows of (srarray, Table 2), in s and shares; mean and standard deviation of the error are of requests on target."""
+    """Accuracy of predictions, as in the rows of Table 2 of srarray.
+
+    Parameters
+    ----------
+    misses : float
+        Share of the requests that missed their targets.
+    mean_error : float
+        Mean of the measured minus the predicted access time of requests on target, seconds.
+    sd_error : float
+        Standard deviation of this error, seconds.
+    access_time : float
+        Mean measured access time of all requests, seconds.
+    """
 
     misses: float
     mean_error: float
@@ -205,25 +316,86 @@ _REQUESTS = {
 def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
     """Return drives whose reference sectors have been read at growing intervals, and then over a whole baseline.
 
-    drives: how many independent ones. Raises InputError for none. Source: srarray, section 3.2.
+    Parameters
+    ----------
+    tracking : HeadTracking
+        Spindle, clock and intervals.
+    drives : int
+        Number of independent drives.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Tracked
+        State of the drives after the last read.
+
+    Raises
+    ------
+    InputError
+        If there are no drives, or a value is out of range.
+
+    References
+    ----------
+    srarray, section 3.2.
     """
     return _calibrate(tracking, drives, np.random.default_rng(seed))
 
 
 @takes(**_DRIVES)
 def prediction_error(tracking: HeadTracking, drives: int, *, seed: int) -> NDArray:
-    """[drive] turns: predicted less true angle, at a time uniform in the interval after a read of the reference sector.
+    """Return the predicted minus the true angle at a time uniform in the interval after a read of the reference sector.
 
-    Raises InputError for no drives. Source: srarray, section 3.2.
+    Parameters
+    ----------
+    tracking : HeadTracking
+        Spindle, clock and intervals.
+    drives : int
+        Number of independent drives.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    array of float, shape `[drive]`
+        Error, turns.
+
+    Raises
+    ------
+    InputError
+        If there are no drives, or a value is out of range.
+
+    References
+    ----------
+    srarray, section 3.2.
     """
     return _prediction_error(tracking, drives, np.random.default_rng(seed))
 
 
 @takes(error=REAL.each, within=AMOUNT)
 def confidence(error: ArrayLike, within: float = 0.01) -> float:
-    """Share of errors (turns) of less than `within` turns: 98% within 1% in srarray, section 3.2.
+    """Return the share of errors that are below a limit.
 
-    Raises InputError for no errors.
+    Parameters
+    ----------
+    error : array of float
+        Errors, turns.
+    within : float
+        Limit of the absolute error, turns; 0.01 by default.
+
+    Returns
+    -------
+    float
+        Share, 0 to 1; the paper has 98% within 1%.
+
+    Raises
+    ------
+    InputError
+        If there are no errors, or a value is out of range.
+
+    References
+    ----------
+    srarray, section 3.2.
     """
     require(np.size(error) > 0, "errors", 0, "at least 1")
     return float(np.mean(np.abs(np.asarray(error, float)) < within))
@@ -233,21 +405,65 @@ def confidence(error: ArrayLike, within: float = 0.01) -> float:
 def accesses(
     tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, *, seed: int
 ) -> TrackedAccesses:
-    """Accesses by a driver that passes over a replica which it predicts to be less than `slack` sectors away.
+    """Return accesses by a driver that skips replicas predicted to be less than `slack` sectors away.
 
-    The arm is predicted to be there a gap before the target, uniform from the slack on, over the distance of replicas. It
-    has come too late where seek and angle were together mistaken by more than the gap, and waits for one more turn.
+    Parameters
+    ----------
+    tracking : HeadTracking
+        Spindle, clock and intervals.
+    access : TrackedAccess
+        The access.
+    slack : float
+        Slack, sectors.
+    requests : int
+        Number of requests.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    TrackedAccesses
+        Predicted and measured times.
+
+    Raises
+    ------
+    InputError
+        If the slack is negative, there are no requests, or a value is out of range.
+
+    Notes
+    -----
+    The predicted arrival of the arm precedes the target by a gap. The gap is uniform, begins at the slack, and
+    extends over the distance between replicas. The arm arrives too late if the errors of seek and angle together
+    exceed the gap. Then the access waits for one more turn.
 
         access = seek + wait + transfer + delay
 
-    Raises InputError for a negative slack or no requests. Source: srarray, sections 3.2 and 3.5.
+    References
+    ----------
+    srarray, sections 3.2 and 3.5.
     """
     return _accesses(tracking, access, slack, requests, np.random.default_rng(seed))
 
 
 @takes(**_REQUESTS)
 def misses(tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, *, seed: int) -> float:
-    """Share of `accesses` that miss their targets."""
+    """Return the share of `accesses` that miss their targets.
+
+    Parameters
+    ----------
+    tracking, access, slack, requests, seed
+        See `accesses`.
+
+    Returns
+    -------
+    float
+        Share, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        Under the conditions of `accesses`.
+    """
     return float(accesses(tracking, access, slack, requests, seed=seed).missed.mean())
 
 
@@ -259,11 +475,46 @@ def adjust_slack(
     tracking: HeadTracking, access: TrackedAccess, start: float, *, seed: int,
     goal: float = 0.99, rounds: int = 600, batch: int = 1000, gain: float = 0.2,
 ) -> Slack:  # fmt: skip
-    """The slack under feedback, from `start` sectors on, so that more than `goal` of the requests are on target.
+    """Return the slack under feedback, which keeps more than `goal` of the requests on target.
 
-    After a round of `batch` requests the slack grows by `gain` sectors for each miss above half of what the goal allows, and
-    shrinks likewise: aiming at half leaves room for chance. It stays between none and a turn. Raises InputError for a goal
-    outside (0, 1), a start outside that range, or no rounds. Source: srarray, section 3.2, which does not give its loop.
+    Parameters
+    ----------
+    tracking : HeadTracking
+        Spindle, clock and intervals.
+    access : TrackedAccess
+        The access.
+    start : float
+        Slack at the start, sectors, from 0 to a track.
+    seed : int
+        Seed of the random numbers.
+    goal : float
+        Share of the requests on target, above 0 and below 1; 0.99 by default.
+    rounds : int
+        Number of rounds; 600 by default.
+    batch : int
+        Number of requests in a round; 1000 by default.
+    gain : float
+        Growth of the slack for each miss, sectors; 0.2 by default.
+
+    Returns
+    -------
+    Slack
+        Slack and share on target of each round.
+
+    Raises
+    ------
+    InputError
+        If the goal is outside (0, 1), the start is out of range, or there are no rounds or requests.
+
+    Notes
+    -----
+    After a round, the slack grows by `gain` for each miss above half of the misses that the goal allows. It shrinks
+    by the same amount for each miss below. Half of them leaves a margin for chance. The slack remains between 0 and a
+    turn.
+
+    References
+    ----------
+    srarray, section 3.2, which does not give its feedback loop.
     """
     if not 0 < goal < 1:
         raise InputError(f"goal {goal:g}: must be a share between 0 and 1")
@@ -284,7 +535,27 @@ def adjust_slack(
 
 @takes(seen=a(TrackedAccesses, "accesses(...)"))
 def accuracy(seen: TrackedAccesses) -> Accuracy:
-    """What (srarray, Table 2) tabulates of accesses, but for the demerit. Raises InputError where none is on target."""
+    """Return the quantities of Table 2 of srarray for accesses, except the demerit.
+
+    Parameters
+    ----------
+    seen : TrackedAccesses
+        The accesses.
+
+    Returns
+    -------
+    Accuracy
+        Share of misses, errors and access time.
+
+    Raises
+    ------
+    InputError
+        If no access is on target.
+
+    References
+    ----------
+    srarray, Table 2.
+    """
     error = (seen.measured - seen.predicted)[~seen.missed]
     if not len(error):
         raise InputError(f"all of {len(seen.missed)} requests miss; give more of them or a larger slack")
@@ -292,7 +563,7 @@ def accuracy(seen: TrackedAccesses) -> Accuracy:
 
 
 def _intervals(tracking: HeadTracking) -> list[float]:
-    """s between the reads of a calibration."""
+    """Return the times between the reads of a calibration, seconds."""
     doublings = math.ceil(math.log2(tracking.interval / tracking.first_interval))
     growing = [tracking.first_interval * 2**step for step in range(doublings)]
     return growing + [tracking.interval] * (tracking.reads - 1)
@@ -313,7 +584,7 @@ def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -
     stamps, counts = [stamp], [counted]
     lost = np.zeros(drives, bool)
     for interval in _intervals(tracking):
-        turns = np.ceil(interval / turn)  # the read waits for the sector to come round
+        turns = np.ceil(interval / turn)  # the read waits until the sector passes
         elapsed, turn = _turned(tracking, draw, turns, turn)
         passed = passed + elapsed
         stamp = passed + _delay(tracking, draw, drives)
@@ -328,10 +599,10 @@ def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -
 def _turned(
     tracking: HeadTracking, draw: np.random.Generator, turns: NDArray, turn: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """s that the next `turns` take, and the turn time after them.
+    """Return the time of the next `turns`, seconds, and the turn time after them.
 
-    The relative turn time walks as w B(t), so over a time T it changes by w sqrt(T) a, and its integral, which is the time
-    gained or lost, is w T^(3/2) (a/2 + b/sqrt(12)) with independent standard normal a and b.
+    The relative turn time changes as w B(t). Over a time T it changes by w sqrt(T) a. Its integral is the time gained
+    or lost, w T^(3/2) (a/2 + b/sqrt(12)), with independent standard normal a and b.
     """
     steady = turns * turn
     change, bridge = draw.standard_normal((2, *turns.shape))
@@ -340,7 +611,7 @@ def _turned(
 
 
 def _delay(tracking: HeadTracking, draw: np.random.Generator, count: int) -> NDArray:
-    """s, from completion to time stamp, less its mean."""
+    """Return delays from completion to time stamp, minus their mean, seconds."""
     return tracking.delay_mean * (draw.standard_gamma(tracking.delay_shape, count) / tracking.delay_shape - 1)
 
 
@@ -357,7 +628,7 @@ def _accesses(
     require_not_negative("slack", slack, "sectors")
     drawn = requests * access.candidates
     require(drawn <= _MOST_DRAWN, "candidates of all requests", drawn, f"at most {_MOST_DRAWN}: give fewer requests")
-    behind = _prediction_error(tracking, requests, draw) * tracking.revolution  # s that the sector comes late
+    behind = _prediction_error(tracking, requests, draw) * tracking.revolution  # seconds by which the sector is late
     sector = tracking.revolution / access.sectors_per_track
     apart = tracking.revolution / access.replicas
     seeks = access.seek_mean * draw.standard_exponential((access.candidates, requests))

@@ -1,7 +1,7 @@
-"""Mean response times of single queues, closed networks by mean value analysis, and what a random disk access costs.
+"""Calculate mean response times of single queues and closed networks, and mean seeks and rotational waits.
 
-Rates are per second, times in seconds; every argument may be a number or an array, arrays broadcast. A queue that its
-load exceeds has no mean response time: the result is infinite there.
+Rates are per second and times are seconds. Every argument may be a number or an array, and arrays broadcast. An
+overloaded queue has no mean response time, and the result is infinite.
 """
 
 from typing import Any
@@ -12,17 +12,40 @@ from numpy.typing import ArrayLike, NDArray
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, RATE, SPAN, TIME, Kind, takes
 
-# seconds squared
+# Its unit is seconds squared.
 SECOND_MOMENT = Kind(least=0, unit="s^2", endless=True)
 
 
 @takes(rate=RATE.each, service=TIME.each)
 def response_mm1(rate: ArrayLike, service: ArrayLike) -> NDArray:
-    """Mean response time of M/M/1: Poisson arrivals, exponential service times of mean `service`.
+    """Return the mean response time of M/M/1: Poisson arrivals and exponential service times.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S, seconds.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded queue.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    The mean is
 
         T = S / (1 - rho),  rho = rate S
 
-    Source: Kleinrock, Queueing Systems, volume I, 1975, equation 3.26.
+    References
+    ----------
+    Kleinrock, Queueing Systems, volume I, 1975, equation 3.26.
     """
     with np.errstate(over="ignore"):
         return response_mg1(rate, service, 2 * np.square(np.asarray(service, float)))
@@ -30,11 +53,34 @@ def response_mm1(rate: ArrayLike, service: ArrayLike) -> NDArray:
 
 @takes(rate=RATE.each, service=TIME.each)
 def response_md1(rate: ArrayLike, service: ArrayLike) -> NDArray:
-    """Mean response time of M/D/1: Poisson arrivals, every service time `service`.
+    """Return the mean response time of M/D/1: Poisson arrivals and constant service times.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Service time S, seconds.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded queue.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    The mean is, with rho = rate S,
 
         T = S + rho S / 2 (1 - rho)
 
-    Source: Kleinrock, Queueing Systems, volume I, 1975, section 5.6.
+    References
+    ----------
+    Kleinrock, Queueing Systems, volume I, 1975, section 5.6.
     """
     with np.errstate(over="ignore"):
         return response_mg1(rate, service, np.square(np.asarray(service, float)))
@@ -42,11 +88,36 @@ def response_md1(rate: ArrayLike, service: ArrayLike) -> NDArray:
 
 @takes(rate=RATE.each, service=TIME.each, second_moment=SECOND_MOMENT.each)
 def response_mg1(rate: ArrayLike, service: ArrayLike, second_moment: ArrayLike) -> NDArray:
-    """Mean response time of M/G/1, first come first served: service times of mean S and second moment E S^2.
+    """Return the mean response time of M/G/1, first come first served.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S, seconds.
+    second_moment : float or array of float
+        Mean square E S^2 of the service time, seconds squared.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded queue.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    The mean is, with rho = rate S,
 
         T = S + rate E S^2 / 2 (1 - rho)
 
-    Source: Pollaczek 1930 and Khinchine 1932; Kleinrock, Queueing Systems, volume I, 1975, equation 5.61.
+    References
+    ----------
+    Pollaczek 1930 and Khinchine 1932; Kleinrock, Queueing Systems, volume I, 1975, equation 5.61.
     """
     rate, service, second_moment = (np.asarray(value, float) for value in (rate, service, second_moment))
     idle = 1 - rate * service
@@ -56,12 +127,39 @@ def response_mg1(rate: ArrayLike, service: ArrayLike, second_moment: ArrayLike) 
 
 @takes(rate=RATE.each, service=TIME.each, servers=COUNT)
 def response_mmc(rate: ArrayLike, service: ArrayLike, servers: int) -> NDArray:
-    """Mean response time of M/M/c: one queue before `servers` exponential servers of mean service time S.
+    """Return the mean response time of M/M/c: one queue for several exponential servers.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S, seconds.
+    servers : int
+        Number c of servers, at least 1.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded queue.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    The mean is
 
         T = S + C S / (c - a),  a = rate S,  C Erlang's probability of waiting
 
-    C = c B / (c - a (1 - B)) from Erlang's blocking probability B, which is a recursion over servers:
-    B_0 = 1, B_k = a B_(k-1) / (k + a B_(k-1)). Source: Kleinrock, Queueing Systems, volume I, 1975, section 3.5.
+    C = c B / (c - a (1 - B)) follows from Erlang's blocking probability B, a recursion over servers: B_0 = 1, B_k = a
+    B_(k-1) / (k + a B_(k-1)).
+
+    References
+    ----------
+    Kleinrock, Queueing Systems, volume I, 1975, section 3.5.
     """
     rate, service = np.asarray(rate, float), np.asarray(service, float)
     load = rate * service
@@ -71,8 +169,22 @@ def response_mmc(rate: ArrayLike, service: ArrayLike, servers: int) -> NDArray:
 
 
 def waiting_probability(load: Any, servers: int) -> Any:
-    """Erlang's C of `response_mmc`: the probability that a request finds all servers busy, of a `load` below their number,
-    one or an array; not checked, for those who ask often."""
+    """Return Erlang's C of `response_mmc`, the probability that a request finds all servers busy.
+
+    The arguments are not validated, because some callers need it often.
+
+    Parameters
+    ----------
+    load : float or array of float
+        Offered load a, below the number of servers.
+    servers : int
+        Number c of servers.
+
+    Returns
+    -------
+    float or array of float
+        Probability, 0 to 1.
+    """
     blocked = load * 0.0 + 1.0
     for k in range(1, servers + 1):
         blocked = load * blocked / (k + load * blocked)
@@ -81,14 +193,38 @@ def waiting_probability(load: Any, servers: int) -> Any:
 
 @takes(demands=SPAN.each, customers=COUNT, think=SPAN)
 def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tuple[float, NDArray]:
-    """Throughput and mean response time at each station of a closed network of exponential single servers.
+    """Return the throughput and the mean response times of a closed network of exponential single servers.
 
-    demands: seconds that a customer needs of each station in one round; think: seconds it stays away between rounds.
-    Mean value analysis, from n = 1 to `customers` N, with Q_k the mean number at station k:
+    Parameters
+    ----------
+    demands : array of float, shape `[station]`
+        Service demand D_k of a customer at each station in one round, seconds.
+    customers : int
+        Number N of customers, at least 1.
+    think : float
+        Think time Z of a customer between rounds, seconds; 0 by default.
+
+    Returns
+    -------
+    throughput : float
+        Rounds a second.
+    response : array of float, shape `[station]`
+        Mean response time at each station, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or all times are 0.
+
+    Notes
+    -----
+    The result is from mean value analysis, from n = 1 to N, with Q_k the mean number at station k:
 
         R_k(n) = D_k (1 + Q_k(n-1)),  X(n) = n / (Z + sum R_k(n)),  Q_k(n) = X(n) R_k(n)
 
-    Source: Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
+    References
+    ----------
+    Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
     """
     demands = np.atleast_1d(np.asarray(demands, float))
     if demands.sum() + think <= 0:
@@ -103,21 +239,63 @@ def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tu
 
 @takes(full_seek=SPAN.each)
 def mean_seek(full_seek: ArrayLike) -> NDArray:
-    """Mean seek between independent uniform cylinders where it is linear in distance, S end to end.
+    """Return the mean seek between independent uniform cylinders, with seek time linear in distance.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        Seek time S from end to end, seconds.
+
+    Returns
+    -------
+    array of float
+        Mean seek, seconds.
+
+    Raises
+    ------
+    InputError
+        If a time is below 0.
+
+    Notes
+    -----
+    The mean is
 
         E seek = S / 3
 
-    Source: srarray, section 2.1.
+    References
+    ----------
+    srarray, section 2.1.
     """
     return np.asarray(full_seek, float) / 3
 
 
 @takes(revolution=SPAN.each)
 def mean_rotation(revolution: ArrayLike) -> NDArray:
-    """Mean rotational wait for a uniform angle, a revolution taking R.
+    """Return the mean rotational wait for a uniform angle.
+
+    Parameters
+    ----------
+    revolution : float or array of float
+        Time R of a revolution, seconds.
+
+    Returns
+    -------
+    array of float
+        Mean wait, seconds.
+
+    Raises
+    ------
+    InputError
+        If a time is below 0.
+
+    Notes
+    -----
+    The mean is
 
         E rotation = R / 2
 
-    Source: srarray, section 2.2.
+    References
+    ----------
+    srarray, section 2.2.
     """
     return np.asarray(revolution, float) / 2

@@ -1,4 +1,4 @@
-"""Who serves a request that several were asked for."""
+"""Arbitration, which selects the drive for a request that is queued at several drives."""
 
 from storagekit.arbitration.base import AbstractArbitration as AbstractArbitration
 from storagekit.arbitration.base import Bid as Bid

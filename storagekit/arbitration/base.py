@@ -1,4 +1,4 @@
-"""Interface of the components that decide which of several drives serves a part that is queued at all of them."""
+"""Interface of the components that select the drive for a part that is queued at several drives."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -12,11 +12,20 @@ from storagekit.core.batching import INSTANT, real, row_index
 
 
 class Bid(NamedTuple):
-    """A claim of a drive on a part.
+    """A claim of a drive on a part, with its bid.
 
-    slot, part: the request and its part. made: whether there is a claim. bid: predicted positioning time, seconds. start:
-    time at which the access is issued, seconds from now; until then the drive may give it up. takes: duration of the access,
-    seconds.
+    Parameters
+    ----------
+    slot, part : array of int32, shape `[1, *batch]`
+        Slot of the request, and its part.
+    made : array of bool, shape `[1, *batch]`
+        Whether there is a claim.
+    bid : array of float32, shape `[1, *batch]`
+        Predicted positioning time, seconds.
+    start : array of float32, shape `[1, *batch]`
+        Time at which the access is issued, seconds from now. Until then the drive may give it up.
+    takes : array of float32, shape `[1, *batch]`
+        Duration of the access, seconds.
     """
 
     slot: Int[Array, "1 *batch"]
@@ -30,11 +39,27 @@ class Bid(NamedTuple):
 class Decision(NamedTuple):
     """Result of a claim.
 
-    kept: whether the drive serves the part. retry: time at which the drive chooses again if it does not, seconds from now.
-    withdrawn: mask of the parts that leave their queues, if the request has all that it needs. contested: whether another
-    part had been claimed before; first_contest: whether for the first time. rival_yields: whether the drive of the part
-    `rival` gives it up, and chooses again at rival_retry. answer: time at which as many claimed parts have ended as the data
-    needs; inf if fewer are claimed, or if the time is not known.
+    Parameters
+    ----------
+    kept : array of bool, shape `[1, *batch]`
+        Whether the drive serves the part.
+    retry : array of float32, shape `[1, *batch]`
+        Time at which the drive chooses again if it does not serve the part, seconds from now.
+    withdrawn : array of uint32, shape `[1, *batch]`
+        Mask of the parts that leave their queues if the request has all parts that it needs.
+    contested : array of bool, shape `[1, *batch]`
+        Whether another part had been claimed before.
+    first_contest : array of bool, shape `[1, *batch]`
+        Whether the request is contested for the first time.
+    rival : array of int32, shape `[1, *batch]`
+        Part of the competing claim.
+    rival_yields : array of bool, shape `[1, *batch]`
+        Whether the drive of the part `rival` gives it up.
+    rival_retry : array of float32, shape `[1, *batch]`
+        Time at which that drive chooses again, seconds from now.
+    answer : array of float32, shape `[1, *batch]`
+        Time at which the claimed parts that the data needs have ended, seconds from now. It is inf if fewer parts are
+        claimed, or if the time is unknown.
     """
 
     kept: Bool[Array, "1 *batch"]
@@ -49,43 +74,78 @@ class Decision(NamedTuple):
 
 
 class AbstractArbitration(Component):
-    """Decides which drive serves a request that was sent to several."""
+    """Base class of the components that select the drive for a request that was sent to several drives."""
 
     def check(self, needed: int) -> None:
-        """Raise InputError if claims on requests that need so many parts are not supported."""
+        """Raise InputError if requests that need this number of parts are not supported.
+
+        Parameters
+        ----------
+        needed : int
+            Number of parts that the data of a request needs.
+
+        Raises
+        ------
+        InputError
+            If such requests are not supported; by default never.
+        """
 
     @property
     @abstractmethod
     def network_latency(self) -> Float[AnyArray, "..."]:
-        """Time that a request takes from the brick that receives it to another one, seconds."""
+        """Return the time that a request takes from the brick that receives it to another brick, seconds."""
 
     @property
     def certain(self) -> bool | Bool[AnyArray, "..."]:
-        """Whether no more drives serve a request than it needs, so that its completion time is known when it is claimed."""
+        """Return whether a request is served by exactly the number of drives that it needs.
+
+        The completion time is then known when the request is claimed. An array has one entry for each run.
+        """
         return False
 
     @property
     def answers_tell(self) -> bool:
-        """Whether a drive may learn by the completion of a request, and by no claim, that it is over."""
+        """Return whether a drive may be notified that a request is over by its completion alone, without a claim."""
         return False
 
     def begins(self, free: Float[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
-        """Return the time at which a drive that chooses now, and falls free at `free`, begins the access; seconds from
-        now.
+        """Return the time at which a drive that chooses now can begin the access.
+
+        Parameters
+        ----------
+        free : array of float32, shape `[1, *batch]`
+            Time at which the drive becomes idle, seconds from now.
+
+        Returns
+        -------
+        array of float32, shape `[1, *batch]`
+            Time of the beginning, seconds from now; by default `free`, but not before now.
         """
         return jnp.maximum(free, 0.0)
 
     def issues(self, begins: Float[Array, "1 *batch"], rotation: Float[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
-        """Return the time at which an access that could begin at `begins` is issued to the disk, seconds from now.
+        """Return the time at which an access is issued to the disk.
 
-        It may be delayed by `rotation`, for which it would wait for the platter, and does not end later.
+        It may be later than `begins` by the rotational latency of the access, which then does not end later.
+
+        Parameters
+        ----------
+        begins : array of float32, shape `[1, *batch]`
+            Time at which the access can begin, seconds from now.
+        rotation : array of float32, shape `[1, *batch]`
+            Rotational latency of the access, seconds.
+
+        Returns
+        -------
+        array of float32, shape `[1, *batch]`
+            Time of the issue, seconds from now; by default `begins`.
         """
         return begins
 
     @property
     @abstractmethod
     def lead_time(self) -> Float[AnyArray, "..."]:
-        """Time before a drive falls free at which it chooses, seconds."""
+        """Return the time between the choice of a drive and the end of its present access, seconds."""
 
     @abstractmethod
     def choosable_from(
@@ -95,22 +155,64 @@ class AbstractArbitration(Component):
         receiving: Int[Array, "slot *batch"],
         part: Int[Array, "slot *batch"],
     ) -> Float[Array, "slot *batch"]:
-        """Return the time from which the drive of `part` may choose each request, seconds from now; inf for never.
+        """Return the time from which a drive may choose each request.
 
-        asked: time at which the part was sent. receiving: part on the brick to which the client sent the request.
+        Parameters
+        ----------
+        private : Any
+            Private state.
+        asked : array of float32, shape `[slot, *batch]`
+            Time at which the part was sent, seconds from now.
+        receiving : array of int32, shape `[slot, *batch]`
+            Part on the brick that the client sent the request to.
+        part : array of int32, shape `[slot, *batch]`
+            Part of each request that the drive holds.
+
+        Returns
+        -------
+        array of float32, shape `[slot, *batch]`
+            Time, seconds from now; inf for never.
         """
 
     @abstractmethod
     def claim(self, private: Any, claim: Bid) -> tuple[Decision, Any]:
-        """Return the result of a claim, and the private state after it."""
+        """Return the result of a claim, and the private state after it.
+
+        Parameters
+        ----------
+        private : Any
+            Private state.
+        claim : Bid
+            The claim.
+
+        Returns
+        -------
+        decision : Decision
+            Result of the claim.
+        private : Any
+            Private state after the claim.
+        """
 
     @abstractmethod
     def stale_copies(self, private: Any, waiting: UInt32[Array, "slot *batch"]) -> UInt32[Array, "slot *batch"]:
-        """Return the mask of the parts of completed requests that still wait because no claim has reached them."""
+        """Return the parts of completed requests that still wait because no claim has reached their drives.
+
+        Parameters
+        ----------
+        private : Any
+            Private state.
+        waiting : array of uint32, shape `[slot, *batch]`
+            Mask of the waiting parts of each request, bit k for part k.
+
+        Returns
+        -------
+        array of uint32, shape `[slot, *batch]`
+            Mask of these parts.
+        """
 
 
 class NoArbitration(AbstractArbitration):
-    """The drive that chooses a request serves it, and all other drives learn it at once."""
+    """The drive that chooses a request serves it, and all other drives are notified without delay."""
 
     @property
     def network_latency(self):
@@ -140,16 +242,45 @@ class NoArbitration(AbstractArbitration):
 def slot_mask(
     values: Shaped[Array, "slot *batch"], index: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "slot *batch"]:
-    """Return a mask of the slot `index`, in runs in which `made` is true."""
+    """Return the mask of the slot `index`, false everywhere in runs where `made` is false.
+
+    Parameters
+    ----------
+    values : array, shape `[slot, *batch]`
+        An array of the shape of the result.
+    index : array of int32, shape `[1, *batch]`
+        The slot.
+    made : array of bool, shape `[1, *batch]`
+        Mask of runs.
+
+    Returns
+    -------
+    array of bool, shape `[slot, *batch]`
+        The mask.
+    """
     return (row_index(values.shape[0], values) == index) & made
 
 
 def better_bid(
     bid: Float[Array, "*#row"], part: Int[Array, "*#row"], other: Float[Array, "*#row"], of: Int[Array, "*#row"]
 ) -> Bool[Array, "*#row"]:
-    """Return whether the bid of `part` is better than the bid `other` of the part `of`.
+    """Return whether the bid of one part is better than the bid of another part.
 
-    Drives that end the same access at one angle have equal bids for the next one; rounding does not decide between them, and
-    the lower part has the better bid.
+    Parameters
+    ----------
+    bid, other : array of float32, shape `[*row]`
+        The two bids, seconds.
+    part, of : array of int32, shape `[*row]`
+        The parts of `bid` and of `other`.
+
+    Returns
+    -------
+    array of bool, shape `[*row]`
+        True if `bid` is lower, or if the bids are equal and `part` is lower than `of`.
+
+    Notes
+    -----
+    Drives that end the same access at one angle have equal bids for the next access. Bids within `batching.INSTANT`
+    therefore count as equal, so that rounding does not decide between them.
     """
     return (bid < other - INSTANT) | ((jnp.abs(bid - other) <= INSTANT) & (part < of))

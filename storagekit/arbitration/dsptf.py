@@ -1,12 +1,18 @@
-"""D-SPTF: every replica may serve a read, and the one with the shortest positioning time claims it (dsptf, section 3).
+"""D-SPTF: every replica may serve a read, and the replica with the shortest positioning time claims it.
 
-A brick chooses two latency bounds before its disk falls free and sends its bid, the predicted positioning time, to the other
-replicas. A claim removes the read from the queue of its receiver. If two bricks choose the same read before they receive the
-claim of the other, the lower bid serves it, of equal bids the lower part. The other brick gives it up when the better claim
-arrives, and chooses again at once. A choice is issued to the disk when twice the bound has passed, so that the claims of
-others have arrived: a disk whose access is shorter is idle until then (section 5.3.2). A brick whose disk is idle when it
-chooses waits no longer than the rotation for which the access would wait anyway (section 3.1, figure 4), and loses no time.
-If that is shorter, a better claim may arrive too late, and two bricks serve the read.
+A brick chooses two latency bounds before its disk becomes idle. It sends its bid, the predicted positioning time, to
+the other replicas. A claim removes the read from the queue of its receiver. Two bricks may choose the same read before
+each receives the claim of the other. The lower bid then serves it, and among equal bids the lower part. The other brick
+gives it up when the better claim arrives, and chooses again at once.
+
+A choice is issued to the disk when twice the bound has passed, so that the claims of other bricks have arrived. A disk
+whose present access is shorter is idle until then (section 5.3.2). A brick whose disk is idle when it chooses waits at
+most for the rotational latency of the access (section 3.1, figure 4). It loses no time. If this latency is shorter than
+the delay of claims, a better claim may arrive too late, and two bricks serve the read.
+
+References
+----------
+dsptf, section 3.
 """
 
 from abc import abstractmethod
@@ -29,22 +35,44 @@ from storagekit.workload import Requests, fraction, scramble
 
 
 class AbstractDelivery(eqx.Module):
-    """Delivery of claims."""
+    """Base class of the models of the delivery of claims."""
 
     @abstractmethod
     def deaf(self, request: Requests) -> UInt32[Array, "1 *batch"]:
-        """Return the mask of the parts whose drives receive no claim on this request."""
+        """Return the mask of the parts whose drives receive no claim on a request.
+
+        Parameters
+        ----------
+        request : Requests
+            The request, arrays of shape `[1, *batch]`.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`
+            Mask of the parts, bit k for part k.
+        """
 
 
 class Reliable(AbstractDelivery):
-    """All claims are delivered."""
+    """Deliver all claims."""
 
     def deaf(self, request):
         return jnp.zeros_like(request.receiving)
 
 
 class Lossy(AbstractDelivery):
-    """A drive receives no claim on a request with probability `loss`, independently of other drives."""
+    """Lose all claims on a request at each drive with a given probability, independently of other drives.
+
+    Parameters
+    ----------
+    loss : float
+        Probability, from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If the probability is out of range.
+    """
 
     loss: Float[AnyArray, "..."] = eqx.field(converter=named("claim loss"))
 
@@ -63,11 +91,26 @@ class Lossy(AbstractDelivery):
 
 
 class Claims(NamedTuple):
-    """Private state of the read in each slot.
+    """Private state of the claims on the read in each slot.
 
-    first: time of the first claim, seconds from now; inf before it. first_owner, first_bid: its part and bid. owner, bid,
-    made, start: part, bid and time of the best claim so far, and the time at which its access is issued. deaf: mask of the
-    parts whose drives receive no claim. contested: whether several have claimed it.
+    Parameters
+    ----------
+    first : array of float32, shape `[slot, *batch]`
+        Time of the first claim, seconds from now; inf before it.
+    first_owner : array of int32, shape `[slot, *batch]`
+        Part of the first claim.
+    first_bid : array of float32, shape `[slot, *batch]`
+        Bid of the first claim, seconds.
+    owner : array of int32, shape `[slot, *batch]`
+        Part of the best claim so far.
+    bid : array of float32, shape `[slot, *batch]`
+        Bid of the best claim so far, seconds; inf before a claim.
+    made, start : array of float32, shape `[slot, *batch]`
+        Time of the best claim so far, and time at which its access is issued, seconds from now.
+    deaf : array of uint32, shape `[slot, *batch]`
+        Mask of the parts whose drives receive no claim.
+    contested : array of bool, shape `[slot, *batch]`
+        Whether several drives have claimed the read.
     """
 
     first: Float[Array, "slot *batch"]
@@ -82,25 +125,32 @@ class Claims(NamedTuple):
 
 
 class DSPTFClaims(AbstractArbitration):
-    """Distributed shortest positioning time first.
+    """Distributed shortest positioning time first (D-SPTF): drives claim reads by messages.
 
     Parameters
     ----------
     latency : float
-        One-way latency of a message, seconds; 50 us in the paper.
+        One-way latency of a message, seconds, by default 50e-6 as in the paper.
     bound : float, optional
         Latency that bricks assume, seconds; by default `latency`.
     waits : int
-        0 as in the paper. 1 if a brick whose disk is idle also waits two bounds before it begins, so that no read is served
-        twice while claims arrive within the bound; it may miss a turn of the platter.
-    delivery : AbstractDelivery
-        Which claims are delivered.
+        By default 0, as in the paper. With 1 a brick whose disk is idle also waits two bounds before it begins. No read
+        is then served twice while claims arrive within the bound, but the access may wait for one more revolution.
+    delivery : AbstractDelivery, optional
+        Model of lost claims; by default all claims are delivered.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
 
     Notes
     -----
-    A claim that arrives twice has no further effect. A late one may cost a second service; a brick that has not received it
-    when the read completes counts as having received it then. Of claims in transit to one brick at the same time the first
-    and the best count. With latency 0 this is the centralized ideal: one queue from which every idle drive chooses.
+    A claim that arrives twice has no further effect. A late claim may cost a second service. If a brick has not
+    received a claim when the read completes, the model treats it as received at that time. Among the claims in transit
+    to one brick at the same time, only the first and the best count.
+
+    With latency 0 this is the centralized ideal: one queue from which every idle drive chooses.
     """
 
     latency: Float[AnyArray, "..."]
@@ -168,7 +218,7 @@ class DSPTFClaims(AbstractArbitration):
     def choosable_from(self, private: Claims, asked, receiving, part):
         forwarded = asked + jnp.where(receiving == part, 0.0, self.latency)
         hears = ~bit_is_set(private.deaf, part)
-        # a claim that arrives with the read is heard after the choice, however its time was rounded
+        # A claim that arrives together with the read takes effect after the choice, despite rounding of its time.
         rounding = jnp.minimum(self.latency, INSTANT)
         heard = (private.first + self.latency < -rounding) & hears
         return jnp.where(heard, jnp.inf, forwarded)
@@ -178,7 +228,7 @@ class DSPTFClaims(AbstractArbitration):
         rival, rival_bid, rival_start, deaf = before.owner, before.bid, before.start, before.deaf
         contested = claim.made & jnp.isfinite(rival_bid)
         better = better_bid(claim.bid, claim.part, rival_bid, rival)
-        # a claim that arrives after its hearer's access has gone to the disk comes too late
+        # A claim is too late if it arrives after the access of its receiver is issued to the disk.
         arrives, first_arrives = before.made + self.latency, before.first + self.latency
         latest = jnp.where(bit_is_set(deaf, claim.part), -jnp.inf, claim.start + INSTANT)
         by_best = ~better & (arrives <= latest)
@@ -188,7 +238,7 @@ class DSPTFClaims(AbstractArbitration):
         verdict = Decision(
             kept=claim.made & ~(contested & (by_best | by_first)),
             retry=jnp.maximum(jnp.where(by_first, first_arrives, arrives), 0.0),
-            # whoever loses has heard that the read is taken, so that it leaves the loser's queue
+            # The losing drive has received the claim, so that the read leaves its queue.
             withdrawn=bit(claim.part) | jnp.where(rival_yields, bit(rival), jnp.uint32(0)),
             contested=contested,
             first_contest=contested & ~before.contested,

@@ -1,9 +1,13 @@
-"""D-SPTF as implemented in ars: nodes without NVRAM, reads and writes alike, and data of which several parts are needed
-(section 5).
+"""D-SPTF as implemented in ars, for nodes without NVRAM and for data that needs several parts.
 
-A client sends a request to all nodes that hold it. A drive chooses its next part before it falls free and at once sends a
-claim with its bid, the duration of the access, to the others. It serves the part unless as many better bids as the data
-needs parts have reached it when it falls free. What an idle drive does the paper does not say; see `PreselectionBids.waits`.
+Reads and writes are treated alike. A client sends a request to all nodes that hold it. A drive chooses its next part
+before it becomes idle. It at once sends a claim to the other drives, with the duration of the access as its bid. When
+it becomes idle, it serves the part, unless it has received enough better bids: as many as the data needs parts. The
+paper does not describe idle drives; see `PreselectionBids.waits`.
+
+References
+----------
+ars, section 5.
 """
 
 from typing import NamedTuple
@@ -34,10 +38,20 @@ from storagekit.core.kinds import SPAN
 
 
 class Bids(NamedTuple):
-    """Private state.
+    """Private state of the claims on all parts.
 
-    bid: of every part of each request the bid of its claim, inf for none. made: time of the claim. start: start of its
-    access, -inf if it was given up. Times are seconds from now. needed: parts that each request needs.
+    Times are seconds from now.
+
+    Parameters
+    ----------
+    bid : array of float32, shape `[part, slot, *batch]`
+        Bid of the claim on each part of each request, seconds; inf without a claim.
+    made : array of float32, shape `[part, slot, *batch]`
+        Time of the claim.
+    start : array of float32, shape `[part, slot, *batch]`
+        Start of its access; -inf if it was given up.
+    needed : array of int32, shape `[slot, *batch]`
+        Number of parts that each request needs.
     """
 
     bid: Float[Array, "part slot *batch"]
@@ -52,35 +66,49 @@ class Bids(NamedTuple):
         made: Float[Array, "part *batch"],
         start: Float[Array, "part *batch"],
     ) -> "Bids":
-        """Return the state with these claims on the parts of the request in `slot`."""
+        """Return the state with new claims on the parts of one request.
+
+        Parameters
+        ----------
+        slot : array of int32, shape `[1, *batch]`
+            Slot of the request.
+        bid, made, start : array of float32, shape `[part, *batch]`
+            Bid, time and start of the access of each claim, as in the fields of the state.
+
+        Returns
+        -------
+        Bids
+            The new state.
+        """
         at = (row_index(self.needed.shape[0], self.needed) == slot)[None]
         fields = ((bid, self.bid), (made, self.made), (start, self.start))
         return Bids(*(jnp.where(at, new[:, None], old) for new, old in fields), needed=self.needed)
 
     def forgotten(self, which: Bool[Array, "#part slot *batch"]) -> "Bids":
-        """Return the state without some of the claims."""
+        """Return the state without the claims that are marked in `which`, `[part, slot, *batch]`."""
         bid, made, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.made, self.start))
         return Bids(bid, made, start, self.needed)
 
 
 class PreselectionBids(AbstractArbitration):
-    """Claims of which a drive gives up a part when as many better ones have reached it as the data needs parts.
+    """Claims with the duration of the access as the bid; a drive gives up a part when enough better claims have
+    arrived.
 
-    The bid is the duration of the access. A claim that arrives after its receiver has begun is too late: the part is served
-    in vain. A drive that has received enough claims does not choose the request. Of equal bids that of the lower part is
-    better.
+    Enough claims are as many as the data needs parts. A claim that arrives after its receiver has begun the access is
+    too late: the part is then served in vain. A drive that has received enough claims on a request does not choose it.
+    If bids are equal, the bid of the lower part is better.
 
     Parameters
     ----------
     latency : float
-        Time of a claim to the other nodes, seconds.
+        Time of a claim to the other nodes, seconds, by default 0.1e-3.
     ahead : float, optional
-        Time before a drive falls free at which it chooses, seconds; by default twice the latency, so that the choices of the
-        others have reached it by then.
+        Time between the choice of a drive and the end of its present access, seconds. By default twice the latency, so
+        that the choices of other drives have arrived at the end.
     waits : int
-        Behaviour of an idle drive. 0: it begins at once. 1: it waits for `ahead` before it begins, so that no claim reaches
-        it too late. 2: it waits as long, but at most the time for which the request would wait for the platter, which delays
-        nothing (dsptf, section 3.1).
+        Behaviour of an idle drive, by default 0. 0: it begins at once. 1: it waits for `ahead` before it begins, so
+        that no claim arrives too late. 2: it waits for `ahead`, but at most for the rotational latency, which delays no
+        access (dsptf, section 3.1).
 
     Raises
     ------
@@ -95,7 +123,7 @@ class PreselectionBids(AbstractArbitration):
     def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
         self.waits = named("waits", whole)(waits)
         self.latency = named("network latency")(latency)
-        # twice what is given, before it has 32 bits
+        # The default is computed in 64 bits, before the conversion to 32 bits.
         twice = 2 * (latency if traced(latency) else np.asarray(latency, np.float64))
         self.ahead = named("time to choose ahead")(twice if ahead is None else ahead)
 
@@ -132,7 +160,7 @@ class PreselectionBids(AbstractArbitration):
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, asked, receiving, part):
-        # a claim that arrives at this instant comes too late, however it was rounded
+        # A claim that arrives at this instant is too late, despite rounding of its time.
         heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
         return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, asked)
 
@@ -147,13 +175,13 @@ class PreselectionBids(AbstractArbitration):
         kept = claim.made & (count(heard) < needed)
         worst, gives_up = self._displaced(claimed, start, ~better, needed)
         gives_up = gives_up & kept
-        # a drive that has received a claim is not notified when it is given up
+        # Drives that have received a claim are not notified when the claim is given up.
         start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
         own = (part == claim.part) & claim.made
         bid = jnp.where(own, claim.takes, claimed)
         start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
         after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
-        # of the better ones the last that matters
+        # Arrival of the better claim that makes the drive give up the part: the `needed`th to arrive.
         enough = jnp.maximum(nth_least(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
         ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
         others = count(jnp.isfinite(claimed))
@@ -177,10 +205,11 @@ class PreselectionBids(AbstractArbitration):
         worse: Bool[Array, "part *batch"],
         needed: Int[Array, "1 *batch"],
     ) -> tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"]]:
-        """Return the part that has one better claim too many now, and whether there is one.
+        """Return the part that now has one better claim too many, and whether there is such a part.
 
-        It is the worst of the claims that can still receive a better one. There is only one: of two that receive the new
-        claim, the better claim has reached the other, which therefore has one more.
+        It has the worst of the claims whose drives can still receive a better claim. There is at most one such part. If
+        two drives receive the new claim, the better of their claims has reached the other drive, whose part therefore
+        has one more.
         """
         hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
         part = row_index(claimed.shape[0], claimed)
@@ -190,7 +219,7 @@ class PreselectionBids(AbstractArbitration):
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 
     def stopped(self, private: Bids, moment: BrickStopped) -> Bids:
-        # claims on requests that are sent again, and claims that come to nothing, do not count any more
+        # Claims on requests that are sent again, and claims on aborted accesses, no longer count.
         every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
         return private.forgotten(
             jnp.stack([bit_is_set(every, jnp.int32(part)) for part in range(private.bid.shape[0])])

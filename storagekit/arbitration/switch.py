@@ -1,4 +1,4 @@
-"""A number that selects a protocol of claims, so that a sweep over protocols compiles once."""
+"""An arbitration that is selected by a number, so that a sweep over protocols compiles once."""
 
 from typing import ClassVar
 
@@ -9,7 +9,20 @@ from storagekit.component.events import Switch
 
 
 class ArbitrationSwitch(Switch, AbstractArbitration):
-    """The protocol `members[index]`, see `Switch`."""
+    """Select one of several protocols of arbitration by a number of each run; see `Switch`.
+
+    Parameters
+    ----------
+    members : sequence of AbstractArbitration
+        The protocols.
+    index : int
+        Number of the selected protocol, from 0, by default 0.
+
+    Raises
+    ------
+    InputError
+        If an entry is not an arbitration, or the index is out of range.
+    """
 
     called: ClassVar[str] = "claims"
     kind: ClassVar[type] = AbstractArbitration

@@ -1,4 +1,4 @@
-"""A drive model from measured service times, and its distance from them."""
+"""Fit of drive models to measured service times, and the distance between model and measurement."""
 
 from storagekit.calibrate.demerit import demerit as demerit
 from storagekit.calibrate.drive_check import demerit_by_class as demerit_by_class

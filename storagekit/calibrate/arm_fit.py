@@ -1,8 +1,9 @@
-"""The arm of a measured drive: its seek curve, from how long requests waited for their first sector.
+"""Fit of the arm of a measured drive: its seek curve, from the waits of requests for their first sector.
 
-A request that needs n seconds before it can wait for its sector waits n + U R, R being the revolution and U uniform from 0
-to 1. So rotation hides n, but not the edges: no wait of its kind is below n or above n + R. The fit is the curve whose
-edges make the waits likeliest. The edges are rounded by `blur`, which stands for noise; both alike, so that it moves none.
+A request that needs n seconds before it can wait for its sector waits n + U R, with revolution R and U uniform from 0
+to 1. Rotation hides n, but no wait of its kind is below n or above n + R. The fit is the curve with the largest
+likelihood of the waits, given these edges. Both edges are rounded by `blur`, which represents noise, in the same way,
+so that it shifts neither.
 """
 
 from typing import NamedTuple, cast
@@ -14,17 +15,20 @@ from scipy import optimize, special, stats
 
 from storagekit.drive import AbstractSeek, SeekTable, fit_seek
 
-# waits that are no such (caches, retries) are taken to be this share, spread over so many revolutions
+# Assumed share of other waits (caches, retries), and the number of revolutions over which they are spread.
 STRAY, SPREAD = 0.02, 5.0
-# requests of a knot of the curve; the curve's most knots; the fewest that any other figure rests on
+# Requests for a knot of the curve; largest number of knots; fewest requests for any other figure.
 SAMPLES, MOST_KNOTS, FEWEST = 200, 10, 100
-# the blur in gaps between waits: finer, and single waits make edges
+# Blur in gaps between waits. With a finer blur, single waits would make edges.
 RESOLVED = 2.0
 
 
 class Moves(NamedTuple):
-    """wait: seconds from the arrival until the first sector is under the head. distance: cylinders. switched: whether the
-    head differs from the one before."""
+    """Movements of the arm before requests.
+
+    wait: time from the arrival until the first sector is under the head, seconds. distance: cylinders. switched:
+    whether the head differs from the head of the request before. read: whether the request is a read.
+    """
 
     wait: Float[ndarray, "request"]
     distance: Int[ndarray, "request"]
@@ -33,7 +37,7 @@ class Moves(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure in seconds, its standard error, and the requests that it rests on."""
+    """A figure and its standard error, seconds, and the number of requests on which it is based."""
 
     value: float
     error: float
@@ -41,9 +45,12 @@ class Estimate(NamedTuple):
 
 
 class Knots(NamedTuple):
-    """The curve: seconds of a read from its arrival until the arm is there, at distances of `cylinders`, and their standard
-    errors. Between them it is linear in `scale`, the smooth curve nearest the one that the fit started from, as seeks are
-    neither linear in distance nor in its square root."""
+    """A fitted seek curve.
+
+    cylinders: distances of its knots. seconds: time of a read from its arrival until the end of the movement, at each
+    knot. errors: their standard errors, seconds. scale: smooth curve nearest to the curve from which the fit started.
+    Between knots, the curve is linear in `scale`, because seeks are linear neither in distance nor in its square root.
+    """
 
     cylinders: Float[ndarray, "knot"]
     seconds: Float[ndarray, "knot"]
@@ -55,9 +62,12 @@ class Knots(NamedTuple):
 
 
 class ArmFit(NamedTuple):
-    """What the waits tell; None where too few requests do. still_read, still_write: before a request that moves nothing.
-    switched: before a read that changes heads alone. settle: what a write's move takes longer. blur: the width of the edges,
-    seconds."""
+    """Figures of the arm, seconds; None if too few requests determine one.
+
+    curve: the seek curve. still_read, still_write: time before a read or a write that moves nothing. switched: time
+    before a read that only changes the head. settle: time by which the movement of a write is longer. blur: width of
+    the edges.
+    """
 
     curve: Knots
     still_read: Estimate | None
@@ -68,7 +78,22 @@ class ArmFit(NamedTuple):
 
 
 def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) -> ArmFit:
-    """The arm behind these moves, of which 2 * SAMPLES move it; guess: seconds by distance from which the fit starts."""
+    """Fit the arm to movements. At least 2 * SAMPLES of them must change the cylinder.
+
+    Parameters
+    ----------
+    moves : Moves
+        The movements.
+    guess : float, `[distance]`
+        Time for each distance from 0 from which the fit starts, seconds.
+    revolution : float
+        Time of a revolution, seconds.
+
+    Returns
+    -------
+    ArmFit
+        The seek curve, and the other figures with enough requests.
+    """
     knots = _knots(moves.distance[moves.distance > 0])
     moves = _between(moves, knots)
     scale = fit_seek(SeekTable(guess))
@@ -86,7 +111,7 @@ def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) 
     value, spread = found * revolution, fit.covariance(found, blur) * revolution**2
     sums = np.tril(np.ones((knots.size, knots.size)))
     curve = slice(0, knots.size)
-    # no edge is known better than the gaps between waits near it: of two edges among n waits, R / n / sqrt(2)
+    # The gaps between waits limit the precision of an edge: with two edges among n waits, it is R / n / sqrt(2).
     near = columns["curve"].sum(axis=0) - np.append(columns["curve"].sum(axis=0)[1:], 0.0)
     errors = np.hypot(np.sqrt(np.diag(sums @ spread[curve, curve] @ sums.T)), revolution / near / np.sqrt(2))
     others_told = {}
@@ -105,7 +130,10 @@ def _on(scale: AbstractSeek, distance: ndarray) -> ndarray:
 
 
 def _knots(distance: ndarray) -> ndarray:
-    """Distances with as many requests between each two, but for a few at either end that are too rare to tell a time."""
+    """Return distances with equal numbers of requests between them.
+
+    A few requests at either end are excluded: they are too rare to determine a time.
+    """
     count = int(np.clip(distance.size // SAMPLES, 2, MOST_KNOTS))
     rare = min(10 / distance.size, 0.02)
     return np.unique(np.round(np.quantile(distance, np.linspace(rare, 1 - rare, count)))).astype(float)
@@ -117,7 +145,7 @@ def _between(moves: Moves, knots: ndarray) -> Moves:
 
 
 def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[str, ndarray], dict[str, int]]:
-    """What each figure adds to the time that a request needs, and how many requests tell of it."""
+    """Return the contribution of each figure to the time that a request needs, and its number of requests."""
     moved, still = moves.distance > 0, (moves.distance == 0) & ~moves.switched
     hats = np.column_stack(
         [np.interp(_on(scale, moves.distance), _on(scale, knots), one) for one in np.eye(knots.size)]
@@ -134,13 +162,19 @@ def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[st
 
 
 class WaitLikelihood(NamedTuple):
-    """Waits in revolutions, of which `matrix @ figures` is what each request needs at least."""
+    """Likelihood of waits, in revolutions.
+
+    `matrix @ figures` is the least wait of each request. wait: measured waits.
+    """
 
     matrix: ndarray
     wait: ndarray
 
     def each(self, figures: ndarray, blur: float) -> tuple[ndarray, ndarray]:
-        """Of each request, its likelihood's negative logarithm `[request]` and its slopes `[request, figure]`."""
+        """Return the negative logarithm of the likelihood of each request and its slopes.
+
+        Their shapes are `[request]` and `[request, figure]`.
+        """
         early = (self.wait - self.matrix @ figures) / blur
         late = early - 1 / blur
         likely = (1 - STRAY) * (special.ndtr(early) - special.ndtr(late)) + STRAY / SPREAD
@@ -148,13 +182,19 @@ class WaitLikelihood(NamedTuple):
         return -np.log(likely), ((1 - STRAY) * edges / blur / likely)[:, None] * self.matrix
 
     def against(self, figures: ndarray, blur: float) -> tuple[float, ndarray]:
-        """Means of what `each` gives."""
+        """Return the means over all requests of the results of `each`."""
         against, slopes = self.each(figures, blur)
         return float(against.mean()), slopes.mean(axis=0)
 
     def covariance(self, figures: ndarray, blur: float) -> ndarray:
-        """By the sandwich rule, which holds though the blur is not the noise's own (White, Maximum likelihood estimation of
-        misspecified models, Econometrica 50, 1982)."""
+        """Return the covariance of the figures by the sandwich rule.
+
+        The rule holds although the blur differs from the noise.
+
+        References
+        ----------
+        White, Maximum likelihood estimation of misspecified models, Econometrica 50, 1982.
+        """
         step = blur / 4
         bends = [
             (self.each(figures + one, blur)[1] - self.each(figures - one, blur)[1]).sum(axis=0) / (2 * step)
@@ -166,18 +206,22 @@ class WaitLikelihood(NamedTuple):
 
 
 def _likeliest(fit: WaitLikelihood, start: ndarray, bounds: list, knots: int) -> tuple[ndarray, float]:
-    """Figures, in revolutions, and blur: from a wide blur, which sees edges from afar, to the finest resolved."""
+    """Return the likeliest figures, in revolutions, and the blur.
+
+    The search goes from a wide blur, with which distant edges have an effect, to the finest blur that the waits
+    resolve.
+    """
     finest = RESOLVED * knots / fit.wait.size
     figures = start
     limits = np.array(
         [[-np.inf if end is None else end for end, _ in bounds], [np.inf if end is None else end for _, end in bounds]]
     )
-    # each knot by itself, and each other figure
+    # Directions of the search: each knot alone, and each other figure.
     ways = np.eye(start.size)
     ways[: knots - 1] -= np.eye(start.size)[1:knots]
     for blur in np.geomspace(max(0.2, finest), finest, 12):
         figures = optimize.minimize(fit.against, figures, (blur,), "L-BFGS-B", jac=True, bounds=bounds).x
-        # a figure of few requests may have settled on the wrong side of some of them
+        # A figure with few requests may be in a local optimum on the wrong side of some of them.
         for way in ways:
             rows = fit.matrix @ way != 0
             part = WaitLikelihood(fit.matrix[rows], fit.wait[rows])

@@ -1,8 +1,8 @@
-"""Controller, bus and buffer of a measured drive: the figures with which its model takes as long as the drive did.
+"""Fit of the controller, bus and buffer of a drive to its measured service times.
 
-What files say of these is often of another firmware, or left out. The times are fitted by robust least squares on the
-distributions of service times, of reads and of writes by what came before them; what the buffer does is chosen among what
-buffers do, one fact at a time, where that brings the distributions nearer.
+Drive files often describe another firmware, or leave figures out. Robust least squares fit the times to the
+distributions of service times, of reads and of writes, each by the kind of the request before. Settings of the buffer
+are then changed one at a time, if the change brings the distributions nearer.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,15 +25,15 @@ from storagekit.drive import Drive, Electronics
 from storagekit.drive.electronics import electronics_facts
 from storagekit.workload.trace import RequestTrace
 
-# heights at which distributions are held against each other
+# Probabilities of the quantiles by which distributions are compared.
 HEIGHTS = (np.arange(200) + 0.5) / 200
-# the fewest requests that a class, or a fit, rests on; the parts of a log from which standard errors come
+# Smallest number of requests of a class, or for a fitted time; number of parts of a log, for standard errors.
 FEWEST, PARTS = 50, 8
-# seconds: a step that shows a slope; the longest overhead; what a model may be off without a reason
+# Seconds: step for slopes; longest overhead; error of a model that is always accepted.
 STEP, LONGEST, FINEST = 0.02 * MS, 20 * MS, 0.02 * MS
-# in what a quantile may be off by chance: what is beyond counts less than by its square
+# In standard deviations of a quantile: the loss of larger deviations grows more slowly than their square.
 FAR = 3.0
-# a fact of the buffer is another if that brings the distributions nearer by this share
+# A setting of the buffer is changed if this lowers the demerit by this share.
 NEARER = 0.05
 CONTRADICTED = 3.0
 ROUNDS = 3
@@ -43,11 +43,12 @@ SWITCHES = ("ahead_on_hit", "stops_in_sector", "hits_written", "zero_latency_rea
 
 
 class FittedElectronics(NamedTuple):
-    """Electronics as a log tells of them.
+    """Electronics that were fitted to a log.
 
-    table: by `parameter`, its value at the `start` and the one `fitted` (s), the `standard_error` of that (nan where it was
-    not fitted) and whether it was `identified`. The attributes have the demerit on the log, s, before and after
-    (`demerit_start`, `demerit_fitted`), and `changed` says what the buffer does otherwise.
+    electronics: the fitted figures. table: a dataset by `parameter`, with its values before and after the fit (`start`,
+    `fitted`), the `standard_error` of the fitted one, seconds (NaN if it was not fitted), and whether it was
+    `identified`. Attributes `demerit_start` and `demerit_fitted` are the demerit on the log, seconds. Attribute
+    `changed` lists the settings of the buffer that differ from the start.
     """
 
     electronics: Electronics
@@ -65,18 +66,37 @@ class FittedElectronics(NamedTuple):
         return "\n".join([*lines, f"demerit on this log: {is_now:.3f} ms (was {was:.3f})"])
 
     def facts(self) -> dict[str, Any]:
-        """The `electronics` of a drive file."""
+        """Return field `electronics` of a drive file."""
         return electronics_facts(self.electronics)
 
 
 def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> FittedElectronics:
-    """Controller, bus and buffer with which this drive takes the times of a log that was measured on it, one request
-    outstanding (`trace.measured_response`), beginning with `start`.
+    """Fit controller, bus and buffer of a drive to a log that was measured on it.
 
-    Fitted are the overheads of hits and misses, the bus's time of a sector in either direction, and of a drive that
-    disconnects twice its command and its pause; chosen is how far the drive reads on, in how many segments, and the switches
-    of its buffer (SWITCHES). Arm and platter are the drive's. Standard errors come from PARTS parts of the log.
-    Raises InputError as `measured_service` does, and for fewer than FEWEST requests in each class.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The log, measured with one outstanding request; `trace.measured_response` are its service times.
+    drive : Drive
+        Arm and platter, which are kept.
+    start : Electronics
+        Figures from which the fit begins.
+
+    Returns
+    -------
+    FittedElectronics
+        The fitted figures.
+
+    Raises
+    ------
+    InputError
+        If the log is not usable (`measured_service`), or if each class has fewer than FEWEST requests.
+
+    Notes
+    -----
+    These times are fitted: the overheads of hits and misses, the time of a sector on the bus in either direction, and
+    the command and the pause of a drive that disconnects twice. These settings are chosen: the extent of read-ahead,
+    the number of segments, and the switches of the buffer (SWITCHES). Standard errors come from PARTS parts of the log.
     """
     against = Distributions.of(trace, drive)
     times, electronics = _fitted_times(trace, drive, start, against), start
@@ -91,9 +111,12 @@ def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> Fi
 
 
 class Distributions(NamedTuple):
-    """What a model's times are held against: of each class of requests, which they are `[class, request]`, how long they took
-    `[class, height]` and how far that may be off by chance, seconds: hits tell their overhead better than misses, which wait
-    for a platter."""
+    """Measured distributions of service times, by class of requests.
+
+    members: mask of the requests of each class. measured: quantiles of their service times at HEIGHTS, seconds. noise:
+    standard deviation of these quantiles by chance, seconds. It gives hits more weight than misses, which wait for a
+    platter: hits determine their overhead better.
+    """
 
     members: Bool[ndarray, "class request"]
     measured: Float[ndarray, "class height"]
@@ -101,7 +124,10 @@ class Distributions(NamedTuple):
 
     @classmethod
     def of(cls, trace: RequestTrace, drive: Drive) -> "Distributions":
-        """Reads and writes, after a read and after a write, where there are enough of them."""
+        """Return the distributions of reads and of writes, after a read and after a write.
+
+        Classes with fewer than FEWEST requests are left out.
+        """
         took = measured_service(trace, drive)
         after_read = np.append(True, trace.read[:-1])
         classes = [(trace.read == read) & (after_read == after) for read in (True, False) for after in (True, False)]
@@ -115,14 +141,17 @@ class Distributions(NamedTuple):
 
     @classmethod
     def at(cls, members: ndarray, took: ndarray) -> "Distributions":
-        """Of these classes. A quantile of `n` values is off by the root of `p (1 - p) / n` over their density there."""
+        """Return the distributions of given classes, from service times `took`, seconds.
+
+        The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) over their density there.
+        """
         measured = np.array([_at_heights(took[one]) for one in members])
         slope = np.gradient(measured, HEIGHTS, axis=1)
         chance = np.sqrt(HEIGHTS * (1 - HEIGHTS) / members.sum(axis=1)[:, None])
         return cls(members, measured, np.hypot(chance * slope, FINEST))
 
     def apart(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "class_height lane"]:
-        """How far a model's distributions lie from the measured ones, in what they may be off by chance."""
+        """Return the differences between modelled and measured quantiles, in standard deviations (`noise`)."""
         off = [
             (_at_heights(service[one]) - measured[:, None]) / noise[:, None]
             for one, measured, noise in zip(self.members, self.measured, self.noise, strict=True)
@@ -130,12 +159,12 @@ class Distributions(NamedTuple):
         return np.concatenate(off)
 
     def demerit(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "lane"]:
-        """The root of the mean over all requests of the classes' squared demerits, seconds."""
+        """Return the root mean square of the demerits of all classes, weighted by their requests, seconds."""
         far = self.apart(service).reshape(*self.noise.shape, -1) * self.noise[..., None]
         return np.sqrt(np.average((far**2).mean(axis=1), axis=0, weights=self.members.sum(axis=1)))
 
     def part(self, which: slice, took: ndarray) -> "Distributions":
-        """Of some of the requests, as long as `took` says."""
+        """Return the distributions of a part of the requests, from service times `took`, seconds."""
         inside = np.zeros(took.size, bool)
         inside[which] = True
         members = self.members & inside
@@ -148,7 +177,11 @@ def _at_heights(times: Float[ndarray, "request *batch"]) -> Float[ndarray, "heig
 
 
 class Times(NamedTuple):
-    """names: `group.field` of each time that is fitted; value and error, seconds; identified: whether the log tells of it."""
+    """Fitted times of the electronics, seconds.
+
+    electronics: all figures. names: `group.field` of each fitted time. value, error: its value and standard error.
+    identified: whether the log determines it.
+    """
 
     electronics: Electronics
     names: tuple[str, ...]
@@ -180,14 +213,17 @@ def _values(electronics: Electronics, names: tuple[str, ...]) -> ndarray:
 
 
 def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against: Distributions) -> Times:
-    """The times nearest the distributions, what the buffer does being as at the start. If the log contradicts none of those
-    at the start, by CONTRADICTED standard errors, all are kept. The overhead of a hit and the bus's time share what a log
-    has: one cannot be kept and the other fitted."""
+    """Return the times that bring the distributions nearest, with the settings of the buffer from `start`.
+
+    If no fitted time differs from its start by more than CONTRADICTED standard errors, all times are kept. Otherwise
+    all identified times are fitted: the overhead of a hit and the bus time share one observed time, so one of them must
+    not be kept alone.
+    """
     names = _names(start)
     begin = _values(start, names)
 
     def around(values: ndarray) -> ndarray:
-        """Service times with these, and with a step of each: `[request, 1 + time]`."""
+        """Return the service times with these values, and with a step of each: `[request, 1 + time]`."""
         lanes = values[:, None] + np.concatenate([np.zeros((values.size, 1)), STEP * np.eye(values.size)], axis=1)
         return buffered_service(trace, drive, _with(start, names, lanes))
 
@@ -223,7 +259,11 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
 
 
 def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> ndarray:
-    """Standard errors, s, from where each part of the log alone would have the times, a step from where all of it has."""
+    """Return the standard errors of the fitted times, seconds.
+
+    They come from the spread of the times that the parts of the log determine separately. The times of a part are
+    approximated by one Gauss-Newton step from the times of the whole log.
+    """
     assert trace.measured_response is not None
     ends = np.linspace(0, len(trace), PARTS + 1).astype(int)
     moved = []
@@ -241,13 +281,16 @@ def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> nd
 def _chosen(
     trace: RequestTrace, drive: Drive, electronics: Electronics, against: Distributions, tell: Callable[[], Any]
 ) -> Electronics:
-    """The buffer that brings the distributions nearest, those of each half of the log too, one fact after the other."""
+    """Return the electronics with the settings of the buffer that bring the distributions nearest.
+
+    Settings are tried one after the other. A change must also bring the distributions of each half of the log nearer.
+    """
     took = measured_service(trace, drive)
 
     halves = [against.part(half, took) for half in (slice(0, len(trace) // 2), slice(len(trace) // 2, None))]
 
     def distance(facts: dict[str, Any]) -> Float[ndarray, "part lane"]:
-        """Over the log, and over each half of it."""
+        """Return the demerit over the log, and over each half of it, seconds."""
         tell()
         service = buffered_service(trace, drive, electronics._replace(buffer=best._replace(**facts)))
         return np.array([part.demerit(service) for part in (against, *halves)])
@@ -268,7 +311,7 @@ def _chosen(
 
 
 def _tried(electronics: Electronics) -> Iterator[dict[str, Any]]:
-    """What a buffer may do otherwise; several amounts at once."""
+    """Return alternative settings of the buffer, in order; an array has several amounts, for one run each."""
     buffer = electronics.buffer
     amounts = np.array([amount for amount in AMOUNTS if amount <= buffer.sectors])
     for mode in (3, 2, 1):

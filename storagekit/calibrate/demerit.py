@@ -1,4 +1,4 @@
-"""How far apart two distributions of times lie: what a model of a drive is judged by."""
+"""Distance between two distributions of times, by which a drive model is assessed."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,16 +9,35 @@ from storagekit.core.kinds import REAL, takes
 
 @takes(predicted=REAL.each, measured=REAL.each)
 def demerit(predicted: ArrayLike, measured: ArrayLike) -> float:
-    """Root mean square horizontal distance between two distributions, each a sample of any length, in their unit.
+    """Return the root mean square horizontal distance between two distributions.
 
+    Parameters
+    ----------
+    predicted, measured : array_like
+        A sample of each distribution, of any length, in the same unit.
+
+    Returns
+    -------
+    float
+        Distance, in the unit of the samples.
+
+    Raises
+    ------
+    InputError
+        If a sample is empty.
+
+    Notes
+    -----
         demerit^2 = integral from 0 to 1 of (F^-1(u) - G^-1(u))^2 du
 
-    Raises InputError for an empty sample. Source: Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.
+    References
+    ----------
+    Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.
     """
     first, second = (np.sort(np.asarray(sample, float).ravel()) for sample in (predicted, measured))
     if not (len(first) and len(second)):
         raise InputError(f"samples of {len(first)} and {len(second)} values: a distribution needs at least 1")
-    # both inverse distribution functions are constant between neighbours of these heights
+    # Both inverse distribution functions are constant between neighbours among these probabilities.
     ends = [np.arange(1, len(sample) + 1) / len(sample) for sample in (first, second)]
     height = np.union1d(*ends)
     middle = height - np.diff(height, prepend=0.0) / 2

@@ -1,4 +1,4 @@
-"""How near a drive model comes to a stream measured on the drive: by class of requests, and as distributions."""
+"""Comparison of a drive model with a stream measured on the drive: by class of requests, and by distribution."""
 
 import numpy as np
 import xarray as xr
@@ -13,14 +13,26 @@ SHARES = np.linspace(0, 1, 501)
 
 @takes(stream=a(xr.Dataset, "a stream, as measured_stream makes it"))
 def demerit_by_class(stream: xr.Dataset) -> xr.Dataset:
-    """The demerit of `all` requests of a stream, of each `read` and each `write` (dimension `kind`).
+    """Return the demerit of a model for all requests of a stream, and for its reads and its writes.
 
-    stream: by `request`, service times `measured` and `service`, the model's, in seconds, and whether it is a `read`, as
-    `measured_stream` makes it or a better model does. Where it says too which requests lie `apart` from those before them,
-    so that the drive's buffer could not help, `read apart` is a class of its own.
+    Parameters
+    ----------
+    stream : Dataset
+        By `request`: the service times `measured` and `service` (of the model), seconds, and whether it is a `read`, as
+        from `measured_stream` or from a better model. Optional: whether it is `apart` from the requests before it, so
+        that the drive's buffer could not serve it.
 
-    For each class: `requests`, the means `measured` and `modelled` and the `demerit`, seconds, and `share`, the demerit over
-    the measured mean. NaN where a class has no request. Raises InputError where the stream lacks one of these, or a number.
+    Returns
+    -------
+    Dataset
+        By class (dimension `kind`): `all`, `read`, `write`, and with `apart` also `read apart`. Each has the number
+        `requests`, the means `measured` and `modelled` and the `demerit`, seconds, and `share`, the demerit over the
+        measured mean. They are NaN for a class without requests.
+
+    Raises
+    ------
+    InputError
+        If the stream lacks one of these variables, or a number.
     """
     if lacking := [name for name in ("measured", "service", "read") if name not in stream]:
         raise InputError(f"a stream without {', '.join(lacking)}: give one, as measured_stream makes it")
@@ -43,8 +55,18 @@ def demerit_by_class(stream: xr.Dataset) -> xr.Dataset:
 
 
 def distributions(stream: xr.Dataset) -> xr.DataArray:
-    """Service time below which each `share` of the requests lies, seconds: `[kind, basis, share]`, of reads and writes, as
-    measured and modelled. Kinds without a request are left out; stream: as of `demerit_by_class`."""
+    """Return the quantiles of measured and modelled service times, for reads and for writes.
+
+    Parameters
+    ----------
+    stream : Dataset
+        A stream, as for `demerit_by_class`.
+
+    Returns
+    -------
+    DataArray, `[kind, basis, share]`
+        Time within which each `share` of the requests completes, seconds. Kinds without requests are left out.
+    """
     times = [np.asarray(stream[name], float) for name in ("measured", "service")]
     masks = {kind: mask for kind, mask in _classes(stream).items() if kind in ("read", "write") and mask.any()}
     return xr.DataArray(
@@ -56,8 +78,11 @@ def distributions(stream: xr.Dataset) -> xr.DataArray:
 
 
 def modelled(stream: xr.Dataset) -> str:
-    """What a stream's model takes account of, in a line: its attribute `model`, or of a stream of `measured_stream`, whose
-    attributes are its controller's figures, what these say."""
+    """Return a line that describes the model of a stream.
+
+    It is attribute `model`, if the stream has it. Otherwise the line follows from the attributes of `measured_stream`,
+    the times of its controller.
+    """
     if "model" in stream.attrs:
         return str(stream.attrs["model"])
     parts = ["arm and platter"]

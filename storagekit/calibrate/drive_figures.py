@@ -1,4 +1,4 @@
-"""What a drive model amounts to: the figures that data sheets print, its seek curve, its zones."""
+"""Figures of a drive model as data sheets print them, its seek curve, and its zones."""
 
 from typing import NamedTuple, cast
 
@@ -11,20 +11,21 @@ from storagekit.core.kinds import a, takes
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 
-# of a seek curve: every distance up to NEAR, then so many EVENLY up to a SHORT share of the longest, where it is steep, and
-# over all
+# Distances of a seek curve: all up to NEAR; EVENLY distances up to the share SHORT of the longest, where the curve is
+# steep; and EVENLY distances over the whole range.
 NEAR, SHORT, EVENLY = 256, 0.05, 512
 
 
-# what has cylinders and zones
+# Validator of a drive with cylinders and zones.
 DRIVE = a(Drive, 'a drive, as sk.load_drive("atlas10k")')
 
 
 class DatasheetFigures(NamedTuple):
-    """A drive in a data sheet's terms: bytes, seconds, bytes a second.
+    """Figures of a drive in the terms of a data sheet: bytes, seconds, and bytes per second.
 
-    average_seek: over all pairs of cylinders, the same cylinder twice included; all seeks are a read's. Rates of the first
-    and the last zone: `media` within a track, `sustained` over whole cylinders, head and cylinder switches included.
+    Seek times are times of a read. average_seek: mean over all pairs of cylinders, including pairs of the same
+    cylinder. Rates are given for the first (outer) and the last (inner) zone. Media rates are rates within a track.
+    Sustained rates are rates over whole cylinders, with head and cylinder switches.
     """
 
     capacity: int
@@ -48,7 +49,18 @@ class DatasheetFigures(NamedTuple):
 
 @takes(drive=DRIVE)
 def figures(drive: Drive) -> DatasheetFigures:
-    """The figures of a drive."""
+    """Return the figures of a drive in the terms of a data sheet.
+
+    Parameters
+    ----------
+    drive : Drive
+        The drive.
+
+    Returns
+    -------
+    DatasheetFigures
+        Its figures.
+    """
     shape, zones = drive.geometry, zone_map(drive)
     revolution = float(drive.revolution)
     near, far = _seeks(drive, np.array([1, drive.cylinders - 1]))
@@ -75,10 +87,18 @@ def figures(drive: Drive) -> DatasheetFigures:
 
 @takes(drive=DRIVE)
 def zone_map(drive: Drive) -> xr.Dataset:
-    """The zones of a drive in the order of their addresses (dimension `zone`).
+    """Return the zones of a drive in the order of their addresses.
 
-    `first_byte` and `size` of their data, bytes; `first_cylinder`, `cylinders`, `sectors_per_track` (of 512 bytes, spares
-    included); `media_rate` and `sustained_rate`, bytes a second.
+    Parameters
+    ----------
+    drive : Drive
+        The drive.
+
+    Returns
+    -------
+    Dataset
+        By zone (dimension `zone`): `first_byte` and `size` of its data, bytes; `first_cylinder` and `cylinders`;
+        `sectors_per_track`, of 512 bytes, with spares; `media_rate` and `sustained_rate`, bytes per second.
     """
     shape = drive.geometry
     begins = np.asarray(shape.first_sector)
@@ -86,7 +106,7 @@ def zone_map(drive: Drive) -> xr.Dataset:
         np.asarray(one, float) for one in (shape.sectors_per_track, shape.group_tracks, shape.group_sectors)
     )
     per_second = units.SECTOR / float(drive.revolution)
-    # of a group of cylinders with spares of its own: what the platter turns past without data
+    # Sectors without data that the platter turns past in a group of cylinders that shares spares.
     across = tracks / shape.heads
     skews = (tracks - across) * shape.track_skew + across * shape.cylinder_skew
     lost = skews + tracks * shape.track_spares + shape.group_spares
@@ -107,8 +127,19 @@ def zone_map(drive: Drive) -> xr.Dataset:
 
 @takes(drive=DRIVE)
 def seek_curve(drive: Drive) -> xr.Dataset:
-    """Seconds of arm movement by `distance` in cylinders, from 1 to the longest: of a `read`, and of a `write`, settling
-    included. Attribute `average_seek`: see `DatasheetFigures`."""
+    """Return the seek time of a drive by distance.
+
+    Parameters
+    ----------
+    drive : Drive
+        The drive.
+
+    Returns
+    -------
+    Dataset
+        By `distance` in cylinders, from 1 to the longest: time of the arm movement of a `read` and of a `write`, with
+        settling, seconds. Attribute `average_seek`: see `DatasheetFigures`.
+    """
     longest = drive.cylinders - 1
     evenly = [np.linspace(1, max(last, 1), EVENLY).round().astype(int) for last in (SHORT * longest, longest)]
     distance = np.unique(np.concatenate([np.arange(1, min(NEAR, longest) + 1), *evenly]))

@@ -1,4 +1,4 @@
-"""A drive of one's own: the timing of a drive whose geometry is known, from service times that were measured on it."""
+"""Fit of the timing of a drive with known geometry to service times that were measured on it."""
 
 from typing import Any, NamedTuple, cast
 
@@ -17,13 +17,14 @@ from storagekit.workload.trace import RequestTrace
 
 
 class FittedDrive(NamedTuple):
-    """A drive as its log tells of it.
+    """A drive whose timing was fitted to a log.
 
-    drive: with the timing that was fitted, and the start's where nothing could be. controller: with the bus that was fitted,
-    as `measured_stream` takes it. table: by `parameter`, its `value` and `standard_error` (s; nan where there is none),
-    whether it was `identified`, and a `note` of what it rests on, or why it was not; by `distance` (cylinders, at the knots
-    of the curve), `seek` and `seek_error` (s). The curve is fitted from the first of these distances to the last; beyond, it
-    is the start's, scaled to meet them.
+    drive: the drive; times that could not be fitted are taken from the start. controller: times with the fitted bus,
+    for `measured_stream`. table: a dataset. By `parameter` it has the `value` and the `standard_error` (seconds; NaN if
+    there is no error), whether it was `identified`, and a `note`: the requests on which it is based, or the reason why
+    it was not fitted. By `distance` (cylinders, at the knots of the curve) it has `seek` and `seek_error` (seconds).
+    The curve is fitted between the first and the last of these distances. Beyond them it is the curve of the start,
+    scaled to join it.
     """
 
     drive: Drive
@@ -42,29 +43,49 @@ class FittedDrive(NamedTuple):
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
-        """The fields of a drive file: written as JSON, `load_drive` reads it. Raises InputError as `facts_of` does."""
+        """Return the fields of a drive file, for `load_drive`. Raise InputError if `facts_of` does."""
         table = self.table
         return facts_of(self.drive, f"fitted to {table.attrs['trace']}, on the geometry of {table.attrs['start']}")
 
 
 def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None = None) -> FittedDrive:
-    """The drive on which a log was measured, one request outstanding: `trace.measured_response` are its service times.
+    """Fit the timing of a drive to a log that was measured on it with one outstanding request.
 
-    start: its geometry, which is kept (a drive file, or a data sheet whose tracks are the drive's), and its timing, from
-    which the fit begins. controller: its bus, where the log does not tell of it. Fitted are revolution and bus by least
-    squares with a robust loss on the instants of completion (`spindle_fit`), then seek curve, settling of a write, overhead
-    and head switch by maximum likelihood on the waits for the first sector (`arm_fit`). Where completions are tied to no
-    angle of the geometry, the start's revolution and the controller's bus are kept, and only reads apart
-    (`measured_stream`) are used.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The log; `trace.measured_response` are its service times.
+    start : Drive
+        A drive file, or a data sheet whose tracks are the tracks of the drive. Its geometry is kept, and the fit begins
+        with its timing.
+    controller : Controller, optional
+        Times of controller and bus; its bus time is kept if the log does not determine it. By default all are 0.
 
-    A drive has one overhead: what a write's differs by is in its settling where the arm moves. A read's way back to the host
-    is in the overhead, too. Zones' rates are not fitted: they follow from the geometry and the revolution.
-    Raises InputError for a log without service times or offsets, of several devices or outstanding requests, larger than the
-    drive, or with fewer than 400 requests that move the arm and wait for the platter.
+    Returns
+    -------
+    FittedDrive
+        The drive, and a table of its figures with standard errors.
+
+    Raises
+    ------
+    InputError
+        If the log has no service times or offsets, has several devices or several outstanding requests, is larger than
+        the drive, or has fewer than 400 requests that move the arm and wait for the platter.
+
+    Notes
+    -----
+    The revolution and the bus are fitted first, by least squares with a robust loss on the completion times
+    (`spindle_fit`). Seek curve, settling of a write, overhead and head switch are then fitted by maximum likelihood on
+    the waits for the first sector (`arm_fit`). If completions coincide at no angle of the geometry, the revolution of
+    the start and the bus of the controller are kept, and only reads apart (`measured_stream`) are used.
+
+    A drive has a single overhead. For a write that moves the arm, the difference is part of its settling. The time of a
+    read from the drive back to the host is part of the overhead, too. The rates of zones are not fitted: they follow
+    from the geometry and the revolution.
     """
     service = _checked(trace, start)
     sectors = -(-trace.size // units.SECTOR)
-    # on the host, where addresses have 64 bits
+    # On the host, where addresses have 64 bits.
     target = start.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, sectors))
     turn = float(start.revolution)
     turns = np.asarray(target.transfer, float) / turn
@@ -74,7 +95,7 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     if spindle is None:
         wait, usable = service - log.crossing(turn, bus), lies_apart(trace) & trace.read
     else:
-        # behind a request that did not wait for the platter the arm may be anywhere
+        # After a request that did not wait for the platter, the position of the arm is unknown.
         turn, bus, wait = spindle.revolution, spindle.bus, spindle.wait
         usable = spindle.tied & np.append(False, spindle.tied[:-1])
     moves = _moves(target, wait, trace.read, usable)
@@ -96,7 +117,7 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
 
 
 def _checked(trace: RequestTrace, start: Drive) -> np.ndarray:
-    """Its service times."""
+    """Return the service times of a log. Raise InputError if the log or the start cannot be used for a fit."""
     name, service = trace.source.name, measured_service(trace, start)
     if np.unique(trace.offset).size < 2:
         raise InputError(f"{name}: offset is the same for all requests; log their offsets (fio: log_offset=1)")
@@ -111,7 +132,7 @@ def _seconds(drive: Drive, distance: np.ndarray) -> np.ndarray:
 
 
 def _moves(target: Target, wait: np.ndarray, read: np.ndarray, usable: np.ndarray) -> Moves:
-    """Of the usable requests but the first, which comes from nowhere."""
+    """Return the movements of the usable requests, without the first request, whose start is unknown."""
     cylinder, head = np.asarray(target.cylinder), np.asarray(target.head)
     distance = np.abs(cylinder[1:] - np.asarray(target.end.cylinder)[:-1])
     switched = head[1:] != np.asarray(target.end.head)[:-1]
@@ -135,7 +156,7 @@ def _drive(start: Drive, arm: ArmFit, revolution: float, guess: np.ndarray) -> D
 
 
 def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
-    """Seconds by distance, rising: the fitted curve, and beyond its ends the guess, scaled to meet it."""
+    """Return a rising seek time by distance, seconds: the fitted curve, extended by the guess, scaled to join it."""
     far = np.arange(guess.size)
     low, high = curve.cylinders[0], curve.cylinders[-1]
     time = curve(far)
@@ -147,7 +168,7 @@ def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
 
 
 def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: float) -> list[tuple]:
-    """Name, value, standard error, whether identified, and a note of each."""
+    """Return the name, the value, the standard error, whether it was identified, and a note of each parameter."""
     kept = "not identified, kept as it was: "
     untied = f"completions are tied to no angle of this geometry within {SEARCHED:.0%} of the start's revolution"
     turning = "from the instants of completion"

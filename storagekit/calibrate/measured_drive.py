@@ -1,4 +1,4 @@
-"""A measured drive beside its model: the same requests, one at a time, and how far apart the service times lie."""
+"""Comparison of a measured drive with its model: service times of the same requests, one request at a time."""
 
 from typing import Any, NamedTuple, cast
 
@@ -17,10 +17,11 @@ from storagekit.drive import Arm, Drive, Electronics, OneKind, Target
 from storagekit.drive.buffer import BufferMemory, BufferRequest, BufferSegments, serve
 from storagekit.workload.trace import RequestTrace
 
-# a read is taken to need the arm if it lies more than REACH sectors from all of the RECENT requests before it
+# A read is assumed to need the arm if it is more than REACH sectors from each of the RECENT requests before it.
 RECENT = 32
 REACH = 1024
-# requests that come before the one before them is answered: noise has some do so, several outstanding requests have most
+# Largest share of requests that arrive before the completion of the request before. Noise causes a small share, several
+# outstanding requests a large one.
 OVERLAPPING = 0.1
 MEANINGS = {
     "measured": "service time that the drive took",
@@ -32,11 +33,17 @@ MEANINGS = {
 
 
 class Controller(NamedTuple):
-    """What stands between the host and the mechanics, seconds.
+    """Times between the host and the mechanics, seconds.
 
-    sector: a sector's way across the bus. read_after_read, read_after_write: from the arrival of a read until the arm
-    moves, by what the request before it was; write: the same of a write. (In DiskSim 4.0's parameters: bulk sector
-    transfer time, and the overheads of read and write misses.)
+    Parameters
+    ----------
+    sector : float
+        Time of a sector on the bus, by default 0. In DiskSim 4.0: bulk sector transfer time.
+    read_after_read, read_after_write : float
+        Time from the arrival of a read until the arm moves, after a read and after a write, by default 0. In DiskSim
+        4.0: overheads of read misses.
+    write : float
+        Time from the arrival of a write until the arm moves, by default 0. In DiskSim 4.0: overhead of write misses.
     """
 
     sector: float = 0.0
@@ -46,14 +53,20 @@ class Controller(NamedTuple):
 
     @classmethod
     def of(cls, electronics: Electronics) -> "Controller":
-        """Bus and read misses of a drive's figures; `write` is 0, for a write's overhead hangs on whether it is written
-        behind, which is not modelled here."""
+        """Return the bus time and the overheads of read misses from the figures of a drive.
+
+        `write` is 0, as the overhead of a write depends on write-behind, which is not modelled here.
+        """
         overheads = electronics.overheads
         return cls(electronics.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
 
 
 class MeasuredAccess(NamedTuple):
-    """One request of the stream: where it lies and what precedes and follows its way from arm to platter."""
+    """One request of the stream; times in seconds.
+
+    target: its location. read: whether it is a read. before: time from its arrival until the arm moves. crossing: time
+    from its first sector under the head to its completion. think: time from its completion to the next arrival.
+    """
 
     target: Target
     read: Bool[Array, "*row"]
@@ -63,18 +76,39 @@ class MeasuredAccess(NamedTuple):
 
 
 def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller | None = None) -> xr.Dataset:
-    """A stream measured on a real drive, one request outstanding, through the model of that drive.
+    """Simulate a stream that was measured on a real drive, with the model of this drive.
 
-    Each request arrives its predecessor's think time after the model has answered it. Mechanics and bus only: no cache, no
-    read-ahead, no writing behind. A read's sectors cross the bus as they come off the platter; a write's have come while
-    the arm moved. The first request finds the arm at its own place.
+    The model has arm, platter and bus only: no cache, no read-ahead and no write-behind.
 
-    By request (dimension `request`): `measured` and `service`, the model's parts of it (`seek`, `rotation`, `transfer`), all
-    in seconds; `read`; `apart`: more than REACH sectors from each of the RECENT requests before it, so that the
-    drive's cache could not help with it. Over the reads apart: their number `compared`, and `demerit`, seconds. The platters'
-    phases are unknown, so that distributions can be compared and single requests cannot.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The stream, measured with one outstanding request.
+    drive : OneKind
+        The model of the drive.
+    controller : Controller, optional
+        Times of controller and bus, by default all 0.
 
-    Raises InputError for a trace without measured service and think times, of several devices, or larger than the drive.
+    Returns
+    -------
+    Dataset
+        By request (dimension `request`): `measured` and `service`, measured and modelled service time, seconds; `seek`,
+        `rotation` and `transfer`, the parts of `service`, seconds; `read`; and `apart`, whether it is more than REACH
+        sectors from each of the RECENT requests before it, so that the drive's cache could not serve it. Over the reads
+        apart: `compared`, their number, and `demerit`, seconds.
+
+    Raises
+    ------
+    InputError
+        If the trace has no measured service times, has several devices, several outstanding requests or no reads apart,
+        or is larger than the drive.
+
+    Notes
+    -----
+    A request arrives one think time after the model has completed the request before it. The sectors of a read cross
+    the bus as the platter delivers them. The sectors of a write cross it while the arm moves. The arm starts at the
+    location of the first request. The phases of the platters are unknown. Distributions can therefore be compared, but
+    single requests cannot.
     """
     measured = _measured(trace, drive)
     if not (lies_apart(trace) & trace.read).any():
@@ -92,12 +126,34 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
 
 
 def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics) -> xr.Dataset:
-    """A stream measured on a real drive, one request outstanding, through the model of that drive with its controller, its
-    bus and its buffer (`storagekit.drive.buffer`): hits, reading ahead, writing behind.
+    """Simulate a stream that was measured on a real drive, with the model of this drive and its buffer.
 
-    As `measured_stream`, without the parts of the service time, the arm on cylinder 0 at first; where no reads lie apart
-    `compared` is 0 and `demerit` NaN. The attribute `model` says what is modelled. Raises InputError as that does otherwise,
-    and for a drive of more than 2^31 sectors or with sectors of 4 KB.
+    The model has controller, bus and buffer (`storagekit.drive.buffer`): hits, read-ahead and write-behind.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The stream, measured with one outstanding request.
+    drive : Drive
+        Arm and platter.
+    electronics : Electronics
+        Controller, bus and buffer.
+
+    Returns
+    -------
+    Dataset
+        As from `measured_stream`, without the parts of the service time. Without reads apart, `compared` is 0 and
+        `demerit` is NaN. Attribute `model` describes the model.
+
+    Raises
+    ------
+    InputError
+        If the trace has no measured service times, has several devices or several outstanding requests, or is larger
+        than the drive; or if the drive has more than 2^31 - 1 sectors, or sectors of 4 KB.
+
+    Notes
+    -----
+    The arm starts on cylinder 0.
     """
     measured = _measured(trace, drive)
     service = buffered_service(trace, drive, electronics)[:, 0]
@@ -109,8 +165,27 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
 
 
 def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request lane"]:
-    """Seconds that each request of such a stream takes, as `buffered_stream` has them, with several electronics at once: each
-    of their times, and `most_ahead`, is a number or one for each lane `[lane]`; one lane where all are numbers."""
+    """Return the service times of a stream in the model of `buffered_stream`, for several electronics at once.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The stream, measured with one outstanding request.
+    drive : Drive
+        Arm and platter.
+    electronics : Electronics
+        Controller, bus and buffer. Each time, and `most_ahead`, is a number or an array with one number for each run.
+
+    Returns
+    -------
+    float, `[request, run]`
+        Service times, seconds. There is a single run if all figures are numbers.
+
+    Raises
+    ------
+    InputError
+        If the trace has several outstanding requests, or the drive cannot have a buffer.
+    """
     buffer = electronics.buffer._replace(most_ahead=np.asarray(electronics.buffer.most_ahead, np.int32))
     electronics = jax.tree.map(_single, electronics._replace(buffer=buffer))
     _, *lanes = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(electronics) if np.ndim(leaf)))
@@ -121,14 +196,17 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
 
 
 def _single(figure: Any) -> Any:
-    """Times as arrays, which may change without compiling again, `[1, lane]` of lanes; counts and switches as they are."""
+    """Return times and arrays as JAX arrays, `[1, run]` for several runs.
+
+    New values then do not cause a compilation. Counts and switches that are Python numbers are returned unchanged.
+    """
     if not isinstance(figure, float | np.ndarray | np.floating):
         return figure
     return _narrow(np.atleast_2d(figure) if np.ndim(figure) else figure)
 
 
 def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], attrs: dict[str, Any]) -> xr.Dataset:
-    """Measured and modelled times by request, and how far they are apart."""
+    """Return measured and modelled times by request, and their demerit over the reads apart."""
     apart = lies_apart(trace)
     compared = apart & trace.read
     measured, service = parts["measured"][compared], parts["service"][compared]
@@ -153,15 +231,30 @@ def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], a
 
 
 def _measured(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
-    """As `measured_service`, of a stream of one outstanding request."""
+    """Return the service times of a stream with one outstanding request, see `measured_service`."""
     measured = measured_service(trace, drive)
     thinks(trace)
     return measured
 
 
 def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
-    """Seconds from each answer to the next arrival, of a log that was measured one request at a time; 0 for the last. Raises
-    InputError where more than OVERLAPPING of its requests come before the one before them is answered."""
+    """Return the times from each completion to the next arrival, seconds; 0 for the last request.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        A log that was measured with one outstanding request.
+
+    Returns
+    -------
+    float, `[request]`
+        Think times, seconds.
+
+    Raises
+    ------
+    InputError
+        If more than OVERLAPPING of the requests arrive before the completion of the request before.
+    """
     if trace.think is not None:
         return trace.think
     assert trace.measured_response is not None
@@ -176,8 +269,25 @@ def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
 
 
 def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
-    """Seconds that each request took on the drive that the trace was measured on. Raises InputError for a trace without them,
-    of several devices, or larger than this drive."""
+    """Return the service times that were measured on a drive, seconds.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The log.
+    drive : OneKind
+        The model of the drive.
+
+    Returns
+    -------
+    float, `[request]`
+        Service times, seconds.
+
+    Raises
+    ------
+    InputError
+        If the trace has no service times, has several devices, or is larger than the drive.
+    """
     if trace.measured_response is None:
         raise InputError(
             f"{trace.source.name}: measured_response is missing: no service times; give a disksim-validate file or a fio log"
@@ -212,9 +322,27 @@ def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Me
 def bus_follows(
     off_platter: Float[np.ndarray, "*row"], sectors: Int[np.ndarray, "*row"], sector: float
 ) -> Float[np.ndarray, "*row"]:
-    """Seconds from a read's first sector under the head to its last one's end on the bus. off_platter: how long its `sectors`
-    take to pass; sector: how long one takes on the bus. The bus ends a sector after the platter, or is itself the slower from
-    the first on."""
+    """Return the time from the first sector of a read under the head to the end of its last on the bus.
+
+    Parameters
+    ----------
+    off_platter : float, `[*row]`
+        Time in which the sectors pass under the head, seconds.
+    sectors : int, `[*row]`
+        Number of sectors n.
+    sector : float
+        Time of a sector on the bus b, seconds.
+
+    Returns
+    -------
+    float, `[*row]`
+        Time, seconds.
+
+    Notes
+    -----
+    With time p of the platter it is max(p + b, p / n + n b). Either the bus ends one sector after the platter, or the
+    bus is the slower of the two from the first sector.
+    """
     return np.maximum(off_platter + sector, off_platter / sectors + sectors * sector)
 
 
@@ -226,14 +354,14 @@ def _narrow(column) -> Array:
 
 @jax.jit
 def _through(drive: OneKind, accesses: MeasuredAccess) -> tuple[Array, Array, Array]:
-    """Seek, rotation and transfer of each request, seconds."""
+    """Return seek, rotation and transfer of each request, seconds. Seek includes the time before the arm moves."""
 
     def serve(state: tuple[Arm, Array], access: MeasuredAccess):
         arm, phase = state
         at = phase + drive.turns(access.before)
         positioning = drive.positioning(arm, at, access.target, access.read)
         service = access.before + positioning.total + access.crossing
-        # separately: their sum, rounded, would lose what a long pause leaves of a turn
+        # Separate terms: the rounded sum would lose the fraction of a turn after a long pause.
         phase = phase + drive.drift(service) + drive.drift(access.think)
         told = (access.before + positioning.seek, positioning.rotation, access.crossing)
         return (access.target.end, phase - jnp.floor(phase)), told
@@ -244,7 +372,7 @@ def _through(drive: OneKind, accesses: MeasuredAccess) -> tuple[Array, Array, Ar
 
 
 def _sectors(trace: RequestTrace) -> tuple[Int[np.ndarray, "request"], Int[np.ndarray, "request"]]:
-    """Where requests begin, and how many sectors they have; on the host, where addresses have 64 bits."""
+    """Return the first sector and the number of sectors of each request, on the host, where addresses have 64 bits."""
     return trace.offset // units.SECTOR, -(-trace.size // units.SECTOR)
 
 
@@ -257,13 +385,13 @@ def _requests(trace: RequestTrace, drive: Drive) -> BufferRequest:
 def _through_buffer(
     segments: BufferSegments, requests: BufferRequest, think: Float[Array, "request"], lanes: tuple[int, ...]
 ) -> Float[Array, "request *batch"]:
-    """Seconds that each request takes."""
+    """Return the service time of each request, seconds."""
 
     def serve_next(state: tuple[BufferMemory, Array], asked: tuple[BufferRequest, Array]):
         (memory, angle), (request, pause) = state, asked
         request, pause = jax.tree.map(lambda column: jnp.broadcast_to(column, (1, *lanes)), (request, pause))
         taken, memory = serve(segments, memory, angle, request)
-        # separately: their sum, rounded, would lose what a long pause leaves of a turn
+        # Separate terms: the rounded sum would lose the fraction of a turn after a long pause.
         angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
         return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken[0]
 
@@ -272,7 +400,10 @@ def _through_buffer(
 
 
 def lies_apart(trace: RequestTrace) -> Bool[np.ndarray, "request"]:
-    """Which requests lie more than REACH sectors from each of the RECENT before them, the first one not: `[request]`."""
+    """Return whether each request is more than REACH sectors from each of the RECENT requests before it.
+
+    It is false for the first request.
+    """
     reach = REACH * units.SECTOR
     begin, end = trace.offset, trace.offset + trace.size
     apart = np.ones(len(trace), bool)

@@ -1,4 +1,7 @@
-"""A drive of one's own from one log: arm and platter, then controller, bus and buffer; and how near it comes on another."""
+"""Fit of a complete drive to one log, and its comparison with another log.
+
+Arm and platter are fitted first, then controller, bus and buffer.
+"""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +18,12 @@ from storagekit.workload.trace import RequestTrace
 
 
 class FittedLog(NamedTuple):
-    """drive: with its timing, fitted where `arm` is; electronics: None where nothing was known to begin with."""
+    """A drive that was fitted to a log.
+
+    drive: the drive, with fitted timing if `arm` is given. electronics: fitted controller, bus and buffer; None if they
+    were not known at the start. arm: the fit of arm and platter, or None. behind: the fit of controller, bus and
+    buffer, or None. source: description of the origin.
+    """
 
     drive: Drive
     electronics: Electronics | None
@@ -27,16 +35,38 @@ class FittedLog(NamedTuple):
         return "\n\n".join(str(one) for one in (self.arm, self.behind) if one is not None)
 
     def facts(self) -> dict[str, Any]:
-        """The fields of a drive file. Raises InputError as `facts_of` does."""
+        """Return the fields of a drive file. Raise InputError if `facts_of` does."""
         known = facts_of(self.drive, self.source)
         return known | ({"electronics": self.behind.facts()} if self.behind is not None else {})
 
 
 def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, keep_arm: bool = False) -> FittedLog:
-    """The drive on which a log was measured: `fit_drive`, unless the arm is kept, then `fit_electronics` where something is
-    known to begin with. What a controller takes before the arm moves is then the electronics', and nothing the arm's.
+    """Fit a drive to a log that was measured on it.
 
-    Raises InputError as these do.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The log, measured with one outstanding request.
+    start : Drive
+        Geometry and timing from which the fit begins.
+    electronics : Electronics or None
+        Controller, bus and buffer from which the fit begins, if they are known.
+    keep_arm : bool
+        Whether to keep the timing of arm and platter, by default False: `fit_drive` fits it.
+
+    Returns
+    -------
+    FittedLog
+        The drive.
+
+    Raises
+    ------
+    InputError
+        If `fit_drive` or `fit_electronics` raises it.
+
+    Notes
+    -----
+    If both are fitted, the time before the arm moves belongs to the electronics, and the overhead of the drive is 0.
     """
     arm = None if keep_arm else fit_drive(trace, start, electronics and Controller.of(electronics))
     drive, behind = start if arm is None else arm.drive, None
@@ -49,7 +79,20 @@ def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, 
 
 
 def judged(trace: RequestTrace, *drives: tuple[Drive, Electronics | None]) -> list[xr.Dataset]:
-    """How near each of these drives, with its electronics if they are known, comes to a log: `demerit_by_class`."""
+    """Return the demerit of each of several drives on a log, see `demerit_by_class`.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The log.
+    *drives : tuple of Drive and Electronics
+        Each drive, with its electronics, or None if they are not known.
+
+    Returns
+    -------
+    list of Dataset
+        Demerits by class of requests, one dataset for each drive.
+    """
     return [
         demerit_by_class(
             measured_stream(trace, drive) if electronics is None else buffered_stream(trace, drive, electronics)

@@ -1,7 +1,7 @@
-"""The spindle of a measured drive: its revolution from the instants at which requests were complete.
+"""Fit of the spindle of a measured drive: its revolution, from the completion times of requests.
 
-While one request is outstanding, its completion is tied to the platter: its last sector ended then, at an angle that the
-geometry knows. Modulo a revolution all completions, less their angles, coincide.
+With one outstanding request, a completion is tied to the platter: its last sector has just ended, at an angle that
+follows from the geometry. Modulo a revolution, all completion times less their angles coincide.
 """
 
 from typing import NamedTuple
@@ -13,21 +13,24 @@ from scipy import optimize, stats
 
 from storagekit.calibrate.measured_drive import bus_follows
 
-# a drive turns within so much of what it is said to
+# Largest relative deviation of the revolution from its nominal value.
 SEARCHED = 0.01
-# requests of the first, coarse search; later ones have twice as many each
+# Number of requests of the first, coarse search; each later search has twice the number.
 FIRST = 200
-# seconds of a sector on the bus that are tried: the slowest buses of drives with a buffer took 0.4 ms
+# Times of a sector on the bus for the search, seconds: the slowest buses of drives with a buffer took 0.4 ms.
 BUSES = np.linspace(0.0, 0.4e-3, 41)
-# completions farther from the platter than so many standard deviations did not wait for it: caches, retries
+# Completions with a larger deviation, in standard deviations, did not wait for the platter: caches, retries.
 FAR = 5.0
-# a class of requests of which fewer than this share waits for the platter is answered by a buffer
+# If a smaller share of a class of requests waits for the platter, a buffer completes the class.
 TIED = 0.5
 
 
 class Completions(NamedTuple):
-    """When requests came and were complete (seconds), and where they lie: `angle` of the first sector and `turns` from there
-    to the end of the last (both in turns), their number, and whether each is a read."""
+    """Arrivals and completions of requests, and their locations.
+
+    arrival, end: times of arrival and completion, seconds. angle: angle of the first sector, turns. turns: turns from
+    there to the end of the last sector. sectors: number of sectors. read: whether the request is a read.
+    """
 
     arrival: Float[ndarray, "request"]
     end: Float[ndarray, "request"]
@@ -37,7 +40,10 @@ class Completions(NamedTuple):
     read: Bool[ndarray, "request"]
 
     def crossing(self, revolution: float, bus: float) -> Float[ndarray, "request"]:
-        """Seconds from a first sector to the completion: a read's bus follows the platter, or is the slower itself."""
+        """Return the time from the first sector under the head to the completion, seconds.
+
+        The bus transfer of a read follows the platter, or is slower than the platter (`bus_follows`).
+        """
         platter = self.turns * revolution
         return np.where(self.read, bus_follows(platter, self.sectors, bus), platter)
 
@@ -46,9 +52,13 @@ class Completions(NamedTuple):
 
 
 class FittedSpindle(NamedTuple):
-    """revolution and bus (of a sector), seconds, each with its standard error (of the bus nan where it was not fitted);
-    noise: standard deviation of the completions about the platter, seconds. wait: seconds from each arrival until the first
-    sector was under the head, by the platter and not by the noisy completion. tied: which requests waited for the platter."""
+    """A fitted spindle; times in seconds.
+
+    revolution, bus: time of a revolution and of a sector on the bus. revolution_error, bus_error: their standard
+    errors; NaN for a bus that was not fitted. noise: standard deviation of the completions about the platter. wait:
+    time from each arrival until the first sector was under the head, by the platter and not by the noisy completion.
+    tied: mask of the requests that waited for the platter.
+    """
 
     revolution: float
     revolution_error: float
@@ -60,8 +70,21 @@ class FittedSpindle(NamedTuple):
 
 
 def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
-    """The spindle behind a log, given its revolution to within SEARCHED; None where completions are tied to no angle."""
-    # instants about their mean, so that revolution and phase are almost uncorrelated
+    """Fit the spindle to a log.
+
+    Parameters
+    ----------
+    log : Completions
+        Arrivals, completions and locations of requests.
+    revolution : float
+        Time of a revolution, seconds, correct to within the share SEARCHED.
+
+    Returns
+    -------
+    FittedSpindle or None
+        The spindle; None if completions do not coincide at any angle.
+    """
+    # With times relative to their mean, revolution and phase are almost uncorrelated.
     origin = log.end.mean()
     log = log._replace(end=log.end - origin, arrival=log.arrival - origin)
     main = bool(log.read.sum() >= FIRST // 2)
@@ -71,7 +94,7 @@ def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
         return None
     found, bus = searched
     phases = np.array([_phase(log.some(log.read == kind), found, bus) for kind in (False, True)])
-    # a bus shows in reads of different sizes only
+    # Only reads of different sizes determine the time of the bus.
     fits_bus = main and np.unique(first.sectors).size > 1
     spread = _spread(_late(first, found, bus, phases))
     scale = np.array([found / max(np.ptp(log.end) / found, 1), found, found, found / first.sectors.max()])
@@ -98,12 +121,12 @@ def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
 
 
 def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:
-    """Completions less what the geometry knows of them: the same for all, modulo a revolution."""
+    """Return completion times less the times that follow from the geometry; modulo a revolution they are equal."""
     return log.end - log.angle * revolution - log.crossing(revolution, bus)
 
 
 def _late(log: Completions, revolution: float, bus: float, phases: ndarray) -> ndarray:
-    """Seconds by which completions miss the platter, within half a revolution."""
+    """Return the differences between completions and the platter, seconds, within half a revolution."""
     turns = (_beyond(log, revolution, bus) - phases[log.read.astype(int)]) / revolution
     return (turns - np.round(turns)) * revolution
 
@@ -113,13 +136,16 @@ def _coherence(log: Completions, revolution: float, bus: float) -> complex:
 
 
 def _phase(log: Completions, revolution: float, bus: float) -> float:
-    """Where completions lie in a turn, seconds; by the median about the mean, which caches pull less."""
+    """Return the phase of the completions in a turn, seconds.
+
+    It is the median about the mean, on which caches have less effect than on the mean.
+    """
     middle = float(np.angle(_coherence(log, revolution, bus))) / (2 * np.pi) * revolution
     return middle + float(np.median(_late(log, revolution, bus, np.full(2, middle)))) if log.end.size else middle
 
 
 def _spread(late: ndarray) -> float:
-    """Standard deviation, robustly; of completions without noise not 0, which no scale may be."""
+    """Return a robust standard deviation, seconds. It is at least 1e-7, as a scale must not be 0."""
     return max(float(stats.median_abs_deviation(late)) / float(stats.norm.ppf(0.75)), 1e-7)
 
 
@@ -129,13 +155,16 @@ def _is_tied(log: Completions, revolution: float, bus: float, phases: ndarray, s
 
 
 def _search(log: Completions, revolution: float) -> tuple[float, float] | None:
-    """Revolution and bus at which the completions coincide best: first of a few, then of ever more, and closer by. None
-    where they coincide no better than by chance."""
+    """Return the revolution and the bus time at which completions coincide best, seconds.
+
+    The search begins with few requests, and continues with more requests and a narrower range. It returns None if
+    completions coincide no better than by chance.
+    """
     count, width, bus = min(FIRST, log.end.size), SEARCHED, None
     best, strength = revolution, 0.0
     while True:
         some = log.some(np.arange(count))
-        # a quarter of a turn from the first to the last
+        # This step changes the phase by a quarter of a turn from the first request to the last.
         step = revolution / np.ptp(some.end) / 4
         rates = best * (1 + np.arange(-np.ceil(width / step), np.ceil(width / step) + 1) * step)
         tried = [(abs(_coherence(some, rate, each)), rate, each) for rate in rates for each in _buses(bus)]
@@ -143,7 +172,7 @@ def _search(log: Completions, revolution: float) -> tuple[float, float] | None:
         if count == log.end.size:
             break
         count, width = min(2 * count, log.end.size), 3 * step
-    # Rayleigh's test: chance gives this in one of exp(20)
+    # Rayleigh's test: by chance this has probability exp(-20).
     if strength**2 * log.end.size < 20 or strength < 0.2:
         return None
     return float(best), float(bus)

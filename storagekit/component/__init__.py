@@ -1,1 +1,1 @@
-"""The base class of all components of a system, and the events that they receive: see `events`."""
+"""The base class of all components of a system, and the events that components receive; see `events`."""

@@ -1,10 +1,11 @@
 """Base class of all components: private state, and hooks for the events of a request.
 
-A component decides something for the whole system: where a request is sent, which part a drive serves next, what is in
-memory. It stores its private state in arrays that the event loop carries. It receives an event by overriding the method of
-that name. By default the method returns the state as it is, and costs nothing.
+A component makes one kind of decision for the whole system. Examples are the bricks that receive a request, the part
+that a drive serves next, and the contents of a cache. A component stores its private state in arrays that the event
+loop carries. It receives an event by overriding the method of that name. By default the method returns the state
+unchanged, at no cost.
 
-All times are seconds from now. Where a field has a value only in some runs of a batch, a mask says in which.
+All times are seconds from now. If a field has a value only in some runs of a batch, a mask marks these runs.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,9 +30,24 @@ from storagekit.workload import Requests
 class StateSizes(NamedTuple):
     """Sizes of the arrays of private state.
 
-    slots: requests in the system. drives: drives. lanes: the axes of the batch, `()` for a single run. stops: whether bricks
-    may stop. place: the location of a request, `[1, *batch]`, as an example of its structure. placement: the placement.
-    bricks: bricks. parts: the largest number of parts of a request.
+    Parameters
+    ----------
+    slots : int
+        Number of slots, which is the largest number of requests in the system.
+    drives : int
+        Number of drives.
+    lanes : tuple of int
+        Shape of the batch, `()` for a single run.
+    stops : bool
+        Whether bricks may stop, by default False.
+    place : pytree of arrays, shape `[1, *batch]`, optional
+        Location of a request, as an example of its structure.
+    placement : AbstractPlacement, optional
+        The placement.
+    bricks : int
+        Number of bricks.
+    parts : int
+        Largest number of parts of a request.
     """
 
     slots: int
@@ -45,7 +61,15 @@ class StateSizes(NamedTuple):
 
 
 class CompletionRule(NamedTuple):
-    """When a request completes: when `needed` of its parts in the mask `counted` have ended."""
+    """Condition under which a request completes.
+
+    Parameters
+    ----------
+    counted : array of uint32, shape `[*row]`
+        Mask of the parts that are counted.
+    needed : array of int32, shape `[*row]`
+        Number of these parts that must have ended.
+    """
 
     counted: UInt32[Array, "*row"]
     needed: Int[Array, "*row"]
@@ -54,9 +78,24 @@ class CompletionRule(NamedTuple):
 class RequestAdmitted(NamedTuple):
     """A request enters the system.
 
-    into: its slot; only where `admitted` is true. request, place: the request and its location. asked: mask of the parts that
-    wait. usable: mask of the replicas that may serve it, bit part * D_r + replica; None for all. at: time at which the bricks
-    have received it.
+    Parameters
+    ----------
+    into : array of bool, shape `[slot, *batch]`
+        Mask of its slot; true only where `admitted` is true.
+    admitted : array of bool, shape `[1, *batch]`
+        Whether a request enters.
+    request : Requests
+        The request, arrays of shape `[1, *batch]`.
+    placement : AbstractPlacement
+        The placement.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of the request.
+    asked : array of uint32, shape `[1, *batch]`
+        Mask of the parts that wait.
+    usable : array of uint32, shape `[1, *batch]`, or None
+        Mask of the replicas that may serve it, bit part * D_r + replica; None for all.
+    at : array of float32, shape `[1, *batch]`
+        Time at which the bricks have received it, seconds from now.
     """
 
     into: Bool[Array, "slot *batch"]
@@ -72,9 +111,29 @@ class RequestAdmitted(NamedTuple):
 class AccessStarted(NamedTuple):
     """A drive starts to serve one part of the request in `slot`. Valid only where `kept` is true.
 
-    part, place: the part, and the location of the request. drive: mask of the drive. distance: cylinders by which its arm
-    moves, negative for downward. given_up: mask of the parts that other drives leave to this one. delayed: row in the table
-    of delayed writes, negative for none; None where no write is delayed. If it is not negative, `slot` means nothing.
+    Parameters
+    ----------
+    slot : array of int32, shape `[1, *batch]`
+        Slot of the request.
+    part : array of int32, shape `[1, *batch]`
+        The part.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of the request.
+    placement : AbstractPlacement
+        The placement.
+    read : array of bool, shape `[1, *batch]`
+        Whether the request is a read.
+    kept : array of bool, shape `[1, *batch]`
+        Whether a drive starts to serve a part.
+    drive : array of bool, shape `[drive, *batch]`
+        Mask of the drive.
+    distance : array of int32, shape `[1, *batch]`
+        Cylinders by which its arm moves, negative for downward.
+    given_up : array of uint32, shape `[1, *batch]`
+        Mask of the parts that other drives leave to this drive.
+    delayed : array of int32, shape `[1, *batch]`, or None
+        Row in the table of delayed writes, negative if the access is no delayed write; None if no write is ever
+        delayed. If it is not negative, `slot` has no meaning.
     """
 
     slot: Int[Array, "1 *batch"]
@@ -92,11 +151,37 @@ class AccessStarted(NamedTuple):
 class AccessEnded(NamedTuple):
     """An access of drive `which` ends. Valid only where `made` is true.
 
-    number, replica: its request, and the replica that it accessed. written: whether it is a write whose request is still in
-    `slot`, with location `place` and arrival time `arrival_time`. For a delayed write `slot` has no meaning.
-    awaited: whether a client waits for this access: its request is still in the system, its completion depends on this part,
-    and the brick has nothing else to write for it. Only then valid are: brick; read; client and sectors, None where requests
-    have no clients; since, seconds since the request was sent.
+    The fields from `brick` on are valid only where `awaited` is true.
+
+    Parameters
+    ----------
+    which : array of int32, shape `[1, *batch]`
+        The drive.
+    slot : array of int32, shape `[1, *batch]`
+        Slot of the request. It has no meaning for a delayed write.
+    number, replica : array of int32, shape `[1, *batch]`
+        Number of the request, and the replica that was accessed.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of the request, valid where `written` is true.
+    arrival_time : array of float32, shape `[1, *batch]`
+        Arrival time of the request, seconds from now, valid where `written` is true.
+    placement : AbstractPlacement
+        The placement.
+    made : array of bool, shape `[1, *batch]`
+        Whether an access ends.
+    written : array of bool, shape `[1, *batch]`
+        Whether the access is a write whose request is still in `slot`.
+    awaited : array of bool, shape `[1, *batch]`
+        Whether a client waits for this access. Its request is then still in the system, its completion depends on this
+        part, and the brick has nothing else to write for it.
+    brick : array of int32, shape `[1, *batch]`
+        Brick of the drive.
+    read : array of bool, shape `[1, *batch]`
+        Whether the request is a read.
+    client, sectors : array of int32, shape `[1, *batch]`, or None
+        Client of the request, and length of the part in sectors; None if requests have no clients.
+    since : array of float32, shape `[1, *batch]`
+        Time since the request was sent, seconds.
     """
 
     which: Int[Array, "1 *batch"]
@@ -119,9 +204,20 @@ class AccessEnded(NamedTuple):
 class RequestCompleted(NamedTuple):
     """A request completes.
 
-    number: its number, NOBODY for none. response: its response time. read: whether it is a read. asynchronous: whether no
-    client waits for it. at: the time of its completion. stream, client, sectors: its stream, its client and its length; None
-    where requests have no clients.
+    Parameters
+    ----------
+    number : array of int32, shape `[1, *batch]`
+        Number of the request; NO_REQUEST if no request completes.
+    response : array of float32, shape `[1, *batch]`
+        Response time, seconds.
+    read : array of bool, shape `[1, *batch]`
+        Whether it is a read.
+    asynchronous : array of bool, shape `[1, *batch]`
+        Whether no client waits for it.
+    at : array of float32, shape `[1, *batch]`
+        Time of its completion, seconds from now.
+    stream, client, sectors : array of int32, shape `[1, *batch]`, or None
+        Its stream, its client and its length in sectors; None if requests have no clients.
     """
 
     number: Int[Array, "1 *batch"]
@@ -137,8 +233,14 @@ class RequestCompleted(NamedTuple):
 class BrickStopped(NamedTuple):
     """A brick stops, if `bricks` marks one.
 
-    bricks: mask of its drives. lost: reads that no brick serves any more, which are sent again. aborted: mask of the parts of
-    each request that the brick was serving.
+    Parameters
+    ----------
+    bricks : array of bool, shape `[drive, *batch]`
+        Mask of the drives of the brick.
+    lost : array of bool, shape `[slot, *batch]`
+        Mask of the reads that no brick serves any more, which are sent again.
+    aborted : array of uint32, shape `[slot, *batch]`
+        Mask of the parts of each request that the brick was serving.
     """
 
     bricks: Bool[Array, "drive *batch"]
@@ -179,27 +281,27 @@ class Component(eqx.Module):
 
 
 class Switch(Component):
-    """The component `members[index]`.
+    """Select one of several components by a number of each run, so that a sweep over components compiles once.
 
-    The index is a number of a run, so that a sweep over components compiles once. All components are computed in every run:
-    a single component is faster. A subclass adds the decisions of its kind of component.
+    All components are computed in every run, so that a single component is faster. A subclass adds the decisions of its
+    kind of component.
 
     Parameters
     ----------
     members : sequence
         The components.
     index : int
-        The number of the component that decides, from 0.
+        Number of the selected component, from 0, by default 0.
 
     Raises
     ------
     InputError
-        If a member is of another kind, or the index is out of range.
+        If a component is of another kind, or the index is out of range.
     """
 
     members: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, member: member), "members"))
     index: Int[AnyArray, "..."] = eqx.field(converter=named("index", whole), default=0)
-    # name and base class of the components
+    # Name of the kind of component in messages, and its base class.
     called: ClassVar[str] = "member"
     kind: ClassVar[type] = Component
 
@@ -214,11 +316,33 @@ class Switch(Component):
             raise InputError(f"{self.called} number {int(wrong.ravel()[0])} of {len(self.members)}: they count from 0")
 
     def each(self, private: tuple) -> Iterator[tuple[Any, Any]]:
-        """Return the components with their private states."""
+        """Return the components with their private states.
+
+        Parameters
+        ----------
+        private : tuple
+            Private states of the components.
+
+        Returns
+        -------
+        iterator of (component, state)
+            The pairs.
+        """
         return zip(self.members, private, strict=True)
 
     def decided(self, found: Iterable[Any]) -> Any:
-        """Return the result of the chosen component, given those of all."""
+        """Return the result of the selected component.
+
+        Parameters
+        ----------
+        found : iterable of pytrees of arrays
+            Results of all components.
+
+        Returns
+        -------
+        pytree of arrays
+            In each run the result of component `index`.
+        """
 
         def select(*values):
             numbered = enumerate(values[1:], 1)

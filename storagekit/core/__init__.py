@@ -1,4 +1,4 @@
-"""What every package uses: units, errors, validation of arguments, arrays with a batch axis, and the set-up of JAX."""
+"""Utilities of all packages: units, errors, validation, arrays with a batch axis, and the configuration of JAX."""
 
 from storagekit.core.lazy_loading import loader
 

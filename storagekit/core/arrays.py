@@ -1,4 +1,4 @@
-"""What annotations call an array where NumPy's and JAX's, or arrays and single numbers, are treated alike."""
+"""Types of annotations for code that treats arrays of NumPy and JAX alike, or arrays and single numbers alike."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,19 +7,29 @@ import numpy as np
 from jaxtyping import Array
 
 if TYPE_CHECKING:
-    # a static checker knows no arithmetic on a union: code for all of them keeps to what an array can do
+    # A static checker rejects arithmetic on a union, so that it receives the type of an array only.
     AnyArray = Array
     Figures = np.ndarray
 else:
-    # of a field: NumPy's on the host, JAX's inside the engine, and what arithmetic on a NumPy number yields
+    # Types of a field: arrays of NumPy on the host, arrays of JAX in the engine, and results of NumPy arithmetic.
     AnyArray = Array | np.ndarray | np.floating | np.integer
-    # of a formula, which of numbers gives a number, of arrays an array
+    # Types of the result of a formula, which is a number for numbers and an array for arrays.
     Figures = np.ndarray | np.floating | np.integer
 
 
 def namespace(*values: Any) -> Any:
-    """Return NumPy where all `values` are NumPy's own arrays or numbers, else JAX's NumPy.
+    """Return the array namespace for some values: NumPy if all are arrays or numbers of NumPy, otherwise JAX's NumPy.
 
-    On the host NumPy computes the same float32 at once; JAX would compile a program for each operation.
+    On the host NumPy computes the same float32 at once, while JAX would compile a program for each operation.
+
+    Parameters
+    ----------
+    *values : Any
+        The values.
+
+    Returns
+    -------
+    module
+        `numpy` or `jax.numpy`.
     """
     return np if all(isinstance(value, np.ndarray | np.generic) for value in values) else jnp

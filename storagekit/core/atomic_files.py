@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writes: a file is either complete or absent."""
 
 import os
 from collections.abc import Iterator
@@ -9,10 +9,25 @@ from uuid import uuid4
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, with its suffix and a name of its own, that becomes `path` when the block ends well.
+    """Yield a temporary path that replaces `path` when the block ends without an error.
 
-    When it does not, the temporary file is removed and whatever `path` was stays. Raises OSError of `path` where the system
-    does not write the temporary file.
+    The temporary file is in the same folder, has the same suffix and a unique name. If the block fails, the temporary
+    file is removed and `path` is unchanged.
+
+    Parameters
+    ----------
+    path : Path
+        The file to replace. Its folder is created if necessary.
+
+    Yields
+    ------
+    Path
+        The temporary path.
+
+    Raises
+    ------
+    OSError
+        With the name of `path`, if the system does not write the temporary file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid4().hex}.part{path.suffix}")
@@ -28,6 +43,14 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` as UTF-8 with plain newlines, all or nothing."""
+    """Write a text file atomically, in UTF-8 with Unix newlines.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    text : str
+        Its text.
+    """
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

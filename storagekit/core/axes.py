@@ -1,4 +1,4 @@
-"""The axis words: one word in an annotation, a Dataset dimension and a chart title."""
+"""Titles of axes: each axis has one name in annotations, dimensions of a Dataset and charts."""
 
 TITLES = {
     "seed": "Seed",
@@ -39,5 +39,16 @@ TITLES = {
 
 
 def title(axis: str) -> str:
-    """How a chart names an axis: its entry in `TITLES`, or the word itself."""
+    """Return the title of an axis in a chart: its entry in `TITLES`, or its name.
+
+    Parameters
+    ----------
+    axis : str
+        Name of the axis.
+
+    Returns
+    -------
+    str
+        The title.
+    """
     return TITLES.get(axis, axis.replace("_", " ").capitalize())

@@ -1,9 +1,11 @@
 """Operations on arrays whose last axis is the batch.
 
 Each element of the batch is an independent run: one seed at one setting of the parameters. Engine arrays have the shape
-`[slot, *batch]`, `[drive, *batch]` or, for one number in each run, `[1, *batch]`; `lanes` is `()` for a single run and `(n,)`
-for a batch. The same code serves both and never promotes a rank silently. Neighbouring runs share a vector register of a CPU:
-on the inner loop this is 2.4 times as fast as `vmap` over the first axis.
+`[slot, *batch]`, `[drive, *batch]` or, for one number in each run, `[1, *batch]`. The shape of the batch is `()` for a
+single run and `(n,)` for n runs. The same code serves both and never promotes a rank silently.
+
+Neighbouring runs share a vector register of a CPU. On the inner loop this is 2.4 times as fast as `vmap` over the first
+axis.
 """
 
 from collections.abc import Callable
@@ -22,7 +24,8 @@ from storagekit.core.checks import real_objects, require, shown, written
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import several
 
-# Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
+# Times that differ by less count as equal, seconds. In float32, times of a few ms are exact to 1 ns, and times of a
+# second to 0.1 us.
 INSTANT = 1e-7
 # Number of halvings in `fold`.
 HALVINGS = 3
@@ -30,18 +33,34 @@ HALVINGS = 3
 MOST_WHOLE = 2**31 - 1
 # Bits of a mask of streams, parts or bricks.
 WORD = 32
-# Above the largest address; float64 distinguishes all below.
+# Upper bound of addresses. float64 represents all whole numbers below it.
 MOST_ADDRESS = 2**52
 
 
 def real(value: ArrayLike) -> Float[AnyArray, "..."]:
-    """Convert a number, or one for each run, to float32. Raise InputError for anything else."""
+    """Convert a number, or one number for each run, to float32.
+
+    Parameters
+    ----------
+    value : number or array
+        The number. Values beyond 32 bits become infinite; other validators reject them.
+
+    Returns
+    -------
+    array of float32
+        The number, or the traced value as float32.
+
+    Raises
+    ------
+    InputError
+        If `value` is not a real number, or is NaN.
+    """
     if isinstance(value, Tracer):
         return value.astype(jnp.float32)
     try:
         given = np.asarray(value)
         if given.size and (given.dtype.kind in "biuf" or real_objects(given)):
-            # beyond 32 bits is infinite, which is for others to refuse
+            # Values beyond 32 bits become infinite; other validators reject them.
             with np.errstate(over="ignore"):
                 real = given.astype(np.float32)
             if not np.isnan(real).any():
@@ -54,7 +73,23 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
-    """Convert a whole number, or one for each run, to int32. Raise InputError for anything else."""
+    """Convert a whole number, or one whole number for each run, to int32.
+
+    Parameters
+    ----------
+    value : number or array
+        The number.
+
+    Returns
+    -------
+    array of int32
+        The number, or the traced value unchanged.
+
+    Raises
+    ------
+    InputError
+        If `value` is not a whole number, or does not fit 32 bits.
+    """
     if isinstance(value, Tracer):
         return value
     given = _whole_numbers(value)
@@ -83,7 +118,20 @@ def _whole_numbers(value: ArrayLike) -> np.ndarray:
 
 
 def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayLike], Any]:
-    """Return `real`, `whole` or `addresses` as the converter of a field, whose messages begin with the name of the field."""
+    """Return a converter of a field, whose messages begin with the name of the field.
+
+    Parameters
+    ----------
+    label : str
+        Name of the field.
+    of : callable
+        `real`, `whole` or `addresses`, by default `real`.
+
+    Returns
+    -------
+    callable
+        The converter.
+    """
 
     def converted(value: ArrayLike) -> Any:
         try:
@@ -95,12 +143,41 @@ def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayL
 
 
 def each_named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[Any], tuple]:
-    """Return the same converter for a field of several numbers, each one or one for each run."""
+    """Return a converter of a field of several numbers, each one number or one number for each run.
+
+    Parameters
+    ----------
+    label : str
+        Name of the field.
+    of : callable
+        `real`, `whole` or `addresses`, by default `real`.
+
+    Returns
+    -------
+    callable
+        The converter, which returns a tuple.
+    """
     return partial(several(lambda name, value: named(name, of)(value), of="numbers"), label)
 
 
 def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
-    """Convert whole numbers to int32 if they fit, else to int64. Raise InputError for anything else."""
+    """Convert whole numbers to int32 if they fit, otherwise to int64.
+
+    Parameters
+    ----------
+    value : number or array
+        The numbers, below 2^52 in magnitude.
+
+    Returns
+    -------
+    array of int32 or int64
+        The numbers, or the traced value unchanged.
+
+    Raises
+    ------
+    InputError
+        If `value` is not a whole number, or is out of range.
+    """
     if isinstance(value, Tracer):
         return value
     given = _whole_numbers(value)
@@ -111,12 +188,38 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
 
 
 def row_index(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
-    """Return the numbers 0 to count - 1 along the first axis, in a shape that broadcasts with `like`."""
+    """Return the numbers 0 to count - 1 along the first axis, in a shape that broadcasts with another array.
+
+    Parameters
+    ----------
+    count : int
+        Length of the first axis.
+    like : array
+        The other array.
+
+    Returns
+    -------
+    array of int32, shape `[count, 1, ...]`
+        The numbers, with the rank of `like`.
+    """
     return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
 
 def by_row(values: tuple[Num[AnyArray, "..."], ...], like: Shaped[Array, "row *batch"]) -> Float[Array, "row *batch"]:
-    """Return an array of the shape of `like` whose row k is the kth of the values, or the only value."""
+    """Return an array with one given value in each row.
+
+    Parameters
+    ----------
+    values : tuple of number or array
+        Value of each row, or one value for all rows.
+    like : array, shape `[row, *batch]`
+        An array of the shape of the result.
+
+    Returns
+    -------
+    array of float32, shape `[row, *batch]`
+        Row k has the kth value, or the only value.
+    """
     number, found = row_index(like.shape[0], like), jnp.zeros(like.shape, jnp.float32)
     for at, value in enumerate(values):
         found = jnp.where((number == at) | (len(values) == 1), value, found)
@@ -124,13 +227,31 @@ def by_row(values: tuple[Num[AnyArray, "..."], ...], like: Shaped[Array, "row *b
 
 
 def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *batch"]) -> Shaped[Array, "1 *batch"]:
-    """Combine all entries along the first axis: `[1, *batch]`.
+    """Combine all entries along the first axis.
 
-    The first halvings are elementwise, with neighbouring runs in the vector registers of a CPU. A plain reduction processes
-    one run after the other, with all that was fused into it: it costs 3 to 7% of an event with 16 or 48 rows, and half an
-    event with 128 rows and one halving in place of three. The last step is a reduction, because its result is stored;
-    elementwise it would be computed again by every reader. More halvings cost more, because what is fused into them is
-    repeated for each of the combined rows: six of them take a third longer than three with 128 rows.
+    Parameters
+    ----------
+    combine : callable
+        Elementwise function of two arrays, such as `jnp.minimum`.
+    reduce : callable
+        The same function as a reduction along an axis, such as `jnp.min`.
+    values : array, shape `[row, *batch]`
+        The entries.
+
+    Returns
+    -------
+    array, shape `[1, *batch]`
+        The combined entries.
+
+    Notes
+    -----
+    The first halvings are elementwise, with neighbouring runs in the vector registers of a CPU. A plain reduction
+    processes one run after the other, with all operations that are fused into it. It costs 3 to 7% of an event with 16
+    or 48 rows. With 128 rows, one halving in place of three costs half an event.
+
+    The last step is a reduction, because its result is stored. An elementwise result would be computed again by every
+    reader. More halvings cost more, because the operations that are fused into them are repeated for each of the
+    combined rows: with 128 rows six of them take a third longer than three.
     """
     for _ in range(HALVINGS):
         if values.shape[0] <= 2 or values.shape[0] % 2:
@@ -146,17 +267,45 @@ def min_row(values: Num[Array, "row *batch"]) -> Num[Array, "1 *batch"]:
 
 
 def nth_least(values: Float[Array, "row *batch"], number: Int[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
-    """Return the `number`th smallest entry along the first axis, from 1; inf if there are fewer, or `number` is below 1.
+    """Return the nth smallest entry along the first axis.
 
-    Of equal entries the lower row comes first. Ranks are counted, because sorting the rows of every run takes a third of an
-    event on a CPU (30 rows).
+    If entries are equal, the lower row comes first.
+
+    Parameters
+    ----------
+    values : array of float32, shape `[row, *batch]`
+        The entries.
+    number : array of int32, shape `[1, *batch]`
+        The number n, from 1.
+
+    Returns
+    -------
+    array of float32, shape `[1, *batch]`
+        The entry; inf if there are fewer entries, or `number` is below 1.
+
+    Notes
+    -----
+    Ranks are counted, because sorting the rows of every run takes a third of an event on a CPU (30 rows).
     """
     rank = jnp.sum(comes_before(values), axis=0, dtype=jnp.int32)
     return min_row(jnp.where(rank == number - 1, values, jnp.inf))
 
 
 def comes_before(values: Num[Array, "row *batch"]) -> Bool[Array, "row row *batch"]:
-    """Return whether the first row comes before the second in the order of `values`; of equals the lower row first."""
+    """Return whether the first row comes before the second row in the order of `values`.
+
+    If entries are equal, the lower row comes first.
+
+    Parameters
+    ----------
+    values : array, shape `[row, *batch]`
+        The entries.
+
+    Returns
+    -------
+    array of bool, shape `[row, row, *batch]`
+        True if the row of the first axis comes before the row of the second axis.
+    """
     row = row_index(values.shape[0], values)
     return (values[:, None] < values[None]) | ((values[:, None] == values[None]) & (row[:, None] < row[None]))
 
@@ -174,16 +323,41 @@ def any_row(condition: Bool[Array, "row *batch"]) -> Bool[Array, "1 *batch"]:
 def first_min(
     values: Num[Array, "row *batch"],
 ) -> tuple[Int[Array, "1 *batch"], Num[Array, "1 *batch"]]:
-    """Return the index of the smallest entry along the first axis, the first of equals, and its value."""
+    """Return the index of the smallest entry along the first axis, and its value.
+
+    Parameters
+    ----------
+    values : array, shape `[row, *batch]`
+        The entries.
+
+    Returns
+    -------
+    index : array of int32, shape `[1, *batch]`
+        Index of the entry; the lowest index if entries are equal.
+    smallest : array, shape `[1, *batch]`
+        Value of the entry.
+    """
     smallest = min_row(values)
     index = jnp.where(values == smallest, row_index(values.shape[0], values), values.shape[0] - 1)
     return min_row(index), smallest
 
 
 def cheapest(cost: Float[Array, "row *batch"]) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the index of the first entry of lowest cost, and that cost.
+    """Return the index of the entry of lowest cost, and that cost.
 
-    Costs within `INSTANT` count as equal: two requests at one angle have equal costs but for rounding.
+    Costs within `INSTANT` count as equal, because two requests at one angle have equal costs except for rounding.
+
+    Parameters
+    ----------
+    cost : array of float32, shape `[row, *batch]`
+        Costs, seconds.
+
+    Returns
+    -------
+    index : array of int32, shape `[1, *batch]`
+        Index of the entry; the lowest index if costs are equal.
+    lowest : array of float32, shape `[1, *batch]`
+        The lowest cost, seconds.
     """
     lowest = min_row(cost)
     index, _ = first_true(cost <= lowest + INSTANT)
@@ -193,14 +367,40 @@ def cheapest(cost: Float[Array, "row *batch"]) -> tuple[Int[Array, "1 *batch"], 
 def first_true(
     condition: Bool[Array, "row *batch"],
 ) -> tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"]]:
-    """Return the index of the first true entry along the first axis, and whether there is one."""
+    """Return the index of the first true entry along the first axis, and whether an entry is true.
+
+    Parameters
+    ----------
+    condition : array of bool, shape `[row, *batch]`
+        The entries.
+
+    Returns
+    -------
+    index : array of int32, shape `[1, *batch]`
+        Index of the entry; the number of rows if no entry is true.
+    found : array of bool, shape `[1, *batch]`
+        Whether an entry is true.
+    """
     size = condition.shape[0]
     index = min_row(jnp.where(condition, row_index(size, condition), size))
     return index, index < size
 
 
 def pick(values: Shaped[Array, "row *batch"], index: Int[Array, "entry *batch"]) -> Shaped[Array, "entry *batch"]:
-    """Return the entries at `index` of the first axis, separately for each run."""
+    """Return the entries at given indices of the first axis, separately for each run.
+
+    Parameters
+    ----------
+    values : array, shape `[row, *batch]`
+        The entries.
+    index : array of int32, shape `[entry, *batch]`
+        The indices. Indices out of range are clipped.
+
+    Returns
+    -------
+    array, shape `[entry, *batch]`
+        The entries.
+    """
     return jnp.take_along_axis(values, index, axis=0, mode="clip")
 
 
@@ -210,17 +410,35 @@ def put(
     new: Shaped[Array, "*row_and_lanes"],
     axis: int = 0,
 ) -> Shaped[Array, "*rows_and_lanes"]:
-    """Return `values` with `new` as the entry at `index` of an axis, in every run, in place.
+    """Return an array with another entry at an index of an axis, in every run, in place.
 
-    values: `[row, *batch]` with axis 0, `[word, row, *batch]` with axis 1. new: the same with one row. On a CPU one run
-    after the other: a scatter of all runs costs several times as much there, and a mask rewrites everything.
+    Parameters
+    ----------
+    values : array, shape `[row, *batch]` with axis 0, or `[word, row, *batch]` with axis 1
+        The entries.
+    index : array of int32, shape `[1, *batch]`
+        The index.
+    new : array, shape of `values` with one row
+        The new entry.
+    axis : int
+        The axis, by default 0.
+
+    Returns
+    -------
+    array, shape of `values`
+        The new array.
+
+    Notes
+    -----
+    On a CPU the runs are updated one after the other. A scatter of all runs costs several times as much there, and a
+    mask rewrites all entries.
     """
     if values.ndim == axis + 1:
         return jax.lax.dynamic_update_slice_in_dim(values, new, index[0], axis)
 
     def one_by_one(values, index, new):
         def one(lane, values):
-            # a loop counts with 64 bits where addresses have them
+            # With 64-bit addresses the counter of the loop has 64 bits too.
             lane = lane.astype(index.dtype)
             here = jax.lax.dynamic_slice_in_dim(new, lane, 1, axis + 1)
             return jax.lax.dynamic_update_slice(values, here, (*[lane * 0] * axis, index[0, lane], lane))
@@ -235,20 +453,58 @@ def put(
 
 
 def pick_tree(tree: PyTree, index: Int[Array, "entry *batch"]) -> PyTree:
-    """Apply `pick` to every array of a pytree."""
+    """Return a pytree with `pick` applied to every array.
+
+    Parameters
+    ----------
+    tree : pytree of arrays, shape `[row, *batch]`
+        The entries.
+    index : array of int32, shape `[entry, *batch]`
+        The indices.
+
+    Returns
+    -------
+    pytree of arrays, shape `[entry, *batch]`
+        The entries at the indices.
+    """
     return jax.tree.map(lambda values: pick(values, index), tree)
 
 
 def where_tree(condition: Bool[Array, "..."], new: PyTree, old: PyTree) -> PyTree:
-    """Apply `jnp.where` to the arrays of two pytrees of the same structure."""
+    """Return a pytree with `jnp.where` applied to the arrays of two pytrees.
+
+    Parameters
+    ----------
+    condition : array of bool
+        Mask of the entries that are taken from `new`.
+    new, old : pytree of arrays
+        Pytrees of the same structure.
+
+    Returns
+    -------
+    pytree of arrays
+        The selected entries.
+    """
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
 
 
 def stored(tree: PyTree) -> PyTree:
-    """Return the arrays of a pytree, of 32 bits or bool, after they have been stored in one array.
+    """Return the arrays of a pytree after they have been stored in one array.
 
-    XLA computes a value again for each row into which it is masked, unless it is stored: without this an event of eight
-    drives with a buffer takes half as long again.
+    Parameters
+    ----------
+    tree : pytree of arrays
+        Arrays of 32 bits or bool.
+
+    Returns
+    -------
+    pytree of arrays
+        The same values.
+
+    Notes
+    -----
+    XLA computes a value again for each row that it is masked into, unless the value is stored. Without this an event of
+    eight drives with a buffer takes half as long again.
     """
     leaves, form = jax.tree.flatten(tree)
     words = [leaf.astype(jnp.int32) if leaf.dtype == bool else leaf.view(jnp.int32) for leaf in leaves]
@@ -261,12 +517,25 @@ def stored(tree: PyTree) -> PyTree:
 
 
 def union(masks: UInt32[Array, "row *batch"]) -> UInt32[Array, "1 *batch"]:
-    """Return the bits that are set in any entry along the first axis."""
+    """Return the bits that are set in any entry along the first axis, `[1, *batch]`."""
     return fold(jnp.bitwise_or, jnp.bitwise_or.reduce, masks)
 
 
 def bit_is_set(mask: UInt32[Array, "*#row"], index: Int[Array, "*#row"]) -> Bool[Array, "*#row"]:
-    """Return whether bit `index` is set; false for an index that is negative or beyond the word."""
+    """Return whether a bit of a mask is set.
+
+    Parameters
+    ----------
+    mask : array of uint32, shape `[*row]`
+        The mask.
+    index : array of int32, shape `[*row]`
+        Number of the bit.
+
+    Returns
+    -------
+    array of bool, shape `[*row]`
+        True if the bit is set; false if `index` is negative or above 31.
+    """
     return (jnp.right_shift(mask, jnp.asarray(index).astype(jnp.uint32)) & 1) == 1
 
 
@@ -276,17 +545,17 @@ def bit(index: Int[Array, "*row"]) -> UInt32[Array, "*row"]:
 
 
 def lowest(mask: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-    """Return the mask with only the lowest set bit of `mask`; 0 for none."""
+    """Return the mask with only the lowest set bit of `mask`; 0 if no bit is set."""
     return mask & (~mask + jnp.uint32(1))
 
 
 def index_of(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
-    """Return the index of the lowest set bit; 0 for none."""
+    """Return the index of the lowest set bit of a mask; 0 if no bit is set."""
     return jnp.where(mask == 0, 0, jax.lax.population_count(lowest(mask) - jnp.uint32(1))).astype(jnp.int32)
 
 
 def mask_of(count: Int[ArrayLike, "*row"]) -> UInt32[Array, "*row"]:
-    """Return the mask of the lowest `count` bits (uint32), count from 0 to 32."""
+    """Return the mask of the lowest `count` bits (uint32), for a count from 0 to 32."""
     count = jnp.asarray(count, jnp.uint32)
     full = jnp.uint32(0xFFFFFFFF)
     return jnp.where(

@@ -1,4 +1,4 @@
-"""What decides an answer: the constraint that holds it back."""
+"""The binding constraint: the constraint that determines a result."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Binding:
-    """The constraint that decides, "none" where nothing does: its value, the limit it meets, and what would lift it."""
+    """The constraint that determines a result.
+
+    Parameters
+    ----------
+    constraint : str
+        Name of the constraint; "none" if no constraint binds.
+    value : float, optional
+        Value of the constrained quantity.
+    limit : float, optional
+        Limit of that quantity.
+    remedy : str
+        Change that would remove the constraint, by default "".
+    """
 
     constraint: str
     value: float | None = None

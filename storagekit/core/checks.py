@@ -1,6 +1,6 @@
-"""Numbers as they are given: refused in a line where a question cannot have them.
+"""Validators that reject impossible arguments with a message of one line.
 
-A line names the value, its limit and, where that does not say it, the remedy.
+The message names the value, its limit and, if the limit does not imply it, the remedy.
 """
 
 import inspect
@@ -16,11 +16,11 @@ import numpy as np
 
 from storagekit.core.errors import InputError
 
-# every whole number up to it is a float64
+# Every whole number up to this limit is a float64.
 MOST_IN_FULL = 2.0**53
-# Seconds above which a time is taken for milliseconds, by what it means. All are far beyond what is built or asked for: a
-# floppy drive seeks and turns within 0.3 s, a message over a satellite takes 0.6 s, users at terminals think for 12 s, the
-# time-outs of hosts end after minutes.
+# Limits above which a time was probably given in milliseconds, seconds, by the meaning of the time. All are far above
+# real values: a floppy drive seeks and turns within 0.3 s, a message over a satellite takes 0.6 s, users at terminals
+# think for 12 s, and time-outs of hosts end after minutes.
 MOST_SECONDS = MappingProxyType({
     "seek": 1.0,
     "track seek": 0.1,
@@ -35,18 +35,48 @@ MOST_SECONDS = MappingProxyType({
 })  # fmt: skip
 
 Kind = TypeVar("Kind")
-# elements of an array that a message shows, and whole numbers that it does not write in full
+# Most elements of an array that a message shows, and least whole number that it abbreviates.
 _FEW, _LONG = 4, 10**30
 
 
 def traced(*values) -> bool:
-    """Whether any value is not known yet: JAX is tracing the program that it is part of, and nothing can be said of it."""
+    """Return whether any value is traced by JAX, so that it is unknown and cannot be validated.
+
+    Parameters
+    ----------
+    *values : Any
+        The values.
+
+    Returns
+    -------
+    bool
+        True if any value is a tracer.
+    """
     jax = sys.modules.get("jax")
     return jax is not None and any(isinstance(value, jax.core.Tracer) for value in values)
 
 
 def require(holds, label: str, value, limit: str, unit: str = "") -> None:
-    """Raises InputError unless `holds`, or all of it where it is a mask of values: the first that fails is named."""
+    """Raise InputError unless a condition is true.
+
+    Parameters
+    ----------
+    holds : bool or array of bool
+        The condition, or one condition for each value. Traced conditions are not checked.
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value, or the values. The message shows the first value whose condition is false.
+    limit : str
+        Limit of the value, as the end of the message.
+    unit : str
+        Unit of the value, by default "".
+
+    Raises
+    ------
+    InputError
+        If the condition is false.
+    """
     if traced(holds) or np.all(holds):
         return
     wrong = np.broadcast_to(value, np.shape(holds))[~np.asarray(holds)].flat[0] if np.ndim(holds) else value
@@ -54,27 +84,56 @@ def require(holds, label: str, value, limit: str, unit: str = "") -> None:
 
 
 def real_objects(given: np.ndarray) -> bool:
-    """Whether an array of Python's objects holds real numbers alone."""
+    """Return whether an array consists of Python objects that are all real numbers."""
     return given.dtype.kind == "O" and all(isinstance(one, Real) for one in given.flat)
 
 
 def numbers(label: str, value) -> np.ndarray:
-    """What was given as an array of numbers, NaN and infinity among them. Raises InputError for what is none."""
+    """Return a value as an array of numbers, which may include NaN and infinity.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+
+    Returns
+    -------
+    ndarray
+        The numbers.
+
+    Raises
+    ------
+    InputError
+        If the value is not numeric.
+    """
     try:
         given = np.asarray(value)
-        # Python's whole numbers beyond 64 bits are objects to NumPy; of 16 bits it cannot compare with those of 64
+        # NumPy stores Python integers beyond 64 bits as objects. It cannot compare 16-bit floats with 64-bit integers.
         if real_objects(given) or given.dtype == np.float16:
             given = given.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{label} {shown(value)}: give a number") from None
-    # an empty list is of no kind
+    # The array of an empty list is of float type, and passes this test.
     if given.dtype.kind not in "iuf" and not (given.dtype.kind == "b" and given.ndim):
         raise InputError(f"{label} {shown(value)}: give a number")
     return given
 
 
 def require_broadcast(**values) -> None:
-    """Raises InputError unless arrays of these names go together, element by element."""
+    """Raise InputError unless arrays broadcast with one another.
+
+    Parameters
+    ----------
+    **values : array
+        The arrays, by name.
+
+    Raises
+    ------
+    InputError
+        If their shapes do not broadcast.
+    """
     shapes = {label: np.shape(value) for label, value in values.items()}
     if len({*shapes.values(), ()}) <= 2:
         return
@@ -86,7 +145,20 @@ def require_broadcast(**values) -> None:
 
 
 def require_number(label: str, value) -> None:
-    """Raises InputError for anything but one number."""
+    """Raise InputError unless a value is a single number.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+
+    Raises
+    ------
+    InputError
+        If the value is an array, or not a number.
+    """
     given = np.asarray(value)
     if given.ndim:
         raise InputError(f"{label} of {given.size} values: give one number, and ask again for each other")
@@ -95,20 +167,67 @@ def require_number(label: str, value) -> None:
 
 
 def require_whole(label: str, value, least: int = 1, otherwise: str = "") -> None:
-    """Raises InputError for anything but one whole number, at least `least`; `otherwise` ends the message."""
+    """Raise InputError unless a value is a single whole number, at least `least`.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+    least : int
+        The smallest allowed number, by default 1.
+    otherwise : str
+        The end of the message, by default "".
+
+    Raises
+    ------
+    InputError
+        If the value is not such a number.
+    """
     require_number(label, value)
     if not least <= value < np.inf or not (isinstance(value, int) or value == np.round(value)):
         raise InputError(f"{label} {value}: give a whole number, at least {least}{otherwise}")
 
 
 def require_positive(label: str, value, unit: str = "") -> None:
-    """Raises InputError for anything but one number above 0 and finite."""
+    """Raise InputError unless a value is a single number, above 0 and finite.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+    unit : str
+        Unit of the value, by default "".
+
+    Raises
+    ------
+    InputError
+        If the value is not such a number.
+    """
     require_number(label, value)
     require(0 < value < np.inf, label, value, "above 0 and finite", unit)
 
 
 def require_each_positive(label: str, values, unit: str = "") -> None:
-    """Raises InputError unless every value is above 0 and finite: of a field that holds one, or one for each lane."""
+    """Raise InputError unless every value is above 0 and finite.
+
+    Parameters
+    ----------
+    label : str
+        Name of the values in the message.
+    values : number or array
+        Value of a field, or one value for each run. Traced values are not checked.
+    unit : str
+        Unit of the values, by default "".
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
     if traced(values):
         return
     given = numbers(label, values)
@@ -116,23 +235,67 @@ def require_each_positive(label: str, values, unit: str = "") -> None:
 
 
 def require_not_negative(label: str, value, unit: str = "") -> None:
-    """Raises InputError for anything but one number, 0 or more and finite."""
+    """Raise InputError unless a value is a single number, 0 or more and finite.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+    unit : str
+        Unit of the value, by default "".
+
+    Raises
+    ------
+    InputError
+        If the value is not such a number.
+    """
     require_number(label, value)
     require(0 <= value < np.inf, label, value, "0 or more and finite", unit)
 
 
 def require_share(label: str, value) -> None:
-    """Raises InputError for anything but one number from 0 to 1."""
+    """Raise InputError unless a value is a single number from 0 to 1.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+
+    Raises
+    ------
+    InputError
+        If the value is not such a number.
+    """
     require_number(label, value)
     require(0 <= value <= 1, label, value, "between 0 and 1")
 
 
 def require_seconds(label: str, value, meaning: str) -> None:
-    """Raises InputError where a time, or any of several, is longer than one of that `meaning` (`MOST_SECONDS`) can be: most
-    likely it was given in milliseconds. NaN and what is below 0 are for others to refuse."""
+    """Raise InputError if a time is so long that it was probably given in milliseconds.
+
+    NaN and negative values are not rejected here; other validators reject them.
+
+    Parameters
+    ----------
+    label : str
+        Name of the time in the message.
+    value : number or array
+        The time, or several times, seconds. Traced values are not checked.
+    meaning : str
+        Meaning of the time, a key of `MOST_SECONDS`, which gives its limit.
+
+    Raises
+    ------
+    InputError
+        If a time exceeds the limit.
+    """
     if traced(value):
         return
-    # Python's whole numbers beyond 64 bits are objects to NumPy
+    # NumPy stores Python integers beyond 64 bits as objects.
     most, given = MOST_SECONDS[meaning], np.atleast_1d(float(value) if isinstance(value, int) else value)
     long = given[given > most] if given.dtype.kind in "biuf" else given[:0]
     if long.size:
@@ -143,19 +306,56 @@ def require_seconds(label: str, value, meaning: str) -> None:
 
 
 def require_kind(label: str, value, kind: type[Kind], give: str) -> Kind:
-    """The value. Raises InputError unless it is one of `kind`; give: what to give in its place, with an example. A class of
-    that kind, and a function that makes one, are told apart from what they make."""
+    """Return a value if it is an instance of a class.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+    kind : type
+        The class.
+    give : str
+        Allowed values, with an example, for the message. If the value is the class itself, or a function of this
+        package, the message requests its result instead.
+
+    Returns
+    -------
+    kind
+        The value.
+
+    Raises
+    ------
+    InputError
+        If the value is not an instance of the class.
+    """
     if isinstance(value, kind):
         return value
     makes = isinstance(value, type) and issubclass(value, kind)
-    # functions of ours make members, as `dispatch.central` does
+    # Some functions of this package return components, for example `dispatch.central`.
     if makes or (inspect.isroutine(value) and (value.__module__ or "").startswith("storagekit.")):
         raise InputError(f"{label}: given {shown(value)}; give one that it makes, {value.__name__}(...)")
     raise InputError(f"{label}: given {shown(value)}; give {give}")
 
 
 def of_kind(label: str, kind: type[Kind], give: str) -> Callable[[Kind], Kind]:
-    """`require_kind` as the converter of a field."""
+    """Return `require_kind` as the converter of a field.
+
+    Parameters
+    ----------
+    label : str
+        Name of the field in the message.
+    kind : type
+        The class.
+    give : str
+        Allowed values, with an example, for the message.
+
+    Returns
+    -------
+    callable
+        The converter.
+    """
 
     def same(value: Kind) -> Kind:
         return require_kind(label, value, kind, give)
@@ -164,7 +364,20 @@ def of_kind(label: str, kind: type[Kind], give: str) -> Callable[[Kind], Kind]:
 
 
 def shown(value) -> str:
-    """What was given, in a message: numbers and words as they are, of anything else what it is and where it is from."""
+    """Return the text for a value in a message.
+
+    Numbers and words are shown in full. Other values are shown by their type and its origin.
+
+    Parameters
+    ----------
+    value : Any
+        The value.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     if isinstance(value, type) or inspect.isroutine(value):
         return f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
     kind = type(value)
@@ -180,7 +393,22 @@ def shown(value) -> str:
 
 
 def require_takes(label: str, function: Callable, given: Sequence[str]) -> None:
-    """Raises InputError unless a function that somebody wrote can be called with what it will be given, in this order."""
+    """Raise InputError unless a function of the user accepts the given arguments by position.
+
+    Parameters
+    ----------
+    label : str
+        Name of the function in the message.
+    function : callable
+        The function.
+    given : sequence of str
+        Names of the arguments, in their order.
+
+    Raises
+    ------
+    InputError
+        If the function cannot be called with them.
+    """
     try:
         inspect.signature(function).bind(*given)
     except (TypeError, ValueError) as fault:
@@ -188,7 +416,21 @@ def require_takes(label: str, function: Callable, given: Sequence[str]) -> None:
 
 
 def written(value) -> str:
-    """A value as a message shows it: whole numbers in full, as bytes and sectors are counted, others to six digits."""
+    """Return the text for a number in a message.
+
+    Whole numbers are written in full, because bytes and sectors are counted. Other numbers are written with six digits.
+    An int of 10^30 or more is described by its number of digits.
+
+    Parameters
+    ----------
+    value : Any
+        The number.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     if isinstance(value, int) and abs(value) >= _LONG:
         return f"of some {int(value.bit_length() / math.log2(10)) + 1} digits"
     given = np.asarray(value)

@@ -1,6 +1,6 @@
-"""What is said while XLA compiles a program for long: a line with the seconds so far, in place of XLA's own alarm.
+"""Progress report of long compilations: one line on stderr with the elapsed seconds, instead of the warning of XLA.
 
-`devices.environment` keeps the alarm off the terminal.
+`devices.environment` suppresses that warning.
 """
 
 import sys
@@ -10,23 +10,23 @@ from typing import Any
 
 from tqdm import tqdm
 
-# seconds before anything is said, and between two counts
+# Seconds before the report begins, and between two updates.
 PATIENCE, TICK = 10.0, 1.0
-# JAX records a number under this name when a compilation begins, and its duration when it ends
+# Name of the JAX event that is recorded with a number at the start of a compilation, and with its duration at the end.
 _COMPILATION = "/jax/core/compile/backend_compile_duration"
 _SAID = "storagekit: compiling a program, once: the next run finds it"
 
 
 @cache
 def announce_compilations() -> None:
-    """Have every compilation of this process that takes longer than `PATIENCE` shown on stderr."""
+    """Report every compilation of this process that takes longer than `PATIENCE` on stderr."""
     from jax import monitoring
 
     monitoring.register_scalar_listener(_begins)
     monitoring.register_event_duration_secs_listener(_ends)
 
 
-# by thread, what tells its display that the compilation has ended
+# Event for each thread that is set when its compilation ends, so that its report ends.
 _under_way: dict[int, Event] = {}
 
 
@@ -42,10 +42,10 @@ def _ends(event: str, duration_secs: float, **about: Any) -> None:
 
 
 def _show(over: Event) -> None:
-    """Show a bar from `PATIENCE` on until the compilation is over."""
+    """Show a progress bar after `PATIENCE` seconds, until the compilation is over."""
     if over.wait(PATIENCE):
         return
-    # in a file every count is a line more
+    # In a file each update adds a line, so that updates are rarer.
     tick = TICK if sys.stderr.isatty() else max(PATIENCE, TICK)
     form = "{desc} ({n_fmt} s so far)"
     with tqdm(desc=_SAID, unit="s", initial=round(PATIENCE), bar_format=form, leave=False) as bar:

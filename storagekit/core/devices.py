@@ -1,7 +1,7 @@
-"""What JAX is told before it starts: a device for each core, small loops in one thread, a level of optimization, and a cache.
+"""Configuration of JAX before it starts: a device for each core, threads, level of optimization, and a cache.
 
-A CPU is one JAX device unless JAX is told otherwise before its first operation. `import storagekit` tells it, by environment
-variables and JAX's own configuration; whatever the user has set is left as it is.
+By default JAX uses a CPU as one device; this must be changed before its first operation. `import storagekit` changes it
+by environment variables and by the configuration of JAX. Settings of the user have priority.
 """
 
 import importlib.util
@@ -13,21 +13,21 @@ from pathlib import Path
 from types import ModuleType
 
 _DEVICES = "JAX_NUM_CPU_DEVICES"
-# XLA's alarms about slow compilations are errors to it; JAX itself asks for level 1
+# XLA logs its warnings about slow compilations as errors. JAX sets level 1 by default.
 _LOG, _JAX_ASKS, _QUIET = "TF_CPP_MIN_LOG_LEVEL", "1", "3"
 _FORCED_DEVICES = "--xla_force_host_platform_device_count"
 _BACKEND, _LEVEL = "--xla_backend_extra_options", "--xla_backend_optimization_level"
-# The threshold keeps small while loops in one thread, where handing each step to a pool would cost more than the step. Fusing
-# what several outputs share computes it once for all (batches two to three times as fast, and compiled sooner). jit's
-# compiler_options refuse both, so that they have to be flags of the process; an XLA that does not know one ignores it
-# (jaxlib 0.10.2 and 0.12.0 tried).
+# The threshold keeps small while loops in one thread, because the issue of a step to a pool would cost more than the
+# step. Multi-output fusion computes a value that several outputs share only once: batches run two to three times as
+# fast and compile sooner. The compiler_options of jit reject both options, so that they are flags of the process. A
+# version of XLA without one of the options ignores it (tested with jaxlib 0.10.2 and 0.12.0).
 _OPTIONS = "xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
-# Level 1 of 3 compiles a third faster than XLA's own level 3, to the same bits. Event loops then take from 20% less (the fair
-# queue's) to 8% longer (D-SPTF's); jaxlib 0.10.2.
+# Level 1 compiles a third faster than the default of XLA, level 3, to the same bits. The event loop then takes between
+# 20% less time (fair queue) and 8% more (D-SPTF); measured with jaxlib 0.10.2.
 _COMPILED_AT = "1"
 _ACCELERATED = ("jax_plugins", "libtpu")
 
-# what JAX has where nobody told it
+# Values of the settings of JAX that have not been changed.
 _UNSET: dict[str, float | None] = {
     _DEVICES: -1,
     "JAX_COMPILATION_CACHE_DIR": None,
@@ -35,20 +35,23 @@ _UNSET: dict[str, float | None] = {
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": 0,
 }
 _LACKING = {_DEVICES: "with one device for all cores", "XLA_FLAGS": "with a pool of threads for every step"}
-# what came too late for JAX, and has not been said yet
+# Settings that were too late for JAX, and have not been reported yet.
 _missed: list[str] = []
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def memory() -> float:
-    """Bytes that arrays may take: of accelerators what they lend, else what this machine has, or the container that this
-    process runs in; inf where nobody says."""
+    """Return the memory that arrays may use, bytes.
+
+    With accelerators this is the limit of their memory. On a CPU it is the memory of the machine, or of the container
+    that the process runs in. It is inf if the limit is unknown.
+    """
     import jax
 
     if jax.default_backend() != "cpu":
@@ -65,7 +68,7 @@ def memory() -> float:
 
 
 def cache_folder() -> Path:
-    """Where this user's compiled programs are kept."""
+    """Return the folder where the compiled programs of this user are stored."""
     if os.name == "nt":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local"
     elif sys.platform == "darwin":
@@ -76,10 +79,20 @@ def cache_folder() -> Path:
 
 
 def environment(jobs: int = 1) -> dict[str, str]:
-    """What to add to the environment of a process that runs JAX, `jobs` of them side by side.
+    """Return the variables to add to the environment of a process that runs JAX.
 
-    A variable or XLA flag that the user has set is left as it is. The number of devices does not
-    depend on `jobs`, so that results do not either.
+    Variables and XLA flags of the user have priority. The number of devices does not depend on `jobs`, so that results
+    do not depend on it either.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of such processes that run at the same time, by default 1.
+
+    Returns
+    -------
+    dict of str to str
+        The variables.
     """
     flags = os.environ.get("XLA_FLAGS", "").split()
     wanted = {
@@ -89,13 +102,13 @@ def environment(jobs: int = 1) -> dict[str, str]:
     }
     if not any(flag.startswith(_FORCED_DEVICES) for flag in flags):
         wanted[_DEVICES] = str(cores())
-    if jobs > 1:  # or the first to start would take most of a GPU's memory
+    if jobs > 1:  # otherwise the first process reserves most of the memory of a GPU
         wanted["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     new = {name: value for name, value in wanted.items() if name not in os.environ}
     if os.environ.get(_LOG, _JAX_ASKS) == _JAX_ASKS:
         new[_LOG] = _QUIET
     added = {_BACKEND: _OPTIONS}
-    # Not measured on accelerators: where a plugin for one is installed, XLA keeps its own level.
+    # The level was not measured on accelerators. If a plugin for one is installed, the level of XLA remains.
     if not any(importlib.util.find_spec(name) for name in _ACCELERATED):
         added[_LEVEL] = _COMPILED_AT
     missing = [f"{name}={value}" for name, value in added.items() if not any(flag.startswith(name) for flag in flags)]
@@ -105,17 +118,23 @@ def environment(jobs: int = 1) -> dict[str, str]:
 
 
 def compiler_options() -> dict[str, int]:
-    """What the event loop is compiled with.
+    """Return the compiler options of the event loop.
 
-    Where a CPU has vectors of 512 bits XLA prefers half of them; with them batches are 10 to 25% faster, to the same bits
-    (measured with jaxlib 0.10.2; 0.12.0 knows the option too). Where the user has said what to prefer, nothing.
+    On a CPU with vectors of 512 bits, XLA prefers half of this width. With the full width batches are 10 to 25% faster,
+    to the same bits (measured with jaxlib 0.10.2; 0.12.0 has the option too). If the user has set a width, no option is
+    returned.
+
+    Returns
+    -------
+    dict of str to int
+        The options.
     """
     name = "xla_cpu_prefer_vector_width"
     return {} if f"--{name}=" in os.environ.get("XLA_FLAGS", "") else {name: 512}
 
 
 def prepare() -> None:
-    """Give this process that environment; where JAX is imported already, its configuration too, unless it has started."""
+    """Set the environment of this process for JAX, and the configuration of JAX if JAX is imported but not started."""
     flags, new = os.environ.get("XLA_FLAGS", ""), environment()
     os.environ.update(new)
     jax = sys.modules.get("jax")
@@ -131,7 +150,7 @@ def prepare() -> None:
 
 
 def _started(jax: ModuleType) -> bool:
-    """Whether JAX has begun to compute, after which the number of its devices cannot be changed."""
+    """Return whether JAX has begun to compute, after which the number of its devices cannot be changed."""
     devices = jax.config.jax_num_cpu_devices
     try:
         jax.config.update("jax_num_cpu_devices", devices + 2)
@@ -142,7 +161,7 @@ def _started(jax: ModuleType) -> bool:
 
 
 def say_if_late() -> None:
-    """Warn, once, where JAX had started on a CPU before storagekit was imported."""
+    """Warn once if JAX had started on a CPU before storagekit was imported."""
     if not _missed or sys.modules["jax"].default_backend() != "cpu":
         return
     lacking = " and ".join(_LACKING[name] for name in _missed)

@@ -1,16 +1,31 @@
-"""The error a user of storagekit sees when what they gave is wrong."""
+"""Errors that storagekit raises for invalid input and for runs that fail."""
 
 import unicodedata
 
 __all__ = ["InputError"]
 
-# kinds of characters that are not seen but do something: control codes and escapes, directions of writing, halves of
-# characters (bytes of a file's name that are no UTF-8), ends of lines
+# Unicode categories of invisible characters that have an effect: control codes and escapes, directions of writing,
+# surrogates (bytes of a file name that are not UTF-8), and ends of lines.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def harmless(text: str, keep: str = "") -> str:
-    """`text` for a terminal or a page: what is not seen as Python writes it, ESC as \\x1b; not characters to `keep`."""
+    r"""Return a text with its invisible characters escaped as in Python, for a terminal or a page.
+
+    For example, ESC becomes \x1b.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    keep : str
+        Characters that are not escaped, by default none.
+
+    Returns
+    -------
+    str
+        The escaped text.
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -20,11 +35,16 @@ def harmless(text: str, keep: str = "") -> str:
 
 
 class InputError(ValueError):
-    """Bad input: a file, value or option that cannot be used as given.
+    """Invalid input: a file, value or option that cannot be used as given.
 
-    The message is one clear line that names the value, the limit it breaks and the remedy, in
-    the user's words. A command line prints it without a traceback. What it quotes may be anything: characters that are not
-    seen are written as Python writes them.
+    The message is one clear line in the terms of the user. It names the value, the limit that it breaks and the remedy.
+    A command line prints it without a traceback. It may quote any text, so that invisible characters are escaped as in
+    Python.
+
+    Parameters
+    ----------
+    message : object
+        The message, by default "".
     """
 
     def __init__(self, message: object = ""):
@@ -32,4 +52,4 @@ class InputError(ValueError):
 
 
 class SimulationError(RuntimeError):
-    """A run that could not go on: it stands still, or a number in it is not finite."""
+    """A run that cannot continue, because its time does not advance or one of its numbers is not finite."""

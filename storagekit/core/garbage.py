@@ -1,7 +1,7 @@
-"""Python's garbage collector, held off while much is made that stays.
+"""Control of Python's garbage collector while many permanent objects are created.
 
-Importing packages and tracing programs make hundreds of thousands of objects that live on, and the collector walks
-through all of them again and again: a fifth of an import's processor time.
+Importing packages and tracing programs create hundreds of thousands of objects that stay in memory. The collector
+visits all of them again and again, which takes a fifth of the processor time of an import.
 """
 
 import gc
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch the cyclic garbage collector off within the block, and back on after it if it was on."""
+    """Switch the cyclic garbage collector off within the block, and on again afterwards if it was on."""
     on = gc.isenabled()
     gc.disable()
     try:
@@ -22,11 +22,13 @@ def uncollected() -> Iterator[None]:
 
 
 def collect_rarely() -> None:
-    """Let the collector run less often: for a process of our own, which imports much and ends soon."""
+    """Let the collector run less often, for a process of this package that imports much and ends soon."""
     gc.set_threshold(50_000, 20, 20)
 
 
 def leave_to_the_system() -> None:
-    """Take all objects out of the collector's view, for a process that is about to end: the last collection of the
-    interpreter, which has to find every object of every package, would take a fifth of a second."""
+    """Exclude all present objects from garbage collection, for a process that is about to end.
+
+    The last collection of the interpreter, which visits every object of every package, would take a fifth of a second.
+    """
     gc.freeze()

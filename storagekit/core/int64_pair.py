@@ -1,7 +1,7 @@
-"""Whole numbers of 64 bits, in two words: counters that are exact however long a run is.
+"""Whole numbers of 64 bits in two words, for counters that are exact in a run of any length.
 
-JAX computes with 32 bits, and a float of 32 bits stands still once it is 2^24 times what is added. These go round after
-2^64; of two that lie less than 2^63 apart, `before` knows the earlier one wherever they are.
+JAX computes with 32 bits, and a float of 32 bits stops growing at 2^24 times the increment. These numbers wrap around
+at 2^64. `before` returns the order of any two numbers that differ by less than 2^63.
 """
 
 from typing import NamedTuple
@@ -13,51 +13,57 @@ HALF = 16
 
 
 class Wide(NamedTuple):
-    """high * 2^32 + low."""
+    """A whole number of 64 bits, high * 2^32 + low.
+
+    Parameters
+    ----------
+    high, low : array of uint32, shape `[*row]`
+        The two words.
+    """
 
     high: UInt32[Array, "*#row"]
     low: UInt32[Array, "*#row"]
 
 
 def zeros(*shape: int) -> Wide:
-    """Nothing yet."""
+    """Return zeros of a given shape."""
     return Wide(jnp.zeros(shape, jnp.uint32), jnp.zeros(shape, jnp.uint32))
 
 
 def add(one: Wide, other: Wide) -> Wide:
-    """Their sum."""
+    """Return the sum of two numbers, modulo 2^64."""
     low = one.low + other.low
     return Wide(one.high + other.high + (low < one.low).astype(jnp.uint32), low)
 
 
 def subtract(one: Wide, other: Wide) -> Wide:
-    """One less the other; below 0 it goes round."""
+    """Return the first number minus the second, modulo 2^64."""
     borrowed = (one.low < other.low).astype(jnp.uint32)
     return Wide(one.high - other.high - borrowed, one.low - other.low)
 
 
 def before(one: Wide, other: Wide) -> Bool[Array, "*row"]:
-    """Whether one comes before the other, lying less than 2^63 from it."""
+    """Return whether the first number comes before the second, if they differ by less than 2^63."""
     return (subtract(one, other).high >> 31) == 1
 
 
 def pick(condition: Bool[Array, "*#row"], one: Wide, other: Wide) -> Wide:
-    """One where the condition holds, else the other."""
+    """Return the first number where the condition is true, and the second number elsewhere."""
     return Wide(jnp.where(condition, one.high, other.high), jnp.where(condition, one.low, other.low))
 
 
 def later(one: Wide, other: Wide) -> Wide:
-    """Whichever comes later."""
+    """Return the later of two numbers in the order of `before`."""
     return pick(before(one, other), other, one)
 
 
 def earlier(one: Wide, other: Wide) -> Wide:
-    """Whichever comes earlier."""
+    """Return the earlier of two numbers in the order of `before`."""
     return pick(before(other, one), other, one)
 
 
 def product(one: UInt32[Array, "*#row"], other: UInt32[Array, "*#row"]) -> Wide:
-    """The product of two words, by pieces of 16 bits."""
+    """Return the product of two words, computed in halves of 16 bits."""
     mask = jnp.uint32(0xFFFF)
     low = (one & mask) * (other & mask)
     middle, crossed = (one >> HALF) * (other & mask), (one & mask) * (other >> HALF)

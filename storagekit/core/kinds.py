@@ -1,11 +1,13 @@
-"""What a number may be, by its kind (a count, a time, a rate, a size, a share), and how arguments and fields are held to it.
+"""Validators of numbers by their kind: a count, a time, a rate, a size or a share.
 
     @takes(rate=RATE.each, servers=COUNT)
     def response(rate, servers): ...
 
-A kind is called with a name and a value and returns the value, a whole number as an int. It raises InputError, in a line with
-the name, the value, the limit and where that does not say it the remedy, for what is no number (text is none), not finite, of
-the wrong sign, not whole, out of range, or several where one is asked for.
+A validator is called with a name and a value. It returns the value, a whole number as an int. Otherwise it raises
+InputError. The message is one line with the name, the value, the limit and, if the limit does not imply it, the remedy.
+
+A value is invalid if it is not a number (text is not), not finite, of the wrong sign, not whole, or out of range.
+Several values are invalid for a kind of a single number.
 """
 
 import functools
@@ -20,11 +22,11 @@ import numpy as np
 from storagekit.core.checks import numbers, require_kind, shown, traced, written
 from storagekit.core.errors import InputError
 
-# Largest of what counts things that are gone through one by one, or of which each takes memory.
+# Largest count of objects that are processed one by one, or that take memory each.
 MOST_COUNTED = 10**6
-# Beyond it whole numbers leave out some in float64.
+# float64 cannot represent every whole number above this limit.
 MOST_EXACT = 2**53
-# Beyond it NumPy has no whole numbers.
+# NumPy has no type for signed whole numbers from this limit on.
 MOST_BITS = 2**63
 
 _BY_PLACE = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -34,10 +36,24 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Kind:
-    """Numbers of one kind, from `least` to `most`, of a `unit`.
+    """Validator of numbers of one kind, between two limits.
 
-    whole: whole numbers only. above: `least` itself is not possible. endless: infinity is. many: one number or an array of
-    them. otherwise: the end of a message, a remedy.
+    Parameters
+    ----------
+    least, most : float
+        The limits, by default -inf and inf.
+    unit : str
+        Unit of the numbers, by default "".
+    whole : bool
+        Whether only whole numbers are valid, by default False.
+    above : bool
+        Whether `least` itself is invalid, by default False.
+    endless : bool
+        Whether infinity is valid, by default False.
+    many : bool
+        Whether an array of numbers is valid, by default False.
+    otherwise : str
+        The end of a message, such as a remedy, by default "".
     """
 
     least: float = -math.inf
@@ -51,16 +67,47 @@ class Kind:
 
     @property
     def each(self) -> "Kind":
-        """The same of every number of an array, or of one."""
+        """Return the same kind for one number or every number of an array."""
         return replace(self, many=True)
 
     def up_to(self, most: float, otherwise: str = "") -> "Kind":
-        """The same, of at most so much."""
+        """Return the same kind with another upper limit.
+
+        Parameters
+        ----------
+        most : float
+            The upper limit.
+        otherwise : str
+            The end of a message; by default unchanged.
+
+        Returns
+        -------
+        Kind
+            The new kind.
+        """
         return replace(self, most=most, otherwise=otherwise or self.otherwise)
 
     def __call__(self, label: str, value: Any) -> Any:
-        """The value, of this kind. Raises InputError for any other."""
-        # most are one number in its range, and are told at once
+        """Return a value if it is valid.
+
+        Parameters
+        ----------
+        label : str
+            Name of the value in the message.
+        value : Any
+            The value. Traced values are returned unchanged.
+
+        Returns
+        -------
+        number or array
+            The value, a whole number as an int.
+
+        Raises
+        ------
+        InputError
+            If the value is invalid.
+        """
+        # Fast path: most values are a single number in its range.
         plain = type(value) is int or (type(value) is float and not self.whole)
         within = plain and self.least <= value <= self.most and (self.whole or abs(value) < MOST_BITS)
         if within and not (self.above and value == self.least):
@@ -68,7 +115,7 @@ class Kind:
         if traced(value):
             return value
         if type(value) is int and self.whole:
-            # exactly: as a real number 2^64 - 1 is 2^64
+            # The message shows the exact int, because 2^64 - 1 as a float is 2^64.
             raise InputError(self._refusal(label, value))
         given = numbers(label, value)
         if given.ndim and not self.many:
@@ -81,7 +128,7 @@ class Kind:
             raise InputError(self._refusal(label, given[~fits].flat[0] if given.ndim else value))
         if given.ndim:
             return given if isinstance(value, list | tuple) else value
-        # a field that a converter has made an array of stays one
+        # A field that a converter has changed to an array remains an array.
         if self.whole and not (self.many and isinstance(value, np.ndarray)):
             return self(label, int(value))
         return float(value) if isinstance(value, int) and abs(value) >= MOST_BITS else value
@@ -92,7 +139,7 @@ class Kind:
 
     @property
     def limit(self) -> str:
-        """The limit in words: what a message ends with."""
+        """Return the limit in words, as the end of a message."""
         whole = "a whole number, " if self.whole else ""
         least, most = written(self.least), written(self.most)
         finite = "" if self.endless or self.whole else " and finite"
@@ -109,19 +156,19 @@ class Kind:
         return f"{whole}between {least} and {most}"
 
 
-# Of what there is at least one, and of what there may be none.
+# Counts of at least one object, and counts that may be zero.
 COUNT = Kind(least=1, most=MOST_COUNTED, whole=True)
 NUMBER = Kind(least=0, most=MOST_COUNTED, whole=True)
-# Whole numbers that are not gone through: addresses and sizes in sectors, sizes in bytes, positions from 0.
+# Whole numbers that are not counts of objects: addresses and sizes in sectors, sizes in bytes, positions from 0.
 SECTORS = Kind(least=1, most=MOST_EXACT, whole=True)
 ADDRESS = Kind(least=0, most=MOST_EXACT, whole=True)
 SEED = Kind(least=0, most=2**64 - 1, whole=True)
-# Seconds: of what takes time, of what may take none, and of a moment.
+# Seconds: a time above 0, a time that may be 0, and a point in time.
 TIME = Kind(least=0, unit="s", above=True)
 SPAN = Kind(least=0, unit="s")
 MOMENT = Kind(unit="s")
 RATE = Kind(least=0, unit="1/s")
-# Bytes, of a request or a memory, and bytes a second.
+# Bytes of a request or a memory, and bytes a second.
 SIZE = Kind(least=0, unit="bytes", above=True)
 SPACE = Kind(least=0, unit="bytes")
 SPEED = Kind(least=0, unit="bytes/s", above=True)
@@ -132,26 +179,91 @@ REAL = Kind()
 
 
 def flag(label: str, value: Any) -> bool:
-    """The value. Raises InputError unless it is true or false: "no" is neither."""
+    """Return a value if it is True or False; a word such as "no" is neither.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+
+    Returns
+    -------
+    bool
+        The value.
+
+    Raises
+    ------
+    InputError
+        If the value is not a bool.
+    """
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise InputError(f"{label} {shown(value)}: give True or False")
 
 
 def text(label: str, value: Any) -> str:
-    """The value. Raises InputError unless it is text."""
+    """Return a value if it is text.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+
+    Returns
+    -------
+    str
+        The value.
+
+    Raises
+    ------
+    InputError
+        If the value is not text.
+    """
     return require_kind(label, value, str, "text")
 
 
 def called(label: str, value: Any) -> Any:
-    """The value. Raises InputError unless it can be called."""
+    """Return a value if it can be called.
+
+    Parameters
+    ----------
+    label : str
+        Name of the value in the message.
+    value : Any
+        The value.
+
+    Returns
+    -------
+    callable
+        The value.
+
+    Raises
+    ------
+    InputError
+        If the value is not callable.
+    """
     if callable(value):
         return value
     raise InputError(f"{label} {shown(value)}: give a function")
 
 
 def one_of(*words: str) -> Callable[[str, Any], str]:
-    """The kind of what is one of some words."""
+    """Return the validator of a value that must be one of some words.
+
+    Parameters
+    ----------
+    *words : str
+        The words.
+
+    Returns
+    -------
+    callable
+        The validator.
+    """
 
     def known(label: str, value: Any) -> str:
         if isinstance(value, str) and value in words:
@@ -162,7 +274,22 @@ def one_of(*words: str) -> Callable[[str, Any], str]:
 
 
 def several(kind: Callable[[str, Any], Any], least: int = 0, of: str = "values") -> Callable[[str, Any], tuple]:
-    """The kind of a sequence of values of a kind, each of which a message names; at least so many of them."""
+    """Return the validator of a sequence of values of one kind.
+
+    Parameters
+    ----------
+    kind : callable
+        Validator of each value.
+    least : int
+        Least number of values, by default 0.
+    of : str
+        Name of the values in a message, by default "values".
+
+    Returns
+    -------
+    callable
+        The validator, which returns a tuple.
+    """
 
     def each(label: str, value: Any) -> tuple:
         if isinstance(value, str | bytes | dict) or not np.iterable(value):
@@ -176,7 +303,20 @@ def several(kind: Callable[[str, Any], Any], least: int = 0, of: str = "values")
 
 
 def a(kind: Any, give: str = "") -> Callable[[str, Any], Any]:
-    """The kind of what is an object of a class, or of one of several; give: what a message asks for, an example of it."""
+    """Return the validator of an instance of a class, or of one of several classes.
+
+    Parameters
+    ----------
+    kind : type or tuple of type
+        The class or the classes.
+    give : str
+        Allowed values, with an example, for the message; by default the name of the class.
+
+    Returns
+    -------
+    callable
+        The validator.
+    """
 
     def same(label: str, value: Any) -> Any:
         return require_kind(label, value, kind, give or f"a {kind.__name__}")
@@ -185,17 +325,34 @@ def a(kind: Any, give: str = "") -> Callable[[str, Any], Any]:
 
 
 def takes(together: Callable[..., None] | None = None, /, **kinds: Callable[[str, Any], Any]) -> Callable[[Call], Call]:
-    """A function whose arguments of these names are held to these kinds, unless they are what they are by default.
+    """Return a decorator that validates the arguments of a function.
 
-    together: then looks at all that is given, by name, and raises InputError where it does not go together, as
-    `require_broadcast` does of arrays.
+    An argument that is the default value of its parameter is not validated.
+
+    Parameters
+    ----------
+    together : callable, optional
+        Function that is called with all given arguments by name after they have been validated. It raises InputError if
+        they do not fit together, as `require_broadcast` does for arrays.
+    **kinds : callable
+        Validator of each argument, by name.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Raises
+    ------
+    TypeError
+        By the decorator, if the function has no argument of such a name.
     """
 
     def decorate(function: Call) -> Call:
         parameters = inspect.signature(function).parameters
         if unknown := set(kinds) - set(parameters):
             raise TypeError(f"{function.__qualname__} has no argument {', '.join(sorted(unknown))}")
-        # those that may be given by place: what `*more` takes has no kind
+        # Parameters that may be given by position. Arguments of a `*more` parameter are not validated.
         names = tuple(name for name, one in parameters.items() if one.kind in _BY_PLACE)
         held = {name: (kind, parameters[name].default, name.replace("_", " ")) for name, kind in kinds.items()}
 
@@ -207,7 +364,7 @@ def takes(together: Callable[..., None] | None = None, /, **kinds: Callable[[str
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            # too many, too few and unknown ones are Python's to refuse
+            # Python itself rejects missing, surplus and unknown arguments.
             given = [looked_at(name, value) for name, value in zip(names, args, strict=False)]
             named = {name: looked_at(name, value) for name, value in kwargs.items()}
             if together is not None:
@@ -220,12 +377,37 @@ def takes(together: Callable[..., None] | None = None, /, **kinds: Callable[[str
 
 
 def unchecked(function: Call) -> Call:
-    """What `takes` looks after, without it: for those who ask often, and of what they have looked at."""
+    """Return a function without the validation of `takes`, for frequent calls with arguments that are already
+    validated.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function that `takes` decorated, or `function` itself if it is not decorated.
+    """
     return getattr(function, "__wrapped__", function)
 
 
 def hold(instance: Any, **kinds: Callable[[str, Any], Any]) -> None:
-    """For `__post_init__`: an instance's fields of these names held to these kinds. Raises InputError for one that is not."""
+    """Validate fields of an instance, for `__post_init__`.
+
+    Parameters
+    ----------
+    instance : Any
+        The instance. A field whose validator returns another value is replaced.
+    **kinds : callable
+        Validator of each field, by name.
+
+    Raises
+    ------
+    InputError
+        If a field is invalid.
+    """
     for name, kind in kinds.items():
         value = getattr(instance, name)
         if (found := kind(name.replace("_", " "), value)) is not value:
@@ -233,5 +415,16 @@ def hold(instance: Any, **kinds: Callable[[str, Any], Any]) -> None:
 
 
 def optional(kind: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    """The kind of what may be None."""
+    """Return the validator of a value that may be None.
+
+    Parameters
+    ----------
+    kind : callable
+        Validator of other values.
+
+    Returns
+    -------
+    callable
+        The validator.
+    """
     return lambda label, value: None if value is None else kind(label, value)

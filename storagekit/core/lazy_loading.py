@@ -1,4 +1,4 @@
-"""Names that a package shows without importing them until they are used."""
+"""Lazy loading: names of a package that are imported when they are first used."""
 
 import importlib
 import sys
@@ -8,17 +8,28 @@ from typing import Any
 
 from storagekit.core.garbage import uncollected
 
-# what a module needs for this, and shows nobody
+# Names that a module needs for lazy loading, and does not list.
 _TOOLS = {"TYPE_CHECKING", "loader"}
 
 
 def loader(
     package: str, rooms: Iterable[str], homes: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for the module `package`.
+    """Return `__getattr__` and `__dir__` for a package.
 
-    rooms: its submodules that are imported when they are first used. homes: for each other name the submodule it comes from,
-    with `:` and what it is called there if that is something else.
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    rooms : iterable of str
+        Its submodules that are imported when they are first used.
+    homes : mapping of str to str, optional
+        Submodule of each other name. If the name in the submodule differs, it follows after `:`.
+
+    Returns
+    -------
+    tuple of callable
+        The two functions.
     """
     shown, found_in = frozenset(rooms), dict(homes or {})
 
@@ -29,7 +40,7 @@ def loader(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, _, theirs = found_in[name].partition(":")
         found = getattr(_imported(f"{package}.{home}"), theirs or name)
-        setattr(sys.modules[package], name, found)  # asked for only once
+        setattr(sys.modules[package], name, found)  # the next use does not call this function
         return found
 
     def listing() -> list[str]:
@@ -40,6 +51,6 @@ def loader(
 
 
 def _imported(name: str) -> ModuleType:
-    """The module of that name, imported where it is not yet."""
+    """Return a module by its name, and import it if necessary."""
     with uncollected():
         return importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""What is installed by need: packages that an extra of storagekit brings."""
+"""Optional dependencies: packages that an extra of storagekit installs."""
 
 from importlib.util import find_spec
 
@@ -6,7 +6,20 @@ from storagekit.core.errors import InputError
 
 
 def require_extra(extra: str, *modules: str) -> None:
-    """Raises InputError where a module that the extra brings is not installed: what is missing, and what to install."""
+    """Raise InputError if a module that an extra installs is missing.
+
+    Parameters
+    ----------
+    extra : str
+        Name of the extra.
+    *modules : str
+        Names of its modules.
+
+    Raises
+    ------
+    InputError
+        If a module is not installed. The message names the missing modules and the command that installs them.
+    """
     lacking = [name for name in modules if find_spec(name) is None]
     if lacking:
         be = "is" if len(lacking) == 1 else "are"

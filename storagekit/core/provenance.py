@@ -1,4 +1,4 @@
-"""The origin of a result: the attributes that every Dataset carries."""
+"""Provenance of a result: the attributes that every Dataset has."""
 
 import json
 import platform
@@ -12,16 +12,35 @@ import numpy as np
 
 from storagekit.core.kinds import ADDRESS, SPAN, optional, several, takes, text
 
-# the drive, or the scenario, of a trace that is looked at and not run
+# Drive, or scenario, of a trace that is analysed but not simulated.
 ALONE = "none: a trace by itself"
-# entries up to which a list is told in full
+# Most entries of a list that is described in full.
 LISTED = 16
 
 
 @takes(basis=text, seeds=optional(several(ADDRESS, of="seeds")), wall=optional(SPAN))
 def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None = None) -> dict:
-    """Attributes that every result carries: what it rests on (`BASES`), the versions that made it, the seeds of its
-    random part, and the seconds that it took."""
+    """Return the attributes that every result has.
+
+    Parameters
+    ----------
+    basis : str
+        Basis of the result, one of `BASES`.
+    seeds : sequence of int, optional
+        Seeds of its random part.
+    wall : float, optional
+        Seconds of wall time that it took.
+
+    Returns
+    -------
+    dict
+        The basis, the versions of the packages that made the result, the seeds, and the wall time.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid.
+    """
     told: dict[str, Any] = {
         "basis": basis,
         "storagekit": version(),
@@ -35,11 +54,25 @@ def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None =
 
 
 def made_jointly(made: Sequence[Mapping[str, Any]], context: Any = None) -> dict[str, Any]:
-    """The attributes of what was made of several results, for instance as `combine_attrs` of `xarray.concat`.
+    """Return the attributes of a result that combines several results.
 
-    What they agree on stays, and what only some have. Of what they do not agree on: seconds are added, seeds united, the
-    first scenario stands for all, words and lengths of runs are listed; the rest is left out.
+    It can be used as `combine_attrs` of `xarray.concat`.
 
+    Parameters
+    ----------
+    made : sequence of mapping
+        Attributes of the results.
+    context : Any
+        Not used; xarray passes it.
+
+    Returns
+    -------
+    dict
+        Attributes on which all results that have them agree are kept. Otherwise wall times are added, seeds are united,
+        the first scenario is kept, and words and lengths of runs are listed. All other attributes are left out.
+
+    Examples
+    --------
     >>> made_jointly([{"drive": "a", "seeds": [0, 1], "loop": 8}, {"drive": "b", "seeds": [1, 2], "loop": 9}])
     {'drive': 'a, b', 'seeds': [0, 1, 2]}
     """
@@ -78,7 +111,18 @@ _JOINED = {
 
 
 def describe(part: Any) -> Any:
-    """A part of a scenario as nested names and numbers; tables and long lists are left out."""
+    """Return a part of a scenario as nested names and numbers; tables and long lists are left out.
+
+    Parameters
+    ----------
+    part : Any
+        The part.
+
+    Returns
+    -------
+    dict, list, str, number or None
+        The description; None for an object that is left out.
+    """
     if is_dataclass(part):
         named = {field.name: describe(getattr(part, field.name)) for field in fields(part)}
         return {"type": type(part).__name__} | {name: value for name, value in named.items() if value is not None}
@@ -90,19 +134,30 @@ def describe(part: Any) -> Any:
 
 
 def as_text(part: Any) -> str:
-    """`describe(part)` as JSON: the attribute `scenario` of a result."""
+    """Return `describe(part)` as JSON, for the attribute `scenario` of a result."""
     return json.dumps(describe(part))
 
 
 def storable(value: Any) -> str | int | float:
-    """An attribute as NetCDF can hold it: numbers and text as they are, the rest as JSON."""
+    """Return an attribute in a form that NetCDF can store: numbers and text unchanged, other values as JSON.
+
+    Parameters
+    ----------
+    value : Any
+        The attribute.
+
+    Returns
+    -------
+    str, int or float
+        The stored form.
+    """
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return value
     return json.dumps(value, default=str)
 
 
 def version() -> str:
-    """The version of this package."""
+    """Return the version of this package."""
     try:
         return metadata.version("storagekit")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Student's t: how wide a confidence interval is."""
+"""Width of a confidence interval by Student's t distribution."""
 
 from typing import Any
 
@@ -11,9 +11,14 @@ def half_width(replications: Any, level: float = 0.95) -> Any:
     Parameters
     ----------
     replications : int or array
-        Independent values under the mean. The result is NaN where there is only one.
+        Number of independent values in the mean. The result is NaN for a single value.
     level : float
-        Probability that the interval holds the mean, 0.95 by default.
+        Probability that the interval contains the mean, by default 0.95.
+
+    Returns
+    -------
+    float or array
+        Half the width, standard errors.
 
     Examples
     --------
@@ -21,7 +26,7 @@ def half_width(replications: Any, level: float = 0.95) -> Any:
     >>> f"{half_width(10):.3f}"
     '2.262'
     """
-    # the function behind scipy.stats.t.ppf: scipy.stats itself takes a third of a second to import
+    # This function computes scipy.stats.t.ppf, without the import of scipy.stats, which takes a third of a second.
     from scipy.special import stdtrit
 
     return stdtrit(np.subtract(replications, 1), 0.5 + level / 2)

@@ -1,7 +1,8 @@
-"""SI inside, the field's units at the door.
+"""Factors between SI, which all values inside the package use, and the units of the field.
 
-Inside the package times are seconds, sizes are bytes or 512-byte sectors, angles are turns (fractions of a revolution).
-These factors convert at the edges: `5.3 * MS` is 5.3 ms in seconds, `seconds / MS` is milliseconds.
+Inside the package times are seconds, sizes are bytes or 512-byte sectors, and angles are turns (fractions of a
+revolution). These factors convert at the interface: `5.3 * MS` is 5.3 ms in seconds, and `seconds / MS` is
+milliseconds.
 """
 
 from storagekit.core.kinds import POSITIVE, SPACE, takes
@@ -19,11 +20,43 @@ GB = 1024**3
 
 @takes(rpm=POSITIVE)
 def revolution(rpm: float) -> float:
-    """Seconds per revolution of a spindle that turns `rpm` times a minute."""
+    """Return the time of one revolution of a spindle, seconds.
+
+    Parameters
+    ----------
+    rpm : float
+        Revolutions a minute, above 0.
+
+    Returns
+    -------
+    float
+        Seconds per revolution.
+
+    Raises
+    ------
+    InputError
+        If `rpm` is not above 0 and finite.
+    """
     return MINUTE / rpm
 
 
 @takes(size=SPACE)
 def sectors(size: float) -> int:
-    """Sectors that `size` bytes occupy, a part of a sector counting as one."""
+    """Return the number of sectors that a number of bytes occupies, with a partial sector counted as one.
+
+    Parameters
+    ----------
+    size : float
+        Bytes, at least 0.
+
+    Returns
+    -------
+    int
+        Number of sectors.
+
+    Raises
+    ------
+    InputError
+        If `size` is negative or not finite.
+    """
     return -(-int(size) // SECTOR)

@@ -1,4 +1,4 @@
-"""Which parts of a request are asked."""
+"""Dispatchers, which select the parts that a request is sent to."""
 
 from storagekit.dispatch.ars import ARS as ARS
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch

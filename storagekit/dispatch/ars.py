@@ -1,5 +1,9 @@
-"""Adaptive resource selection: each client hashes requests to the nodes that hold the data, in shares that follow their
-performance (ars, section 4)."""
+"""Adaptive resource selection (ARS): each client hashes requests to nodes in shares that follow their performance.
+
+References
+----------
+ars, section 4.
+"""
 
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -24,21 +28,33 @@ from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests, scramble
 
-# reads and writes
+# Reads and writes are measured separately.
 OPERATIONS = 2
-# bit of writes in the key of an interval, whose other bits are of nodes
+# Bit of the key of an interval that marks writes; the lower bits are the mask of the nodes.
 OF_WRITES = 31
 
 
 class Clients(NamedTuple):
-    """Private state.
+    """Private state of all clients.
 
-    observed: responses by operation, client and node. pool: intervals of the clients. left: time until the performance of
-    each view is computed, seconds. clock: number of computations and tunings so far, which orders them. silence: nodes that
-    do not respond; None if no client sends to more nodes for it.
+    Parameters
+    ----------
+    observed : Observed
+        Responses by operation, client and node.
+    pool : Pool
+        Intervals of the clients.
+    left : array of float32, shape `[view, *batch]`
+        Time until the performance of each view is computed, seconds.
+    clock : array of int32, shape `[1, *batch]`
+        Number of computations and tunings so far, which orders them in time.
+    silence : Silence or None
+        Nodes that do not respond; None if `extra` is 0.
 
-    For C clients, n nodes, pools of e and P subregions it takes 32 C n + 4 C e (P + 2) + 4 C + 4 bytes a run, and with extra
-    nodes 16 a slot and 5 C n + 4 more: 3,864 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
+    Notes
+    -----
+    For C clients, n nodes, pools of e intervals and P subregions the state takes 32 C n + 4 C e (P + 2) + 4 C + 4 bytes
+    a run. With extra nodes it takes 16 bytes a slot and 5 C n + 4 bytes more. For example, it takes 3,864 bytes with
+    five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
     """
 
     observed: Observed
@@ -49,41 +65,45 @@ class Clients(NamedTuple):
 
 
 def _shared(value: bool) -> Int[AnyArray, "..."]:
-    # a number, so that both are runs of one program
+    # A number instead of a bool, so that both values may be runs of one compiled program.
     return cast(Array, np.int32(flag("shared", value)))
 
 
 class ARS(AsManyAsNeeded):
-    """Send a request to as many nodes as the data needs, hashed in a unit interval of all nodes that hold its block.
+    """Send a request to the number of nodes that its data needs, hashed in a unit interval of the nodes that hold it.
 
-    The length of a node is in proportion to its performance as each client measures it, reads and writes apart: sectors of
-    the responses of a window over the sum of their response times, without the network. A node without responses in the last
-    window keeps its value; one without any has an equal share, as all have at first. An interval is tuned when it is used
-    after a value of one of its nodes has changed.
+    The length of a node in the interval is in proportion to its performance. Each client measures the performance, for
+    reads and writes separately. The performance is the number of sectors of the responses in a window, divided by the
+    sum of their response times without the network.
+
+    A node without responses in the last window keeps its value. A node without any response has an equal share; at
+    first this is true of all nodes. An interval is tuned when it is used after a value of one of its nodes has changed.
 
     Parameters
     ----------
     window : float
-        Time between two computations of performance, seconds, above 0. A computation takes place at the first event after
-        it, at different times for different clients. ars gives no number. The default is the longest of those tried at which
-        shares on its cluster, with fifty requests outstanding, oscillate at most a tenth more than with the shortest
-        (papers.ars.equal).
+        Time between two computations of the performance, seconds, above 0, by default 0.03. A computation takes place
+        at the first event after it, at different times for different clients. ars gives no number. The default is the
+        longest tested value at which the shares oscillate at most a tenth more than with the shortest
+        (papers.ars.equal, on the cluster of ars with fifty requests outstanding).
     patience : float
-        Time without a response after which a node counts as silent, seconds, above 0. ars gives no number. The default is the
-        time-out of clients.
+        Time without a response after which a node counts as silent, seconds, above 0, by default 1. ars gives no
+        number. The default is the time-out of clients.
     block : int
-        Sectors with one hash, at least 1; by default the 64 KB of the volumes of ars.
+        Sectors with one hash, at least 1, by default 128: the 64 KB of the volumes of ars.
     clients : int
-        Number of clients that are distinguished, at least 1. Requests of others count as those of client number % clients.
+        Number of clients that are distinguished, at least 1, by default 5. Requests of other clients count as requests
+        of client number % clients.
     shared : bool
-        Whether all clients share one view and one pool.
+        Whether all clients share one view and one pool, by default False.
     pool : int
-        Intervals of a client, at least 1. If there are more, the one that was tuned first is dropped. 16 are more than the
-        reads and writes of all sets of three and four of four nodes.
+        Intervals of a client, at least 1, by default 16. If more are needed, the interval that was tuned first is
+        dropped. 16 exceeds the number of intervals for reads and writes of all sets of three and four out of four
+        nodes.
     extra : int
-        Largest number of additional nodes to which a read is sent, one for each silent node that holds its data. The rest is
-        withdrawn when the read completes. A read that reaches too few nodes is sent again, to all nodes that are up and have
-        not received it.
+        Largest number of additional nodes that a read is sent to, one for each silent node that holds its data, by
+        default 0. The remaining parts are withdrawn when the read completes. A read that reaches too few nodes is sent
+        again, to all other nodes that are up.
 
     Raises
     ------
@@ -92,7 +112,11 @@ class ARS(AsManyAsNeeded):
 
     Notes
     -----
-    Where requests have no clients, their sizes count as equal.
+    If requests have no clients, their sizes count as equal.
+
+    References
+    ----------
+    ars, section 4.
     """
 
     window: Float[AnyArray, "..."] = eqx.field(converter=named("a window of"), default=0.03)
@@ -124,7 +148,7 @@ class ARS(AsManyAsNeeded):
         return self.extra > 0
 
     def again(self, alive, asked):
-        # what asking more spares (section 4.5): the remaining nodes are asked
+        # A second attempt is sent to the remaining nodes, and to all nodes that are up if none remains (section 4.5).
         rest = alive & ~asked
         return jnp.where(rest != 0, rest, alive)
 
@@ -197,7 +221,7 @@ class ARS(AsManyAsNeeded):
         )
 
     def _view_of(self, client: Int[Array, "1 *batch"]) -> Int[Array, "1 *batch"]:
-        """Return the number of the view of a client: 0 for all if they share one."""
+        """Return the number of the view of a client; 0 for all clients if they share one view."""
         return jnp.where(self.shared, 0, client % self.clients)
 
     def _tuned(
@@ -207,7 +231,7 @@ class ARS(AsManyAsNeeded):
         entering: Bool[Array, "1 *batch"],
         holds: Bool[Array, "node *batch"],
     ) -> tuple[Clients, Any]:
-        """Return the state and the interval of the nodes that hold the entering request, tuned if necessary."""
+        """Return the state, and the interval of the nodes that hold the entering request, tuned if necessary."""
         nodes = holds.shape[0]
         client = self._view_of(request.client)
         key = _key(holds, request.read)
@@ -224,13 +248,13 @@ class ARS(AsManyAsNeeded):
 
 
 def _key(holds: Bool[Array, "node *batch"], read: Bool[Array, "1 *batch"]) -> UInt32[Array, "1 *batch"]:
-    """Return the key of an interval."""
+    """Return the key of the interval of a set of nodes, for reads or for writes."""
     nodes = union(jnp.where(holds, bit(row_index(holds.shape[0], holds)), jnp.uint32(0)))
     return jnp.where(read, nodes, nodes | jnp.uint32(1 << OF_WRITES))
 
 
 def _most_needed(placement: AbstractPlacement, nodes: int) -> int:
-    """Return the largest number of parts that a read needs, as far as it is known before a run."""
+    """Return the largest number of parts that a read needs; the number of nodes if it is unknown before a run."""
     if not placement.needs_several:
         return 1
     needed = placement.needed

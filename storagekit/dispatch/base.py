@@ -1,4 +1,4 @@
-"""Interface of the dispatchers: to which parts a request is sent.
+"""Interface of the dispatchers, which select the parts that a request is sent to.
 
 A dispatcher identifies the parts of a request by number, from 0. The placement gives the drive of each part.
 """
@@ -20,16 +20,38 @@ from storagekit.workload import Requests
 
 
 class View(NamedTuple):
-    """State of the system when a request enters, as a dispatcher sees it.
+    """State of the system when a request enters, as the input of a dispatcher.
 
-    waiting: mask of the waiting parts of each slot's request. places: locations of these requests. busy: mask of the drives
-    with an access planned or in progress. falls_free: time until that ends, seconds; 0 for none. free: mask of the idle
-    drives. place: location of the entering request. placement: the placement. bricks: drives of each brick.
-    reach: function that returns for each drive the positioning time of the entering request if the drive were free, seconds.
-    takes: function that returns the duration of the access on the given drives, `[row, *batch]`, if they were free, seconds.
-    Both are functions so that only dispatchers that call them compute them.
-    word: random word of the entering request, the same under every scheme and setting, different for each request and seed.
-    `workload.below(view.word, n)` is a number below n, and `workload.scramble(view.word + k)` a further word for each k.
+    `reach` and `takes` are functions, so that only the dispatchers that call them compute their values.
+
+    Parameters
+    ----------
+    waiting : array of uint32, shape `[slot, *batch]`
+        Mask of the waiting parts of the request in each slot, bit k for part k.
+    places : pytree of arrays, shape `[slot, *batch]`
+        Locations of these requests.
+    busy : array of bool, shape `[drive, *batch]`
+        Mask of the drives that have an access planned or in progress.
+    falls_free : array of float32, shape `[drive, *batch]`
+        Time until that access ends, seconds from now; 0 if the drive has no access.
+    free : array of bool, shape `[drive, *batch]`
+        Mask of the idle drives.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of the entering request.
+    placement : AbstractPlacement
+        Placement of the system.
+    bricks : Grouping
+        Drives of each brick.
+    reach : callable
+        Function without arguments. It returns the positioning time of the entering request on each drive if the drive
+        were free, seconds, `[drive, *batch]`.
+    takes : callable
+        Function of drive numbers `[row, *batch]`. It returns the duration of the access on each of these drives if the
+        drive were free, seconds, `[row, *batch]`.
+    word : array of uint32, shape `[1, *batch]`
+        Random word of the entering request, different for each request and seed, and equal under every scheme and
+        setting. `workload.below(view.word, n)` is a number below n. `workload.scramble(view.word + k)` is a further
+        word for each k.
     """
 
     waiting: UInt32[Array, "slot *batch"]
@@ -46,24 +68,37 @@ class View(NamedTuple):
 
     @property
     def parts(self) -> Int[AnyArray, "..."]:
-        """Number of parts of a request."""
+        """Return the number of parts of a request."""
         return jnp.asarray(self.placement.parts)
 
     @property
     def needed(self) -> Int[Array, "1 *batch"]:
-        """Number of parts that a read of the entering request needs, and that a write has to have on disk."""
+        """Return the number of parts that a read of the entering request needs, `[1, *batch]`.
+
+        For a write it is the number of parts that must be on disk before its data is readable.
+        """
         return self.placement.needed_of(self.place)
 
     def part(self) -> Int[Array, "drive *batch"]:
-        """Return the part of the entering request that each drive holds, see `AbstractPlacement.part_on`."""
+        """Return the part of the entering request that each drive holds, `[drive, *batch]`; see
+        `AbstractPlacement.part_on`.
+        """
         return self.placement.part_on(row_index(self.busy.shape[0], self.busy), self.place)
 
     def holders(self) -> Bool[Array, "drive *batch"]:
-        """Return a mask of the drives that hold the entering request."""
+        """Return the mask of the drives that hold a part of the entering request, `[drive, *batch]`."""
         return bit_is_set(self.placement.parts_of(self.place), self.part())
 
     def by_brick(self) -> tuple[Bool[Array, "brick *batch"], Int[Array, "brick *batch"]]:
-        """Return whether each brick holds a part of the entering request, and the lowest part that it holds."""
+        """Return the mask of the bricks that hold a part of the entering request, and the lowest part on each brick.
+
+        Returns
+        -------
+        holds : array of bool, shape `[brick, *batch]`
+            Mask of the bricks.
+        lowest_part : array of int32, shape `[brick, *batch]`
+            Lowest part on the brick; `placement.MOST_PARTS` if it holds no part.
+        """
         brick = self.bricks.of(row_index(self.busy.shape[0], self.busy))
         part = jnp.where(self.holders(), self.part(), MOST_PARTS)
         least_of = [min_row(jnp.where(brick == number, part, MOST_PARTS)) for number in range(self.bricks.count)]
@@ -71,64 +106,137 @@ class View(NamedTuple):
         return lowest_part < MOST_PARTS, lowest_part
 
     def load(self) -> Int[Array, "drive *batch"]:
-        """Return the number of requests at each drive, waiting and in service."""
+        """Return the number of requests at each drive, waiting and in service, `[drive, *batch]`."""
         return self.queued(row_index(self.busy.shape[0], self.busy)) + self.busy.astype(jnp.int32)
 
     def queued(self, drive: Int[Array, "row *#lanes"]) -> Int[Array, "row *batch"]:
-        """Return the number of requests that wait at each of the given drives."""
+        """Return the number of requests that wait at each of the given drives.
+
+        Parameters
+        ----------
+        drive : array of int32, shape `[row, *batch]`
+            Numbers of drives.
+
+        Returns
+        -------
+        array of int32, shape `[row, *batch]`
+            Waiting requests, without the request in service.
+        """
 
         def at(drive: Int[Array, "1 *#lanes"]) -> Int[Array, "1 *batch"]:
             return count(bit_is_set(self.waiting, self.placement.part_on(drive, self.places)))
 
-        # mapped, not unrolled: one drive's program serves all of them
+        # A map instead of an unrolled loop compiles the program of one drive only once.
         return jax.vmap(at)(drive[:, None])[:, 0]
 
 
 class AbstractDispatch(Component):
-    """Decides to which parts a request is sent, and whether parts that are not needed are withdrawn."""
+    """Base class of the dispatchers.
+
+    A dispatcher selects the parts that a request is sent to. It also decides when the parts of a read that are not
+    needed are withdrawn.
+    """
 
     def check(self, drives: int, placement: AbstractPlacement) -> None:
-        """Raise InputError if the dispatcher does not work with so many drives or with the placement."""
+        """Raise InputError if the dispatcher does not support this number of drives or this placement.
+
+        Parameters
+        ----------
+        drives : int
+            Number of drives of the system.
+        placement : AbstractPlacement
+            Placement of the system.
+
+        Raises
+        ------
+        InputError
+            If the dispatcher does not support them; by default never.
+        """
 
     @property
     def claims(self) -> AbstractArbitration:
-        """The component that decides which of several drives serves a request."""
+        """Return the component that selects the drive for a request that is queued at several drives."""
         return NoArbitration()
 
     @property
     def withdraws(self) -> bool | Bool[AnyArray, "..."]:
-        """Whether the other parts of a read are withdrawn when enough parts are in service; otherwise when the read
-        completes.
+        """Return whether the remaining parts of a read are withdrawn as soon as enough parts are in service.
+
+        If false, they are withdrawn when the read completes. An array has one entry for each run.
         """
         return True
 
     @property
     def withdraws_late(self) -> bool:
-        """Whether parts may be withdrawn at completion, for any values of the parameters."""
+        """Return whether parts may be withdrawn at completion, for any values of the parameters."""
         return self.withdraws is not True
 
     @property
     def asks_more(self) -> bool:
-        """Whether a read may be sent to more parts than it needs, so that some are withdrawn."""
+        """Return whether a read may be sent to more parts than it needs, so that some are withdrawn."""
         return True
 
     @abstractmethod
     def route(
         self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], view: View
     ) -> tuple[UInt32[Array, "1 *batch"], Any]:
-        """Return the mask of the parts to which a request is sent, and the private state after it.
+        """Return the parts that a request is sent to, and the private state after the request.
 
-        The private state must not change in runs in which no request is `entering`.
+        Parameters
+        ----------
+        private : Any
+            Private state of the dispatcher. It must not change in runs where `entering` is false.
+        request : Requests
+            The request, arrays of shape `[1, *batch]`.
+        entering : array of bool, shape `[1, *batch]`
+            Mask of the runs where the request enters.
+        view : View
+            State of the system.
+
+        Returns
+        -------
+        routed : array of uint32, shape `[1, *batch]`
+            Mask of the parts, bit k for part k.
+        private : Any
+            Private state after the request.
         """
 
     def asked_from(
         self, private: Any, sent: Float[Array, "slot *batch"], part: Int[Array, "slot *batch"]
     ) -> Float[Array, "slot *batch"]:
-        """Return the time at which `part` of each read is sent, given when the client sent it; seconds from now."""
+        """Return the time at which a part of each read is sent; by default the time at which the client sends the read.
+
+        Parameters
+        ----------
+        private : Any
+            Private state of the dispatcher.
+        sent : array of float32, shape `[slot, *batch]`
+            Time at which the client sent each read, seconds from now.
+        part : array of int32, shape `[slot, *batch]`
+            The part of each read.
+
+        Returns
+        -------
+        array of float32, shape `[slot, *batch]`
+            Time at which the part is sent, seconds from now.
+        """
         return sent
 
     def entrance(self, routed: UInt32[Array, "1 *batch"], receiving: Int[Array, "1 *batch"]) -> Int[Array, "1 *batch"]:
-        """Return the part at whose brick a read that is sent to the parts `routed` enters the system."""
+        """Return the part at whose brick a read enters the system.
+
+        Parameters
+        ----------
+        routed : array of uint32, shape `[1, *batch]`
+            Mask of the parts that the read is sent to.
+        receiving : array of int32, shape `[1, *batch]`
+            Part on the brick that receives the request from the client.
+
+        Returns
+        -------
+        array of int32, shape `[1, *batch]`
+            The part; by default `receiving`.
+        """
         return receiving
 
     def fails(
@@ -138,26 +246,52 @@ class AbstractDispatch(Component):
         alive: UInt32[Array, "1 *batch"],
         needed: Int[Array, "1 *batch"],
     ) -> Bool[Array, "1 *batch"]:
-        """Return whether a read that is sent to the parts `routed` is sent again after the time-out of its client.
+        """Return whether a client sends a read again after its time-out.
 
-        alive: mask of the parts whose bricks are up. needed: parts that the read needs. By default it is sent again if the
-        brick at which it enters is down.
+        By default it does if the brick at which the read enters is down.
+
+        Parameters
+        ----------
+        routed : array of uint32, shape `[1, *batch]`
+            Mask of the parts that the read is sent to.
+        receiving : array of int32, shape `[1, *batch]`
+            Part on the brick that receives the request from the client.
+        alive : array of uint32, shape `[1, *batch]`
+            Mask of the parts whose bricks are up.
+        needed : array of int32, shape `[1, *batch]`
+            Number of parts that the read needs.
+
+        Returns
+        -------
+        array of bool, shape `[1, *batch]`
+            True if the read is sent again.
         """
         return ~bit_is_set(alive, self.entrance(routed, receiving))
 
     def again(self, alive: UInt32[Array, "*row"], asked: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-        """Return the mask of the parts to which a client sends a read the second time.
+        """Return the parts that a client sends a read to at the second attempt; by default all parts whose bricks are
+        up.
 
-        alive: mask of the parts whose bricks are up. asked: mask of the parts to which it was sent first.
+        Parameters
+        ----------
+        alive : array of uint32, shape `[*row]`
+            Mask of the parts whose bricks are up.
+        asked : array of uint32, shape `[*row]`
+            Mask of the parts of the first attempt.
+
+        Returns
+        -------
+        array of uint32, shape `[*row]`
+            Mask of the parts of the second attempt.
         """
         return alive
 
 
 class AsManyAsNeeded(AbstractDispatch):
-    """Dispatcher that sends each request to as many parts as its data needs.
+    """Base class of the dispatchers that send a request to exactly the number of parts that its data needs.
 
-    If it names fewer, the parts with the next numbers are added. Each part receives a request of its own, so that enough of
-    their bricks have to be up.
+    If a dispatcher selects fewer parts, the engine adds the parts with the next numbers. A separate request is sent for
+    each part. A read is therefore sent again if fewer bricks of its parts are up than it needs.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Every part is asked, and who is first serves it."""
+"""Dispatchers that send a request to every part; the first drive that chooses a part serves it."""
 
 from jax.typing import ArrayLike
 from jaxtyping import Float
@@ -10,14 +10,39 @@ from storagekit.dispatch.base import AbstractDispatch
 
 
 class Broadcast(AbstractDispatch):
-    """A request waits at every drive that holds a part of it; the first to choose one takes it from the others."""
+    """Queue a request at every drive that holds a part of it.
+
+    The first drives that choose the request serve it. The request then leaves the queues of the other drives.
+    """
 
     def route(self, private, request, entering, view):
         return view.placement.parts_of(view.place), private
 
 
 class DSPTF(Broadcast):
-    """Send a request to all replicas; their bricks settle by messages which of them serves it (`arbitration.DSPTFClaims`)."""
+    """Send a request to all replicas; their bricks select the drive that serves it by messages.
+
+    Parameters
+    ----------
+    latency : float
+        One-way latency of a message, seconds, by default 50e-6.
+    bound : float, optional
+        Latency that the bricks assume, seconds; by default `latency`.
+    waits : int
+        0 or 1, by default 0. With 1 a brick whose disk is idle waits two bounds before it begins; see
+        `arbitration.DSPTFClaims`.
+    delivery : AbstractDelivery, optional
+        Model of lost claims; by default all claims are delivered.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    References
+    ----------
+    dsptf, section 3.
+    """
 
     settled: arbitration.DSPTFClaims
 
@@ -37,14 +62,30 @@ class DSPTF(Broadcast):
 
     @property
     def latency(self) -> Float[AnyArray, "..."]:
-        """Seconds that a message takes one way."""
+        """Return the one-way latency of a message, seconds."""
         return self.settled.latency
 
 
 class Preselection(Broadcast):
     """Send a request to all replicas; a node drops a part once enough other nodes have made better bids on it.
 
-    It takes the parameters of `arbitration.PreselectionBids`.
+    Parameters
+    ----------
+    latency : float
+        Time of a claim to the other nodes, seconds, by default 0.1e-3.
+    ahead : float, optional
+        Time between the choice of a drive and the end of its present access, seconds; by default twice the latency.
+    waits : int
+        Behaviour of an idle drive, 0, 1 or 2, by default 0; see `arbitration.PreselectionBids`.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    References
+    ----------
+    ars, section 5.
     """
 
     settled: arbitration.PreselectionBids
@@ -58,5 +99,15 @@ class Preselection(Broadcast):
 
 
 def central() -> DSPTF:
-    """The centralized ideal that D-SPTF is held against: one queue over all replicas, no delay (dsptf, section 4)."""
+    """Return the centralized ideal that dsptf compares D-SPTF with: one queue over all replicas, without delay.
+
+    Returns
+    -------
+    DSPTF
+        D-SPTF with latency 0.
+
+    References
+    ----------
+    dsptf, section 4.
+    """
     return DSPTF(0.0)

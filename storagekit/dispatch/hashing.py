@@ -1,4 +1,4 @@
-"""Decentralized hashing: the address alone decides which replica serves a read (dsptf, section 4)."""
+"""Decentralized hashing: only the address selects the replica that serves a read (dsptf, section 4)."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,15 +14,37 @@ from storagekit.workload import fraction
 
 
 class Hashing(AsManyAsNeeded):
-    """Read from replica hash(address) mod replicas."""
+    """Read from replica hash(address) mod replicas.
+
+    References
+    ----------
+    dsptf, section 4.
+    """
 
     def route(self, private, request, entering, view):
         return bit((request.address_hash % view.parts.astype(jnp.uint32)).astype(jnp.int32)), private
 
 
 class WeightedHashing(AsManyAsNeeded):
-    """Hashing in shares: of the drives that hold a request, drive d is selected with a probability in proportion to
-    weights[d] (dsptf, section 5.2.1)."""
+    """Hash reads to drives in given shares.
+
+    Drive d is selected from the drives that hold the request. Its probability is in proportion to weights[d].
+
+    Parameters
+    ----------
+    weights : sequence of float
+        Weight of each drive, at least 0 and finite; not all may be 0. If all drives that hold a request have weight 0,
+        they have equal probabilities.
+
+    Raises
+    ------
+    InputError
+        If a weight is out of range, or there is not one weight for each drive.
+
+    References
+    ----------
+    dsptf, section 5.2.1.
+    """
 
     weights: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("hash weights"))
 
@@ -43,9 +65,9 @@ class WeightedHashing(AsManyAsNeeded):
         drive = row_index(view.busy.shape[0], view.busy)
         weight = sum(jnp.where(drive == number, one, 0.0) for number, one in enumerate(self.weights))
         weight = jnp.where(view.holders(), weight, 0.0)
-        # of drives without weight none is better than another
+        # If no drive that holds the request has a weight, all of them have equal weights.
         weight = jnp.where(jnp.sum(weight, axis=0) > 0, weight, view.holders().astype(jnp.float32))
         edges = jnp.cumsum(weight, axis=0)
-        # never beyond the last drive with a weight, however the sum was rounded
+        # The factor below 1 keeps the point at or before the last drive with a weight, despite rounding of the sum.
         chosen, _ = first_true(edges > jnp.minimum(fraction(request.address_hash), 1 - 2.0**-20) * edges[-1:])
         return bit(pick(view.part(), chosen)), private

@@ -1,4 +1,4 @@
-"""Hedging: a read is sent to one replica, and after a delay to another one too."""
+"""Hedged reads: a read is sent to one replica, and after a delay also to another replica."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,11 +14,28 @@ from storagekit.workload import Requests
 
 
 class Hedged(AbstractDispatch):
-    """Read from replica hash(address) mod replicas, and after `delay` seconds without completion from the next one too.
+    """Read from replica hash(address) mod replicas, and after a delay without completion also from the next replica.
 
-    The first to complete counts, and a part that has not begun by then is withdrawn (Dean and Barroso, CACM 56(2), 2013).
-    The parts of the placement have to be copies. Private state: the part to which the request in each slot is sent first; -1
-    once it is sent again, to all parts at once.
+    Parameters
+    ----------
+    delay : float
+        Time after which the read is sent to the next replica, seconds, at least 0 and finite, by default 10e-3.
+
+    Raises
+    ------
+    InputError
+        If the delay is out of range, or the parts of the placement are not copies of one another.
+
+    Notes
+    -----
+    The read completes with the first access that ends. The other part is withdrawn if its access has not begun by then.
+
+    The private state is an array `[slot, *batch]` with the part that each request is sent to first. It is -1 after the
+    request is sent again, because it is then sent to all parts at once.
+
+    References
+    ----------
+    Dean and Barroso, CACM 56(2), 2013.
     """
 
     delay: Float[AnyArray, "..."] = eqx.field(converter=named("a delay before hedging of"), default=10e-3)

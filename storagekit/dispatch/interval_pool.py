@@ -1,4 +1,9 @@
-"""Unit intervals that clients store for reuse, one for each set of nodes and operation (ars, section 4.2)."""
+"""Pools of unit intervals that clients store for reuse, one interval for each set of nodes and operation.
+
+References
+----------
+ars, section 4.2.
+"""
 
 from typing import NamedTuple
 
@@ -8,7 +13,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from storagekit.core.batching import first_min, first_true, pick, put, row_index, where_tree
 from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
 
-# where in a word the node stands, above the units that it fills
+# Lowest bit of the node in a word; the bits below it hold the units that the node fills.
 SHIFT = 24
 NEVER = -1
 
@@ -16,8 +21,16 @@ NEVER = -1
 class PooledInterval(NamedTuple):
     """Entry of a pool for a key.
 
-    at: its row. found: whether it exists. tuned: when it was tuned, a number that increases with time. interval: the
-    interval in that row, which belongs to another key if it is not `found`.
+    Parameters
+    ----------
+    at : array of int32, shape `[1, *batch]`
+        Row of the entry.
+    found : array of bool, shape `[1, *batch]`
+        Whether the pool has an entry for the key.
+    tuned : array of int32, shape `[1, *batch]`
+        Time of the last tuning, a number that increases with time.
+    interval : UnitInterval
+        Interval in that row. It belongs to another key if `found` is false.
     """
 
     at: Int[Array, "1 *batch"]
@@ -27,10 +40,16 @@ class PooledInterval(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Pools of all clients, one after the other.
+    """Pools of all clients, one after the other in one array of rows.
 
-    key: mask of the nodes, and the operation; 0 in a free row. tuned: when the interval was last tuned. mapped: owner and
-    filled units of each subregion, in a word.
+    Parameters
+    ----------
+    key : array of uint32, shape `[row, *batch]`
+        Mask of the nodes, and the operation; 0 in a free row.
+    tuned : array of int32, shape `[row, *batch]`
+        Time of the last tuning of the interval, a number that increases with time; NEVER in a free row.
+    mapped : array of int32, shape `[subregion, row, *batch]`
+        Owner and filled units of each subregion, in one word.
     """
 
     key: UInt32[Array, "row *batch"]
@@ -38,9 +57,23 @@ class Pool(NamedTuple):
     mapped: Int[Array, "subregion row *batch"]
 
     def entry(self, key: UInt32[Array, "1 *batch"], client: Int[Array, "1 *batch"], each: int) -> PooledInterval:
-        """Return the entry of a key in the pool of a client with `each` rows.
+        """Return the entry of a key in the pool of a client.
 
-        If it does not exist, it is the row of the interval that was tuned first, or a free row.
+        If the pool has no such entry, return a free row, or else the row of the interval that was tuned first.
+
+        Parameters
+        ----------
+        key : array of uint32, shape `[1, *batch]`
+            The key.
+        client : array of int32, shape `[1, *batch]`
+            Number of the client.
+        each : int
+            Rows of each client.
+
+        Returns
+        -------
+        PooledInterval
+            The entry.
         """
         row = row_index(self.key.shape[0], self.key)
         its = row // each == client
@@ -58,7 +91,26 @@ class Pool(NamedTuple):
         when: Int[Array, "1 *batch"],
         where: Bool[Array, "1 *batch"],
     ) -> "Pool":
-        """Return the pool with another interval in the row of an entry, in the runs marked in `where`."""
+        """Return the pool with another interval in the row of an entry.
+
+        Parameters
+        ----------
+        entry : PooledInterval
+            The entry.
+        key : array of uint32, shape `[1, *batch]`
+            New key of the row.
+        interval : UnitInterval
+            New interval of the row.
+        when : array of int32, shape `[1, *batch]`
+            Time of the tuning, a number that increases with time.
+        where : array of bool, shape `[1, *batch]`
+            Runs where the row changes.
+
+        Returns
+        -------
+        Pool
+            The new pool.
+        """
         interval = where_tree(where, interval, entry.interval)
         return Pool(
             put(self.key, entry.at, jnp.where(where, key, pick(self.key, entry.at))),
@@ -68,7 +120,24 @@ class Pool(NamedTuple):
 
 
 def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
-    """Return free pools of `each` rows for so many clients."""
+    """Return free pools for a number of clients.
+
+    Parameters
+    ----------
+    clients : int
+        Number of clients.
+    each : int
+        Rows of each client.
+    nodes : int
+        Number of nodes of an interval.
+    lanes : tuple of int
+        Shape of the batch, `()` for a single run.
+
+    Returns
+    -------
+    Pool
+        Pools of `clients * each` rows.
+    """
     count = clients * each
     free = jnp.zeros((count, *lanes), jnp.int32)
     return Pool(free.astype(jnp.uint32), free + NEVER, jnp.zeros((subregions(nodes), count, *lanes), jnp.int32))

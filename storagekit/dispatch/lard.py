@@ -1,7 +1,10 @@
-"""Locality-aware request distribution: a front end stores the replica that serves each target.
+"""Locality-aware request distribution (LARD): a front end stores the replica that serves each target.
 
-Pai et al., Locality-aware request distribution in cluster-based network servers, ASPLOS 1998: basic LARD, with its
-thresholds T_low 25 and T_high 65. dsptf, section 4, runs it with bricks as nodes.
+The model is basic LARD, with its thresholds T_low 25 and T_high 65. dsptf, section 4, runs it with bricks as nodes.
+
+References
+----------
+Pai et al., Locality-aware request distribution in cluster-based network servers, ASPLOS 1998.
 """
 
 from functools import partial
@@ -21,19 +24,28 @@ from storagekit.core.kinds import COUNT, SHARE, SPAN, Kind
 from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.workload import fraction, scramble
 
-# requests; nobody is overloaded beyond infinity
+# Requests. With an infinite threshold no drive is overloaded.
 THRESHOLD = Kind(least=0, endless=True)
 
-
-# of a table of 32 bits each
+# Entries of a table of 32-bit words.
 TARGETS = COUNT.up_to(2**24)
 
 
 class LARDTable(NamedTuple):
-    """Private state.
+    """Private state of the front end.
 
-    replica: of each target, -1 before its first request. load: mean load of each drive in the last window. total, arrivals:
-    sums of the current window, which lasts for `left` seconds more.
+    Parameters
+    ----------
+    replica : array of int32, shape `[target, *batch]`
+        Replica of each target; -1 before its first request.
+    load : array of float32, shape `[drive, *batch]`
+        Mean load of each drive in the last window, requests.
+    total : array of float32, shape `[drive, *batch]`
+        Sum of the loads at the arrivals of the current window, requests.
+    arrivals : array of float32, shape `[1, *batch]`
+        Number of arrivals in the current window.
+    left : array of float32, shape `[1, *batch]`
+        Time until the current window ends, seconds.
     """
 
     replica: Int[Array, "target *batch"]
@@ -44,28 +56,30 @@ class LARDTable(NamedTuple):
 
 
 class LARD(AsManyAsNeeded):
-    """Send a target to the least loaded replica at its first request, and to the same one later unless that is overloaded.
+    """Send each target to one replica, selected by load at its first request, until that replica is overloaded.
 
-    It moves to the least loaded replica when the load of its own exceeds `high` while that of another is below `low`, or
-    reaches twice `high`. Load is the number of requests waiting and in service, or with a `window` their mean at the
-    arrivals of the last whole window.
+    At its first request a target is assigned to the replica with the lowest load. It moves to the replica with the
+    lowest load under either of two conditions. In the first, the load of its present replica exceeds `high` while the
+    lowest load is below `low`. In the second, the load of its present replica reaches twice `high`.
 
     Parameters
     ----------
     low, high : float
-        Thresholds, requests.
+        Thresholds, requests, by default 25 and 65; at least 0, inf allowed, `low` not above `high`.
     allocated : float
-        Fraction of the targets that have a random replica before the run; the paper warms LARD up until all have (dsptf,
-        footnote 3).
+        Fraction of the targets that have a random replica before the run, by default 0. The paper warms LARD up until
+        all targets have one (dsptf, footnote 3).
     window : float
-        Length of a window, seconds; 0 for the load at each arrival.
+        Length of a window, seconds. By default 0: the load is the number of requests, waiting and in service, at each
+        arrival. Otherwise the load is the mean of these numbers at the arrivals of the last complete window.
     targets : int
-        Entries of the table of the front end. A target is an address hashed to one of them.
+        Entries of the table of the front end, by default 4096, at most 2^24. A target is the set of addresses that hash
+        to one entry.
 
     Raises
     ------
     InputError
-        If a number is out of range.
+        If a value is out of range.
     """
 
     low: Float[AnyArray, "..."] = eqx.field(converter=named("a LARD threshold of"), default=25.0)
@@ -105,7 +119,7 @@ class LARD(AsManyAsNeeded):
         mine = pick(load, view.placement.drive_of(known, view.place))
         overloaded = ((mine > self.high) & (least < self.low)) | (mine >= 2 * self.high)
         chosen = jnp.where((known < 0) | overloaded, idlest, known)
-        # a write is not routed, so that it leaves the table alone
+        # Writes do not change the table, because they are not routed.
         kept = jnp.where(entering & request.read, chosen, known)
         return bit(chosen), private._replace(replica=put(private.replica, target, kept))
 
@@ -115,7 +129,7 @@ class LARD(AsManyAsNeeded):
     def _watched(
         self, private: LARDTable, load: Float[Array, "drive *batch"], entering: Bool[Array, "1 *batch"]
     ) -> LARDTable:
-        """Return the table after the loads at an arrival are counted, and a window that is over has become the last one."""
+        """Return the table with the loads at an arrival added, and with the window closed if its time has passed."""
         total = private.total + jnp.where(entering, load, 0.0)
         arrivals = private.arrivals + entering
         over = entering & (private.left <= 0)

@@ -1,7 +1,11 @@
-"""The SR-Mirror's heuristic: the idle head that is nearest, else the first that comes to it.
+"""The heuristic of the SR-Mirror: the nearest idle head, otherwise the first head that becomes available.
 
-srarray, section 3.3: if drives that hold the data are idle, the request goes at once to the one whose head is closest to a
-copy; if all are busy it waits at every one of them, and leaves the other queues as soon as one schedules it.
+If some drives that hold the data are idle, the request is sent at once to the drive whose head is closest to a copy. If
+all are busy, the request waits at each of them. It leaves the other queues as soon as one drive schedules it.
+
+References
+----------
+srarray, section 3.3.
 """
 
 import jax.numpy as jnp
@@ -11,7 +15,10 @@ from storagekit.dispatch.base import AbstractDispatch
 
 
 class NearestIdle(AbstractDispatch):
-    """An idle drive that is nearest, else all; closeness is seek plus rotation, as the head's position is known."""
+    """Send a request to the nearest idle drive, or to all drives that hold it if none is idle.
+
+    The distance is the time of seek plus rotation, because the position of the head is available.
+    """
 
     def route(self, private, request, entering, view):
         free = view.holders() & view.free

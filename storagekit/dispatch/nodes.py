@@ -1,7 +1,7 @@
-"""Dispatchers that select as many nodes as the data needs: at random, or with knowledge of all queues.
+"""Dispatchers that select the number of nodes that the data needs: at random, or from the state of all queues.
 
-They are the protocols with which ars compares its own. A node is a brick, and its part of a request is the lowest one that
-it holds.
+ars compares its protocol with these dispatchers. A node is a brick. Its part of a request is the lowest part that it
+holds.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,20 @@ from storagekit.workload import scramble
 
 
 def node_count(drives: int, placement: AbstractPlacement) -> int:
-    """Return the number of bricks of a placement on so many drives."""
+    """Return the number of bricks of a placement.
+
+    Parameters
+    ----------
+    drives : int
+        Number of drives of the system.
+    placement : AbstractPlacement
+        Placement of the system.
+
+    Returns
+    -------
+    int
+        Number of bricks.
+    """
     sizes = placement.brick_sizes
     return drives // placement.drives_a_brick if sizes is None else len(sizes)
 
@@ -32,15 +45,36 @@ def least_of(
     part: Int[Array, "brick *batch"],
     wanted: Int[Array, "1 *batch"],
 ) -> UInt32[Array, "1 *batch"]:
-    """Return the mask of the parts on the `wanted` nodes of lowest cost among those that hold one; of equals the lowest."""
+    """Return the mask of the parts on the nodes of lowest cost that hold a part.
+
+    Parameters
+    ----------
+    cost : array, shape `[brick, *batch]`
+        Cost of each node. If costs are equal, the lower node comes first.
+    holds : array of bool, shape `[brick, *batch]`
+        Mask of the nodes that hold a part.
+    part : array of int32, shape `[brick, *batch]`
+        Part on each node.
+    wanted : array of int32, shape `[1, *batch]`
+        Number of nodes to select.
+
+    Returns
+    -------
+    array of uint32, shape `[1, *batch]`
+        Mask of the parts, bit k for part k.
+    """
     ahead = jnp.sum(holds[:, None] & comes_before(cost), axis=0, dtype=jnp.int32)
     return union(jnp.where(holds & (ahead < wanted), bit(part), jnp.uint32(0)))
 
 
 class Randomized(AsManyAsNeeded):
-    """Select as many nodes as the data needs at random for each request (ars, section 5).
+    """Select the number of nodes that the data needs at random for each request.
 
-    The selection comes from a random word of the request, so that it is the same under every schedule.
+    A random word of the request determines the nodes, so that they are equal under every schedule.
+
+    References
+    ----------
+    ars, section 5.
     """
 
     def route(self, private, request, entering, view):
@@ -57,24 +91,31 @@ def _times(given: Iterable) -> tuple[Float[AnyArray, "..."], ...]:
 
 
 class Central(AsManyAsNeeded):
-    """Select as many nodes as the data needs that are expected to complete the request first (ars, section 5).
-
-    Of nodes with equal times the lowest is selected. Each request is placed as it arrives, while the paper packs bins to
-    maximize throughput. Parts in the buffers of nodes are not counted.
+    """Select the nodes that are expected to complete the request first, as many nodes as the data needs.
 
     Parameters
     ----------
     service : sequence of float
         Mean service time of a drive of each brick, seconds, above 0. A request waits for all requests in its queue.
     write_service : sequence of float, optional
-        Mean service times of writes, by default those of reads.
+        Mean service times of writes, seconds; by default those of reads.
     exact : bool
-        Whether positions of heads are known: for an idle drive the time of the access, for a busy one the end of its access.
+        Whether the dispatcher uses the positions of the heads, by default False. If true, the time of an idle drive is
+        the duration of the access. For a busy drive the mean service times follow the end of its present access.
 
     Raises
     ------
     InputError
         If a time is not above 0, or there is not one for each brick.
+
+    Notes
+    -----
+    If nodes have equal times, the lowest node is selected. Each request is placed when it arrives, while the paper
+    packs bins to maximize throughput. Parts in the buffers of nodes are not counted.
+
+    References
+    ----------
+    ars, section 5.
     """
 
     service: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_times)
@@ -98,10 +139,10 @@ class Central(AsManyAsNeeded):
         holds, part = view.by_brick()
         mean = jnp.where(request.read, by_row(self.service, holds), by_row(self.write_service or self.service, holds))
         beside = view.placement.sibling(part, view.place)
-        # one call for all parts: two calls would be twice the program
+        # Two calls would double the size of the program.
         estimates = self._completion(view, jnp.concatenate([part, beside]), jnp.concatenate([mean, mean]))
         completion, of_sibling = jnp.split(estimates, 2)
-        # a write completes when its parity is written too
+        # A write completes only when its parity is also on disk.
         both = ~request.read & bit_is_set(view.placement.parts_of(view.place), beside)
         completion = jnp.where(both, jnp.maximum(completion, of_sibling), completion)
         return least_of(completion, holds, part, view.needed), private
@@ -111,7 +152,19 @@ class Central(AsManyAsNeeded):
     ) -> Float[Array, "row *batch"]:
         """Return the time until each part of the entering request would complete, seconds.
 
-        mean: mean service time at its drive, seconds.
+        Parameters
+        ----------
+        view : View
+            State of the system.
+        part : array of int32, shape `[row, *batch]`
+            The parts.
+        mean : array of float32, shape `[row, *batch]`
+            Mean service time of the drive of each part, seconds.
+
+        Returns
+        -------
+        array of float32, shape `[row, *batch]`
+            Time until completion, seconds.
         """
         drive = view.placement.drive_of(part, view.place)
         queued = view.queued(drive)

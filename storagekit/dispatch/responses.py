@@ -1,4 +1,9 @@
-"""Measurements of clients: the performance of nodes, and whether they respond (ars, sections 4.3 to 4.5)."""
+"""Measurements of clients: the performance of nodes, and the nodes that do not respond.
+
+References
+----------
+ars, sections 4.3 to 4.5.
+"""
 
 from typing import NamedTuple
 
@@ -10,10 +15,18 @@ from storagekit.core.batching import any_row, bit, bit_is_set, first_true, pick,
 
 
 class Observed(NamedTuple):
-    """Responses, one row for each operation, client and node, in this order of significance.
+    """Responses of nodes, one row for each operation, client and node, in this order of significance.
 
-    sectors, seconds: sums since the last computation. metric: sectors a second as last computed; 0 before the first
-    response. computed: when the present value was computed, a number that increases with time.
+    Parameters
+    ----------
+    sectors : array of float32, shape `[row, *batch]`
+        Sectors of the responses since the last computation.
+    seconds : array of float32, shape `[row, *batch]`
+        Sum of their response times, seconds.
+    metric : array of float32, shape `[row, *batch]`
+        Performance at the last computation, sectors a second; 0 before the first response.
+    computed : array of int32, shape `[row, *batch]`
+        Time at which the present value was computed, a number that increases with time.
     """
 
     sectors: Float[Array, "row *batch"]
@@ -28,7 +41,22 @@ class Observed(NamedTuple):
         seconds: Float[Array, "1 *batch"],
         made: Bool[Array, "1 *batch"],
     ) -> "Observed":
-        """Return the measurements after a response of so many sectors and seconds, where one is `made`."""
+        """Return the measurements after a response.
+
+        Parameters
+        ----------
+        row : array of int32, shape `[1, *batch]`
+            Row of the response.
+        sectors, seconds : array of float32, shape `[1, *batch]`
+            Its length in sectors, and its response time in seconds.
+        made : array of bool, shape `[1, *batch]`
+            Runs where there is a response.
+
+        Returns
+        -------
+        Observed
+            The new measurements.
+        """
 
         def added(sums, one):
             return put(sums, row, pick(sums, row) + jnp.where(made, one, 0.0))
@@ -36,8 +64,21 @@ class Observed(NamedTuple):
         return self._replace(sectors=added(self.sectors, sectors), seconds=added(self.seconds, seconds))
 
     def renewed(self, over: Bool[Array, "row *batch"], when: Int[Array, "1 *batch"]) -> "Observed":
-        """Return the measurements after metrics have been computed, where a window is `over`. Rows without a response
-        keep theirs.
+        """Return the measurements after the performance has been computed for the windows that are over.
+
+        Rows without a response in the window keep their performance.
+
+        Parameters
+        ----------
+        over : array of bool, shape `[row, *batch]`
+            Rows whose window is over.
+        when : array of int32, shape `[1, *batch]`
+            Time of the computation, a number that increases with time.
+
+        Returns
+        -------
+        Observed
+            The new measurements.
         """
         new = over & (self.seconds > 0)
         ratio = self.sectors / jnp.where(self.seconds > 0, self.seconds, 1.0)
@@ -51,9 +92,22 @@ class Observed(NamedTuple):
     def weights(
         self, first: Int[Array, "1 *batch"], holds: Bool[Array, "node *batch"]
     ) -> tuple[Float[Array, "node *batch"], Int[Array, "1 *batch"]]:
-        """Return the metrics of the nodes that hold the data, in the rows from `first` on, and when the latest was computed.
+        """Return the performance of the nodes that hold the data, and the time of its latest computation.
 
-        A node without a response has the mean of the others, which is an equal share; all are 0 if there is none.
+        Parameters
+        ----------
+        first : array of int32, shape `[1, *batch]`
+            Row of node 0.
+        holds : array of bool, shape `[node, *batch]`
+            Mask of the nodes that hold the data.
+
+        Returns
+        -------
+        weights : array of float32, shape `[node, *batch]`
+            Performance, sectors a second; 0 for other nodes. A node without a response has the mean of the others, so
+            that its share is average. All are 0 if no node has responded.
+        computed : array of int32, shape `[1, *batch]`
+            Time of the latest computation, a number that increases with time.
         """
         row = first + row_index(holds.shape[0], holds)
         metric = jnp.where(holds, jnp.take_along_axis(self.metric, row, axis=0, mode="clip"), 0.0)
@@ -64,18 +118,29 @@ class Observed(NamedTuple):
 
 
 def observed(count: int, lanes: tuple[int, ...]) -> Observed:
-    """Return measurements without a response."""
+    """Return measurements of `count` rows without a response, for runs of the batch shape `lanes`."""
     none = jnp.zeros((count, *lanes), jnp.float32)
     return Observed(none, none, none, none.astype(jnp.int32))
 
 
 class Silence(NamedTuple):
-    """Nodes that do not respond.
+    """Nodes that do not respond to clients.
 
-    number, client, nodes: of the request in each slot its number, its client, and the mask of the nodes to which it was sent
-    and that have not responded. age: time since it entered, seconds. sent_to: mask of the nodes of the request that enters
-    next. quiet: time since the last response of a node to a client, one row for each client and node. missed: whether a
-    request was answered by others after the patience of the client, and the node has not responded since.
+    Parameters
+    ----------
+    number, client : array of int32, shape `[slot, *batch]`
+        Number and client of the request in each slot.
+    nodes : array of uint32, shape `[slot, *batch]`
+        Mask of the nodes that the request was sent to and that have not responded.
+    age : array of float32, shape `[slot, *batch]`
+        Time since the request entered, seconds.
+    sent_to : array of uint32, shape `[1, *batch]`
+        Mask of the nodes of the request that enters next.
+    quiet : array of float32, shape `[row, *batch]`
+        Time since the last response of a node to a client, seconds, one row for each client and node.
+    missed : array of bool, shape `[row, *batch]`
+        Whether the node missed a request of the client and has not responded since. It misses a request that completes
+        without it after the patience of the client.
     """
 
     number: Int[Array, "slot *batch"]
@@ -87,13 +152,26 @@ class Silence(NamedTuple):
     missed: Bool[Array, "row *batch"]
 
     def sent(self, nodes: UInt32[Array, "1 *batch"], entering: Bool[Array, "1 *batch"]) -> "Silence":
-        """Return the state after an `entering` request is routed to these nodes."""
+        """Return the state after the `entering` request is routed to the nodes of the mask `nodes`."""
         return self._replace(sent_to=jnp.where(entering, nodes, self.sent_to))
 
     def entered(
         self, into: Bool[Array, "slot *batch"], number: Int[Array, "1 *batch"], client: Int[Array, "1 *batch"]
     ) -> "Silence":
-        """Return the state after the request that was routed last is in the slot marked in `into`."""
+        """Return the state after the request that was routed last has entered a slot.
+
+        Parameters
+        ----------
+        into : array of bool, shape `[slot, *batch]`
+            Mask of its slot; false everywhere if no request enters.
+        number, client : array of int32, shape `[1, *batch]`
+            Its number and its client.
+
+        Returns
+        -------
+        Silence
+            The new state.
+        """
         return self._replace(
             number=jnp.where(into, number, self.number),
             client=jnp.where(into, client, self.client),
@@ -108,7 +186,24 @@ class Silence(NamedTuple):
         row: Int[Array, "1 *batch"],
         made: Bool[Array, "1 *batch"],
     ) -> "Silence":
-        """Return the state after a node has responded to the request in a slot. row: of its client and node."""
+        """Return the state after a node has responded to a request.
+
+        Parameters
+        ----------
+        slot : array of int32, shape `[1, *batch]`
+            Slot of the request.
+        node : array of int32, shape `[1, *batch]`
+            The node.
+        row : array of int32, shape `[1, *batch]`
+            Row of the client and the node.
+        made : array of bool, shape `[1, *batch]`
+            Runs where there is a response.
+
+        Returns
+        -------
+        Silence
+            The new state.
+        """
         its = (row_index(self.nodes.shape[0], self.nodes) == slot) & made
         here = (row_index(self.quiet.shape[0], self.quiet) == row) & made
         return self._replace(
@@ -118,7 +213,25 @@ class Silence(NamedTuple):
         )
 
     def settled(self, number: Int[Array, "1 *batch"], patience: Float[AnyArray, "..."], nodes: int) -> "Silence":
-        """Return the state after a request has completed: nodes that kept it waiting beyond the patience are noted."""
+        """Return the state after a request has completed.
+
+        A node that has not responded to it is marked as `missed` under two conditions: the age of the request and the
+        time since the last response of the node both reach the patience.
+
+        Parameters
+        ----------
+        number : array of int32, shape `[1, *batch]`
+            Number of the request; negative if no request completes.
+        patience : float or array
+            Time without a response after which a node counts as silent, seconds.
+        nodes : int
+            Number of nodes.
+
+        Returns
+        -------
+        Silence
+            The new state.
+        """
         slot, found = first_true((self.number == number) & (self.nodes != 0) & (number >= 0))
         mask, age, client = pick_tree((self.nodes, self.age, self.client), slot)
         row = row_index(self.quiet.shape[0], self.quiet)
@@ -132,7 +245,23 @@ class Silence(NamedTuple):
     def silent(
         self, client: Int[Array, "1 *batch"], patience: Float[AnyArray, "..."], nodes: int
     ) -> Bool[Array, "node *batch"]:
-        """Return a mask of the nodes that have not responded to a client for longer than its patience."""
+        """Return the mask of the nodes that have not responded to a client for at least its patience.
+
+        Parameters
+        ----------
+        client : array of int32, shape `[1, *batch]`
+            Number of the client.
+        patience : float or array
+            Time without a response after which a node counts as silent, seconds.
+        nodes : int
+            Number of nodes.
+
+        Returns
+        -------
+        array of bool, shape `[node, *batch]`
+            True for nodes that are marked as `missed`, and for nodes without a response to a request that is older than
+            the patience.
+        """
         row = client * nodes + row_index(nodes, self.quiet)
         missed = jnp.take_along_axis(self.missed, row, axis=0, mode="clip")
         quiet = jnp.take_along_axis(self.quiet, row, axis=0, mode="clip")
@@ -144,7 +273,20 @@ class Silence(NamedTuple):
 
 
 def silence(slots: int, clients: int, nodes: int, lanes: tuple[int, ...]) -> Silence:
-    """Return a state without requests."""
+    """Return a state without requests.
+
+    Parameters
+    ----------
+    slots, clients, nodes : int
+        Numbers of slots, clients and nodes.
+    lanes : tuple of int
+        Shape of the batch, `()` for a single run.
+
+    Returns
+    -------
+    Silence
+        The state.
+    """
     slot, row = jnp.zeros((slots, *lanes), jnp.int32), jnp.zeros((clients * nodes, *lanes), jnp.float32)
     number, mask, age = slot - 1, slot.astype(jnp.uint32), slot.astype(jnp.float32)
     return Silence(number, slot, mask, age, jnp.zeros((1, *lanes), jnp.uint32), row, row > 0)

@@ -1,4 +1,4 @@
-"""Some of the parts, drawn at random for each request: the shortest queue of them, or all of them."""
+"""Dispatchers that draw some of the parts at random, and select the shortest queue or all of them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,10 +15,26 @@ from storagekit.workload import scramble
 
 
 def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *batch"], UInt32[Array, "1 *batch"]]]:
-    """`count` drives that hold the entering request, one after the other and none twice, and the part that each has; fewer
-    where fewer hold it (the last again). They are the same under every protocol."""
+    """Yield `count` drives that hold the entering request, drawn at random without repetition.
+
+    The draws are equal under every protocol. If fewer drives hold the request, the last drive is repeated.
+
+    Parameters
+    ----------
+    view : View
+        State of the system.
+    count : int
+        Number of drives.
+
+    Yields
+    ------
+    drive : array of int32, shape `[1, *batch]`
+        The drive.
+    part : array of uint32, shape `[1, *batch]`
+        Mask of the part that it holds.
+    """
     drive = row_index(view.busy.shape[0], view.busy)
-    # the word of the request, mixed with the drive's number: the order of the words is a random one of the drives
+    # Words that mix the word of the request with the number of the drive; their order is a random order of the drives.
     lot = scramble(view.word + scramble(drive)).astype(jnp.float32)
     lot = jnp.where(view.holders(), lot, jnp.inf)
     for _ in range(count):
@@ -27,14 +43,29 @@ def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *batch"], UInt
         lot = jnp.where((drive == chosen) & (jnp.sum(jnp.isfinite(lot), axis=0, keepdims=True) > 1), jnp.inf, lot)
 
 
-# as many as a request may have parts
+# Validator of a number of choices, at most the largest number of parts of a request.
 _choices = partial(COUNT.up_to(MOST_PARTS), "choices")
 
 
 class ShortestQueue(AsManyAsNeeded):
-    """Join the shortest queue of `choices` drawn at random, requests waiting and in service; of equals the first drawn.
+    """Join the shortest of some queues that are drawn at random: the power of two choices.
 
-    The power of two choices: Mitzenmacher, IEEE TPDS 12(10), 2001; Vvedenskaya, Dobrushin and Karpelevich 1996.
+    The length of a queue is the number of requests waiting and in service. If lengths are equal, the queue that was
+    drawn first is selected.
+
+    Parameters
+    ----------
+    choices : int
+        Number of queues that are drawn, by default 2, from 1 to `placement.MOST_PARTS`.
+
+    Raises
+    ------
+    InputError
+        If the number is out of range.
+
+    References
+    ----------
+    Mitzenmacher, IEEE TPDS 12(10), 2001; Vvedenskaya, Dobrushin and Karpelevich 1996.
     """
 
     choices: int = eqx.field(static=True, default=2, converter=_choices)
@@ -50,11 +81,29 @@ class ShortestQueue(AsManyAsNeeded):
 
 
 class Redundant(AbstractDispatch):
-    """Ask `choices` parts drawn at random; the others are withdrawn once one is served, or, with `finishing`, once one has
-    answered, so that several may be served.
+    """Send a request to some parts that are drawn at random, and withdraw the others later.
 
-    Redundancy-d: Gardner et al., Operations Research 65(4), 2017; cancelled at the start of service, it is the join of the
-    least work: Ayesta, Bodas and Verloop, Performance Evaluation 127, 2018.
+    Parameters
+    ----------
+    choices : int
+        Number of parts that are drawn, by default 2, from 1 to `placement.MOST_PARTS`.
+    finishing : bool
+        Whether the other parts are withdrawn when one access has ended, so that several parts may be served. By default
+        False: they are withdrawn when one access begins.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    With `finishing` the model is redundancy-d (Gardner et al.). With withdrawal at the start of service it is
+    equivalent to joining the queue of least work (Ayesta et al.).
+
+    References
+    ----------
+    Gardner et al., Operations Research 65(4), 2017; Ayesta, Bodas and Verloop, Performance Evaluation 127, 2018.
     """
 
     choices: int = eqx.field(static=True, default=2, converter=_choices)

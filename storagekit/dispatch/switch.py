@@ -1,4 +1,4 @@
-"""A dispatcher that is a number, so that a sweep over dispatchers compiles once."""
+"""A dispatcher that is selected by a number, so that a sweep over dispatchers compiles once."""
 
 from typing import ClassVar
 
@@ -10,7 +10,20 @@ from storagekit.dispatch.base import AbstractDispatch
 
 
 class DispatchSwitch(Switch, AbstractDispatch):
-    """The dispatcher `members[index]`, with its claims, see `Switch`."""
+    """Select one of several dispatchers, together with its arbitration, by a number of each run; see `Switch`.
+
+    Parameters
+    ----------
+    members : sequence of AbstractDispatch
+        The dispatchers.
+    index : int
+        Number of the selected dispatcher, from 0, by default 0.
+
+    Raises
+    ------
+    InputError
+        If an entry is not a dispatcher, or the index is out of range.
+    """
 
     called: ClassVar[str] = "dispatcher"
     kind: ClassVar[type] = AbstractDispatch

@@ -1,10 +1,15 @@
-"""The unit interval of ANU randomization: hashing to nodes in variable shares, of which few keys move.
+"""The unit interval of ANU randomization, which hashes keys to nodes in variable shares and moves few keys.
 
-The interval is cut into equal subregions, and half of it is mapped to nodes: a node fills all of its subregions but at most
-one. A key is hashed to an offset, and again by the next hash function of a family until the offset is mapped (ars, section
-4.1). Lengths are whole units, 2^24 for the interval, so that half of it is exact.
+The interval is divided into equal subregions, and half of it is mapped to nodes. Each node fills its subregions
+completely, except at most one that it fills in part. A key is hashed to an offset. If the offset is not mapped, the
+next hash function of a family is used, until an offset is mapped. Lengths are whole units, 2^24 for the interval, so
+that half of it is exact.
 
 The functions accept arrays of NumPy and of JAX, with the batch last, and return equal numbers for both.
+
+References
+----------
+ars, section 4.1.
 """
 
 from collections.abc import Callable
@@ -21,12 +26,13 @@ from storagekit.workload import scramble
 
 ONE = 2**24
 HALF = ONE // 2
-# by how many bits a division goes on at a time: so many more than those of HALF an int32 has, and together HALF's
+# Bits of the quotient that each step of a long division yields, in sum those of HALF. A remainder below HALF = 2^23
+# fits an int32 after a shift by 8 bits.
 DIGITS = (8, 8, 7)
 PART_BITS = sum(DIGITS)
-# a node's weight counts as one between these; below, it has none
+# Weights below the first count as 0, and weights above the second are reduced to it.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-30, 1e30
-# more have nobody waiting: half of all offsets are mapped, so that a key needs them once in 2^64 times
+# Limit of the search. Half of all offsets are mapped, so that one key in 2^64 needs more hash functions.
 MOST_PROBES = 64
 FREE = -1
 
@@ -36,9 +42,15 @@ Carry = TypeVar("Carry")
 class UnitInterval(NamedTuple):
     """Mapping of a unit interval.
 
-    owner: node of each subregion, FREE for none. filled: units that it fills there from the start of the subregion; 0 for
-    none. In a tuned interval they sum to HALF in every run, every node fills all of its subregions but at most one, and at
-    least one subregion is free.
+    In a tuned interval the units sum to HALF in every run, and at least one subregion is free. Every node fills all of
+    its subregions except at most one.
+
+    Parameters
+    ----------
+    owner : array of int32, shape `[subregion, *batch]`
+        Node of each subregion, FREE for no node.
+    filled : array of int32, shape `[subregion, *batch]`
+        Units that the node fills from the start of the subregion; 0 for no node.
     """
 
     owner: Int[AnyArray, "subregion *batch"]
@@ -46,9 +58,26 @@ class UnitInterval(NamedTuple):
 
 
 def subregions(nodes: int) -> int:
-    """Return the number of subregions for so many nodes: the power of two that is at least twice their number.
+    """Return the number of subregions: the power of two that is at least twice the number of nodes.
 
-    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number. Raise InputError for fewer than one node.
+    Parameters
+    ----------
+    nodes : int
+        Number of nodes, at least 1.
+
+    Returns
+    -------
+    int
+        Number of subregions.
+
+    Raises
+    ------
+    InputError
+        If `nodes` is not a whole number, at least 1.
+
+    References
+    ----------
+    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number.
     """
     require_whole("nodes of a unit interval", nodes)
     return 2 ** (2 * nodes - 1).bit_length()
@@ -57,17 +86,31 @@ def subregions(nodes: int) -> int:
 def lengths_for(
     weights: Float[AnyArray, "node *batch"], usable: Bool[AnyArray, "node *batch"]
 ) -> Int[AnyArray, "node *batch"]:
-    """Return the units of each node in proportion to its weight, HALF in all.
+    """Return the units of each node in proportion to its weight, HALF in sum.
 
-    Weights are first rounded to whole parts, of which the largest has at least 2^21 divided by the number of nodes. The
-    remaining units go to the largest remainders, of equals to the lowest node. A node has no units if it is not `usable`, or
-    if its weight is not a number, not above 0, or less than half a part. Weights above 1e30, and infinity, count as 1e30;
-    weights below 1e-30 as 0. If no node has a weight, the usable nodes have equal lengths, or all nodes if none is usable.
+    Parameters
+    ----------
+    weights : array of float, shape `[node, *batch]`
+        Weights. Values above 1e30, and infinity, count as 1e30; values below 1e-30, and NaN, count as 0.
+    usable : array of bool, shape `[node, *batch]`
+        Nodes that may have units.
+
+    Returns
+    -------
+    array of int32, shape `[node, *batch]`
+        Units of each node. If no node has a weight, the usable nodes have equal lengths, or all nodes if none is
+        usable.
+
+    Notes
+    -----
+    Weights are first rounded to whole parts, so that the largest weight has at least 2^21 / n parts for n nodes. A node
+    whose weight is at most half a part has no units. The remaining units are assigned to the largest remainders, and
+    among equal remainders to the lowest node.
     """
     xp = weights.__array_namespace__()
     counts = usable & (weights >= LEAST_WEIGHT)
     weights = xp.where(counts, xp.minimum(weights, MOST_WEIGHT), 0).astype(xp.float32)
-    # by a power of two, which is exact: quotients of floats are not the same everywhere
+    # Scaling by a power of two is exact, while quotients of floats differ between platforms.
     _, exponent = xp.frexp(xp.max(weights, axis=0, keepdims=True))
     parts = xp.round(xp.ldexp(weights, PART_BITS - (weights.shape[0] - 1).bit_length() - exponent))
     return apportioned(parts.astype(xp.int32), usable)
@@ -76,16 +119,27 @@ def lengths_for(
 def apportioned(
     weights: Int[AnyArray, "node *batch"], usable: Bool[AnyArray, "node *batch"]
 ) -> Int[AnyArray, "node *batch"]:
-    """Return HALF units in proportion to whole weights whose sum is at most HALF, by largest remainders (Hamilton's method).
+    """Return HALF units in proportion to whole weights, by the method of largest remainders (Hamilton's method).
 
-    Of equal remainders the lowest node comes first. If all weights are 0, the `usable` nodes have equal lengths, or all if
-    none is. Exact.
+    The result is exact. Among equal remainders the lowest node comes first.
+
+    Parameters
+    ----------
+    weights : array of int32, shape `[node, *batch]`
+        Weights, at least 0, at most HALF in sum.
+    usable : array of bool, shape `[node, *batch]`
+        Nodes that have equal lengths if all weights are 0; if none is usable, all nodes.
+
+    Returns
+    -------
+    array of int32, shape `[node, *batch]`
+        Units of each node, HALF in sum.
     """
     xp = weights.__array_namespace__()
     equal = xp.where(xp.any(usable, axis=0, keepdims=True), usable, True).astype(xp.int32)
     weights = xp.where(xp.any(weights > 0, axis=0, keepdims=True), weights, equal)
     total = xp.sum(weights, axis=0, keepdims=True, dtype=xp.int32)
-    # weight * HALF has up to 46 bits: its division by the total, digit by digit
+    # weight * HALF has up to 46 bits, so that it is divided by the total in several steps.
     alone = weights == total
     quotient, rest = alone.astype(xp.int32), xp.where(alone, 0, weights)
     for bits in DIGITS:
@@ -98,7 +152,10 @@ def apportioned(
 def _divided(
     dividend: Int[AnyArray, "node *batch"], divisor: Int[AnyArray, "1 *batch"]
 ) -> tuple[Int[AnyArray, "node *batch"], Int[AnyArray, "node *batch"]]:
-    """Return quotient and remainder of whole numbers, the quotient below 2^8; that of floats is off by at most 1."""
+    """Return quotient and remainder of a division of whole numbers, for quotients below 2^8.
+
+    The quotient is computed with floats, which may differ from it by 1, and is then corrected.
+    """
     xp = dividend.__array_namespace__()
     quotient = (dividend.astype(xp.float32) / divisor.astype(xp.float32)).astype(xp.int32)
     rest = dividend - quotient * divisor
@@ -107,7 +164,7 @@ def _divided(
 
 
 def _rank(values: Int[AnyArray, "node *batch"]) -> Int[AnyArray, "node *batch"]:
-    """Return the number of nodes with a larger value, or an equal one and a lower number."""
+    """Return the rank of each node, from 0: largest value first, and among equal values the lower node first."""
     xp = values.__array_namespace__()
     node = _rows(values.shape[0], values)
     ranks = xp.zeros_like(values)
@@ -118,32 +175,72 @@ def _rank(values: Int[AnyArray, "node *batch"]) -> Int[AnyArray, "node *batch"]:
 
 
 def empty(lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
-    """Return an interval in which no node is mapped; it has to be tuned before it is used."""
+    """Return an interval without mapped nodes, which must be tuned before it is used.
+
+    Parameters
+    ----------
+    lengths : array of int32, shape `[node, *batch]`
+        An array of the shape of the lengths; its values have no effect.
+
+    Returns
+    -------
+    UnitInterval
+        The interval.
+    """
     xp = lengths.__array_namespace__()
     owner = xp.full((subregions(lengths.shape[0]), *lengths.shape[1:]), FREE, dtype=xp.int32)
     return UnitInterval(owner, xp.zeros_like(owner))
 
 
 def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *batch"]:
-    """Return the units that each node fills."""
+    """Return the units that each node fills.
+
+    Parameters
+    ----------
+    interval : UnitInterval
+        The interval.
+    nodes : int
+        Number of nodes.
+
+    Returns
+    -------
+    array of int32, shape `[node, *batch]`
+        Units of each node.
+    """
     xp = interval.owner.__array_namespace__()
     mine = interval.owner[None] == _rows(nodes, interval.owner)[:, None]
     return xp.sum(xp.where(mine, interval.filled[None], 0), axis=1, dtype=xp.int32)
 
 
 def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
-    """Return the interval in which each node has its length; lengths sum to HALF.
+    """Return the interval with new lengths of the nodes, at the least movement of keys.
 
-    As little as possible moves. Nodes that shrink give up the subregion that they fill in part, then whole ones, the last
-    first, and cut the last of them. Nodes that grow fill the one that they fill in part, and take free subregions in order.
-    One subregion is always free: n nodes that fill P/2 subregions are in fewer than P/2 + n <= P.
+    Parameters
+    ----------
+    interval : UnitInterval
+        The interval before.
+    lengths : array of int32, shape `[node, *batch]`
+        New units of each node, HALF in sum.
+
+    Returns
+    -------
+    UnitInterval
+        The tuned interval.
+
+    Notes
+    -----
+    A node that shrinks first gives up the subregion that it fills in part. It then gives up whole subregions, the last
+    first, and shortens the last of them. A node that grows first fills the subregion that it fills in part, and then
+    takes free subregions in order.
+
+    One subregion is always free: n nodes that fill P/2 subregions occupy fewer than P/2 + n <= P subregions.
     """
     xp = lengths.__array_namespace__()
     unit = ONE // interval.owner.shape[0]
     node = _rows(lengths.shape[0], lengths)[:, None]
     mine = interval.owner[None] == node
     whole = mine & (interval.filled == unit)[None]
-    # a node's subregions in the order in which it would keep them: those in part come last, so that they go first
+    # Order of each subregion when the node gives up subregions, last first. Subregions filled in part are last.
     place = xp.where(whole, _before(whole, 1), _count(whole, 1))
     target = lengths[:, None]
     kept = xp.where(mine, xp.clip(target - place * unit, 0, unit), 0)
@@ -163,11 +260,27 @@ def probe(
     start: Int[ArrayLike, "..."] = 0,
     wanted: Bool[AnyArray, "1 *batch"] | None = None,
 ) -> tuple[Int[AnyArray, "1 *batch"], Int[AnyArray, "1 *batch"]]:
-    """Return the node to which a key is hashed, and the number of hash functions that this took: two on average.
+    """Return the node that a key is hashed to, and the number of hash functions that this took.
 
-    key: a random word. start: first function of the family, for each run or for all. wanted: runs in which the node is
-    needed, by default all; in others it is FREE, after no function. After MOST_PROBES it is the first node that is mapped,
-    so that every search ends.
+    The mean number is two. After MOST_PROBES functions the node is the first mapped node, so that every search ends.
+
+    Parameters
+    ----------
+    interval : UnitInterval
+        The interval.
+    key : array of uint32, shape `[1, *batch]`
+        A random word.
+    start : int or array of int
+        First function of the family, for each run or for all, by default 0.
+    wanted : array of bool, shape `[1, *batch]`, optional
+        Runs where the node is needed, by default all. In other runs the node is FREE, and the number of functions is 0.
+
+    Returns
+    -------
+    node : array of int32, shape `[1, *batch]`
+        The node.
+    tried : array of int32, shape `[1, *batch]`
+        Number of hash functions.
     """
     xp = interval.owner.__array_namespace__()
     wanted = xp.ones(key.shape, dtype=bool) if wanted is None else wanted
@@ -196,12 +309,40 @@ def select(
     usable: Bool[AnyArray, "node *batch"],
     most: int,
 ) -> tuple[Int[AnyArray, "most *batch"], Int[AnyArray, "1 *batch"]]:
-    """Return the nodes chosen in `most` rounds, no two equal, and the number of hash functions (ars, section 4.2).
+    """Return several different nodes for a key, one for each round, and the number of hash functions.
 
-    In each round the key with the number of the round is hashed to a node, whose length becomes 0 while those of the others
-    are scaled to HALF. count: rounds that are needed; in others, and if no usable node is left, the node is FREE. usable:
-    nodes of the interval; when none with a length is left, the others follow with equal probabilities. Raise InputError for
-    fewer than one round.
+    In each round the key and the number of the round are hashed to a node. The length of this node then becomes 0, and
+    the lengths of the others are scaled to HALF in sum. If no usable node with a length is left, the other usable nodes
+    follow with equal probabilities.
+
+    Parameters
+    ----------
+    interval : UnitInterval
+        The interval.
+    key : array of uint32, shape `[1, *batch]`
+        A random word.
+    count : array of int32, shape `[1, *batch]`
+        Number of rounds that are needed.
+    usable : array of bool, shape `[node, *batch]`
+        Mask of the nodes of the interval.
+    most : int
+        Largest number of rounds, at least 1.
+
+    Returns
+    -------
+    nodes : array of int32, shape `[most, *batch]`
+        Node of each round; FREE in rounds that are not needed, or if no usable node is left.
+    probes : array of int32, shape `[1, *batch]`
+        Number of hash functions of all rounds.
+
+    Raises
+    ------
+    InputError
+        If `most` is not a whole number, at least 1.
+
+    References
+    ----------
+    ars, section 4.2.
     """
     require_whole("rounds of a selection", most)
     xp = key.__array_namespace__()
@@ -227,11 +368,32 @@ def select(
 
 
 def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, "node"]:
-    r"""Each node's chance of being among `count` chosen one after the other, each time in proportion to the shares of those
-    that are left (successive sampling); where these have none, with equal chances.
+    r"""Return the probability that each node is among the nodes selected by successive sampling.
 
-    Of one it is p_i, of two p_i + \sum_j p_j p_i / (1 - p_j), of more the same one step further. Raises InputError for
-    shares that are no distribution's, and for more than there are nodes.
+    Nodes are selected one after the other, each time in proportion to the shares of the remaining nodes. If these have
+    no share, they have equal probabilities.
+
+    Parameters
+    ----------
+    shares : ndarray, shape [node]
+        Share of each node, at least 0 and finite.
+    count : int
+        Number of nodes to select, from 0 to the number of nodes.
+
+    Returns
+    -------
+    ndarray, shape [node]
+        Probability of each node.
+
+    Raises
+    ------
+    InputError
+        If a share or the number is out of range.
+
+    Notes
+    -----
+    Let p_i be the share of node i divided by the sum of shares. The probability is p_i for one node. It is
+    p_i + \sum_j p_j p_i / (1 - p_j) for two, with j not i. Each further node adds one step to the recursion.
     """
     given = np.asarray(shares, float)
     require((given >= 0) & np.isfinite(given), "a share of", given, "0 or more and finite")
@@ -252,7 +414,7 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
 
 
 def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *batch"]) -> Int[AnyArray, "1 *batch"]:
-    """Return the node mapped at an offset in units; FREE for none."""
+    """Return the node that is mapped at an offset in units; FREE for no node."""
     xp = offset.__array_namespace__()
     unit, offset = ONE // interval.owner.shape[0], offset.astype(xp.int32)
     here = (_rows(interval.owner.shape[0], offset) == offset // unit) & (offset % unit < interval.filled)
@@ -260,7 +422,7 @@ def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *batch"]) -> 
 
 
 def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *batch"]:
-    """Return the node of the first mapped subregion; FREE for none."""
+    """Return the node of the first mapped subregion; FREE if no subregion is mapped."""
     xp = interval.owner.__array_namespace__()
     mapped = interval.owner != FREE
     first = mapped & (_before(mapped, 0) == 0)
@@ -268,13 +430,13 @@ def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *batch"]:
 
 
 def _of_round(key: UInt32[AnyArray, "1 *batch"], number: Int[ArrayLike, ""]) -> UInt32[AnyArray, "1 *batch"]:
-    """Return the key of a round, nearly independent of those of other rounds."""
+    """Return the key of a round, which is nearly independent of the keys of other rounds."""
     xp = key.__array_namespace__()
     return scramble(key + scramble(xp.full_like(key, number)))
 
 
 def _rows(count: int, like: Num[AnyArray, "..."] | Bool[AnyArray, "..."]) -> Int[AnyArray, "row *ones"]:
-    """Return the numbers 0 to count - 1 along the first axis, as `lanes.rows`, for arrays of NumPy too."""
+    """Return the numbers 0 to count - 1 along the first axis, as `batching.row_index`, also for arrays of NumPy."""
     xp = like.__array_namespace__()
     return xp.arange(count, dtype=xp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
@@ -286,13 +448,13 @@ def _count(holds: Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
 
 
 def _before(values: Int[AnyArray, "..."] | Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
-    """Return the sum of the entries before each along an axis."""
+    """Return the sum of the entries before each entry along an axis."""
     xp = values.__array_namespace__()
     return xp.cumulative_sum(values.astype(xp.int32), axis=axis, dtype=xp.int32) - values
 
 
 def _while(more: Callable[[Carry], AnyArray], step: Callable[[Carry], Carry], carry: Carry) -> Carry:
-    """Repeat `step` while `more` is true, in a loop of JAX, or of Python on the host."""
+    """Repeat `step` while `more` is true, in a loop of JAX for arrays of JAX, otherwise in a loop of Python."""
     if isinstance(jax.tree.leaves(carry)[0], jax.Array):
         return jax.lax.while_loop(more, step, carry)
     while more(carry):

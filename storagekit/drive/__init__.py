@@ -1,15 +1,17 @@
-"""One spindle: where the arm and the platter are, how long until the data has passed.
+"""Models of a single disk drive: the position of arm and platter, and the time until the data have passed.
 
-A disk is described once, as a `Drive` (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`): a
-layout, where a request lies, and mechanics, how long arm and platter take. What is known of its controller, bus and buffer is
-apart from that (`load_electronics`), and so is what these do (`storagekit.drive.buffer`); `Buffered` (`load_buffered` by
-name) is the two together, a drive for a system like any other. Formulas see less of it, each in a view of its own:
+A `Drive` describes a disk (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`). It has a
+layout, the location of requests, and mechanics, the times of arm and platter. Figures of controller, bus and buffer are
+separate (`load_electronics`), and so is the model of their behaviour (`storagekit.drive.buffer`). `Buffered`
+(`load_buffered` by name) combines all of them into a drive for a system. Closed forms use fewer figures, each from a
+separate view:
 
     analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
     analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate
-    analytic.headtracking.HeadTracking.like(drive)    the spindle that a driver follows; `Access.like` its tracks and seeks
+    analytic.headtracking.HeadTracking.like(drive)    the spindle that a driver follows; `Access.like` its tracks and
+    seeks
 
-`DriveFigures`, `Disk`, `HeadTracking` and `Access` also take plain figures, where a paper gives no more.
+`DriveFigures`, `Disk`, `HeadTracking` and `Access` also take plain figures, for papers that give only these.
 """
 
 from storagekit.drive.base import AbstractBuffer as AbstractBuffer

@@ -1,7 +1,7 @@
 """Interface of drives: the location of requests (layout), and the times of arm and platter (mechanics).
 
-The layout is common to all bricks of a system. Mechanics are those of one brick at one moment. Numeric fields hold one
-value, or one for each run of a batch.
+The layout is common to all bricks of a system. Mechanics describe one brick at its present speed. Numeric fields have
+one value, or one for each run of a batch.
 """
 
 from abc import abstractmethod
@@ -23,10 +23,11 @@ class Arm(NamedTuple):
 class Target(NamedTuple):
     """Location of a request on a drive.
 
-    cylinder, head: of its first sector. angle: angle at which its first sector begins, turns from the index mark, in [0, 1).
-    transfer: time from its first sector to the end of its last, with track and cylinder crossings, seconds. end: position of
-    the arm at its end. again: turns between reading and writing for a write of a part of a physical sector, which is read
-    first: 1, or 0 for whole sectors; None on drives whose sectors have 512 bytes.
+    cylinder, head: cylinder and head of its first sector. angle: angle at which its first sector begins, turns from the
+    index mark, in [0, 1). transfer: time from its first sector to the end of its last, with track and cylinder
+    crossings, seconds. end: position of the arm at its end. again: turns between reading and writing for a write of a
+    part of a physical sector, which is read first: 1, or 0 for whole sectors; None on drives whose sectors have 512
+    bytes. sector, count: its address and number of sectors, on drives with a buffer; otherwise None.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -56,43 +57,46 @@ class AbstractLayout(eqx.Module):
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """Number of data sectors of 512 bytes."""
+        """Return the number of data sectors of 512 bytes."""
 
     @property
     def largest(self) -> int:
-        """Number of sectors of the largest drive of a system, which bounds addresses."""
+        """Return the number of sectors of the largest drive of a system, which bounds addresses."""
         return self.capacity
 
     @property
     @abstractmethod
     def cylinders(self) -> int:
-        """Number of cylinders."""
+        """Return the number of cylinders."""
 
     @property
     @abstractmethod
     def heads(self) -> int:
-        """Number of tracks of a cylinder."""
+        """Return the number of tracks of a cylinder."""
 
     @abstractmethod
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Any:
         """Return the location of `count` sectors from logical address `sector`.
 
-        It is a `Target`, or for drives of several kinds a structure with one for each (`AbstractDrive.seen`). Addresses may
-        be NumPy arrays (of 64 bits) or JAX arrays.
+        It is a `Target`, or for drives of several kinds a structure with one location for each kind
+        (`AbstractDrive.seen`). Addresses may be NumPy arrays (of 64 bits) or JAX arrays.
         """
 
     def locate_on(
         self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
     ) -> Any:
-        """Return the location of `count` sectors from address `sector` of drive `which`, to be read by `seen` for that drive
-        only.
+        """Return the location of `count` sectors from address `sector` of drive `which`.
 
-        The end of that drive bounds the address. For drives of several kinds it has fewer fields than the result of `locate`.
+        Only `seen` for that drive may receive it. The end of that drive bounds the address. For drives of several kinds
+        it has fewer fields than the result of `locate`.
         """
         return self.locate(sector, count)
 
     def capacity_of(self, which: int) -> int:
-        """Return the sectors of drive `which`. Raise InputError if it is not one number that is known before compilation."""
+        """Return the number of sectors of drive `which`.
+
+        Raises InputError unless it is a single number that is known before compilation.
+        """
         return self.capacity
 
 
@@ -103,7 +107,7 @@ class AbstractMechanics(eqx.Module):
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
     ) -> Positioning:
-        """Return the positioning time from `arm` to each target, when the platter stands at `angle` turns."""
+        """Return the positioning time from `arm` to each target, if the platter is at `angle` turns now."""
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
         """Return the time from the first sector of each target to the end of its last, seconds."""
@@ -119,7 +123,7 @@ class AbstractMechanics(eqx.Module):
 
     @abstractmethod
     def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Return the time of so many revolutions, seconds; 0 for a drive without rotation."""
+        """Return the time of `turns` revolutions, seconds; 0 for a drive without rotation."""
 
     @abstractmethod
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
@@ -127,7 +131,7 @@ class AbstractMechanics(eqx.Module):
 
 
 class Through(AbstractMechanics):
-    """Mechanics that delegate the rotation to other `mechanics`."""
+    """Mechanics that delegate the conversion between time and rotation to other `mechanics`."""
 
     mechanics: eqx.AbstractVar[AbstractMechanics]
 
@@ -142,10 +146,10 @@ class Through(AbstractMechanics):
 
 
 class HostAccess(NamedTuple):
-    """Access as its host sees it.
+    """Access as its host observes it.
 
-    positioning: seconds. transfer: time from the end of the positioning to the completion, seconds. after: state of the
-    buffer from the beginning of the access on, whose times count from there.
+    positioning: time of seek and rotation, seconds. transfer: time from the end of the positioning to the completion,
+    seconds. after: state of the buffer after the access, with times in seconds from its beginning.
     """
 
     positioning: Positioning
@@ -154,20 +158,24 @@ class HostAccess(NamedTuple):
 
 
 class AbstractBuffer(eqx.Module):
-    """Components between the platters of a drive and its host: controller, bus and buffer.
+    """Controller, bus and buffer between the platters of a drive and its host.
 
-    The state of the buffers of all drives is a pytree that the event loop carries (`init`, `elapse`); `of` returns that of
-    one drive. A drive has one request at a time, and receives the next when the host has the completion.
+    The state of the buffers of all drives is a pytree that the event loop carries (`init`, `elapse`); `of` returns the
+    state of one drive. A drive has one request at a time, and receives the next one after the completion has reached
+    the host.
     """
 
     @property
     def remembers(self) -> bool:
-        """Whether earlier accesses of a drive affect later ones."""
+        """Return whether earlier accesses of a drive affect later ones."""
         return True
 
     @abstractmethod
     def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
-        """Return the state of the buffers of so many drives before the first request; lanes: `()` for a single run."""
+        """Return the state of the buffers of `drives` drives before the first request.
+
+        lanes: shape of the batch, `()` for a single run.
+        """
 
     @abstractmethod
     def elapse(self, private: Any, time: Float[Array, "1 *batch"]) -> Any:
@@ -175,13 +183,13 @@ class AbstractBuffer(eqx.Module):
 
     @abstractmethod
     def of(self, private: Any, which: Int[Array, "1 *batch"]) -> Any:
-        """Return the state of drive `which` at present; the argument `own` of the other methods."""
+        """Return the present state of drive `which`, the argument `own` of the other methods."""
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
         """Return the mechanics of the drive as a scheduler sees them.
 
-        Buffered data is available at once, and the arm is where read-ahead has moved it.
+        Data in the buffer are available at once, and read-ahead may have moved the arm.
         """
 
     @abstractmethod
@@ -196,17 +204,37 @@ class AbstractBuffer(eqx.Module):
     ) -> HostAccess:
         """Return the access of the drive that begins now.
 
-        angle: angle of the platter, turns. positioning: of the mechanics that `seen` returns. transfer: time of the platter
-        after the positioning, seconds.
+        Parameters
+        ----------
+        own : pytree
+            Present state of the drive (`of`).
+        angle : float, `[1, *batch]`
+            Angle of the platter, turns.
+        target : Target
+            Location of the request.
+        read : bool, `[1, *batch]`
+            Whether it is a read.
+        positioning : Positioning
+            Its positioning time by the mechanics that `seen` returns, seconds.
+        transfer : float, `[1, *batch]`
+            Time of the platter after the positioning, seconds.
+
+        Returns
+        -------
+        HostAccess
+            Times of the access for the host, and the state of the buffer after it.
         """
 
     @abstractmethod
     def keep(self, private: Any, where: Bool[Array, "drive *batch"], after: Any) -> Any:
-        """Return the state after the drive that is marked in `where`, if any, has begun an access."""
+        """Return the state after a drive has begun an access.
+
+        where: mask with at most one drive, which has begun the access. after: `HostAccess.after` of this access.
+        """
 
 
 class NoBuffer(AbstractBuffer):
-    """No buffer: the host waits for the platter, and the drive for the host."""
+    """A drive without a buffer: the host waits for the platter, and the drive waits for the host."""
 
     @property
     def remembers(self):
@@ -236,19 +264,19 @@ class AbstractDrive(AbstractLayout):
 
     @property
     def buffer(self) -> AbstractBuffer:
-        """Controller, bus and buffer; by default none."""
+        """Return controller, bus and buffer; by default `NoBuffer`."""
         return NoBuffer()
 
     def check(self, bricks: int) -> None:
-        """Raise InputError if it cannot be the drive of so many bricks."""
+        """Raise InputError if this cannot be the drive of `bricks` bricks."""
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """Return the mechanics of brick `which`, one number for each run `[1, *batch]` or for each row."""
+        """Return the mechanics of brick `which`: one number for each run, `[1, *batch]`, or for each row."""
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
-        """Return the location that `locate` or `locate_on` found, on the drive of brick `which`."""
+        """Return the location on the drive of brick `which`, given the result of `locate` or `locate_on`."""
 
 
 class OneKind(AbstractDrive, AbstractMechanics):

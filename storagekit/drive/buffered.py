@@ -1,4 +1,4 @@
-"""A drive with its controller, its bus and its buffer, as a member of a system."""
+"""Drives with a controller, a bus and a buffer, as drives of a system."""
 
 from functools import reduce
 from pathlib import Path
@@ -29,12 +29,26 @@ from storagekit.drive.mechanical import Drive
 
 
 class Buffered(AbstractDrive):
-    """A drive behind a controller, a bus and a buffer in segments (`storagekit.drive.buffer`): reads that a segment holds are
-    answered without arm and platter, and so may writes be; then the drive reads ahead, or writes, while the host thinks.
+    """A drive behind a controller, a bus and a buffer in segments (`storagekit.drive.buffer`).
 
-    The drive has one request at a time; schedulers see what its buffer holds. Raises InputError for a drive of more than 2^31
-    sectors, or with physical sectors of 4 KB.
+    Reads of data in a segment complete without arm and platter, and writes may do so too. The drive then reads ahead,
+    or writes behind, until the host sends the next request. It has one request at a time. Schedulers take the content
+    of the buffer into account.
 
+    Parameters
+    ----------
+    drive : Drive
+        Arm and platter.
+    electronics : Electronics
+        Figures of controller, bus and buffer.
+
+    Raises
+    ------
+    InputError
+        If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a figure is impossible.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> drive = sk.drive.load_buffered("atlas10k")
     >>> drive.electronics.buffer.segments
@@ -43,7 +57,7 @@ class Buffered(AbstractDrive):
 
     drive: Drive
     electronics: Electronics = eqx.field(static=True)
-    # known before anything is compiled, of the drive as it was given
+    # Determined before compilation, from the drive as it is given.
     faster: Faster = eqx.field(static=True)
 
     def __init__(self, drive: Drive, electronics: Electronics):
@@ -51,7 +65,7 @@ class Buffered(AbstractDrive):
         self.faster = faster(drive, electronics)
 
     def __check_init__(self):
-        # what a buffer is not modelled for, it says
+        # The buffer raises InputError for drives that its model does not support.
         _ = self.buffer
 
     @property
@@ -86,13 +100,31 @@ class Buffered(AbstractDrive):
 
 @takes(name=drive_name)
 def load_buffered(name: str | Path) -> Buffered:
-    """The drive that `load_drive` knows by that name, or in that file, with its controller, bus and buffer. Raises InputError
-    as that does, and where nothing is known of these."""
+    """Return a drive with its controller, bus and buffer.
+
+    Parameters
+    ----------
+    name : str or path
+        Name of a drive, or a file, as for `load_drive`.
+
+    Returns
+    -------
+    Buffered
+        The drive.
+
+    Raises
+    ------
+    InputError
+        If `load_drive` raises it for this name, or if the file has no figures of controller, bus and buffer.
+    """
     return Buffered(load_drive(name), load_electronics(name))
 
 
 class SegmentBuffer(AbstractBuffer):
-    """A buffer in segments. Private: a `BufferMemory` for each drive, `[segment, drive, *batch]` and `[1, drive, *batch]`."""
+    """Component for the segmented buffers of all drives.
+
+    Its private state is a `BufferMemory` of arrays `[segment, drive, *batch]` and `[1, drive, *batch]`.
+    """
 
     segments: BufferSegments
 
@@ -104,7 +136,7 @@ class SegmentBuffer(AbstractBuffer):
 
     def of(self, private: BufferMemory, which: Int[Array, "1 *batch"]) -> ReadAheadStop:
         def own(leaf: Shaped[Array, "segment drive *batch"]) -> Shaped[Array, "segment *batch"]:
-            # by comparing: a CPU looks up one lane after the other
+            # Comparisons are faster than a look-up, which a CPU does for one run of the batch after the other.
             return reduce(
                 lambda found, drive: jnp.where(which == drive, leaf[:, drive], found),
                 range(1, leaf.shape[1]),
@@ -127,7 +159,7 @@ class SegmentBuffer(AbstractBuffer):
     ) -> HostAccess:
         assert target.sector is not None and target.count is not None
         answer, after = served(self.segments, own, angle, BufferRequest(read, target.sector, target.count, target))
-        # of what is answered from the buffer the host waits for neither arm nor platter
+        # If the request completes from the buffer, the host waits neither for the arm nor for the platter.
         seek = jnp.minimum(positioning.seek, answer)
         rotation = jnp.minimum(positioning.rotation, answer - seek)
         return HostAccess(Positioning(seek, rotation), answer - seek - rotation, after)
@@ -137,7 +169,11 @@ class SegmentBuffer(AbstractBuffer):
 
 
 class Seen(Through):
-    """Arm and platter as a scheduler sees them that knows the buffer: what a segment holds needs neither."""
+    """Arm and platter for a scheduler that takes the buffer into account: data in a segment need neither.
+
+    mechanics: mechanics of the drive at its present speed. segments: model of the buffer. stopped: present state of the
+    buffer.
+    """
 
     mechanics: AbstractMechanics
     segments: BufferSegments
@@ -150,7 +186,7 @@ class Seen(Through):
         angle = angle + self.mechanics.turns(begins)
         way = self.mechanics.positioning(self.stopped.memory.arm, angle, target, read)
         held = read & self.segments.holds(self.stopped.memory, cast(Array, target.sector))
-        # what is there waits for a write to be on the platter all the same
+        # Data in the buffer, too, wait until an earlier write is on the platter.
         wait = jnp.maximum(self.stopped.memory.settled, 0.0)
         return Positioning(jnp.where(held, wait, begins + way.seek), jnp.where(held, 0.0, way.rotation))
 

@@ -1,4 +1,4 @@
-"""What a data sheet says of a drive, as a geometry and a seek curve."""
+"""Geometry and seek curve of a drive from the figures of its data sheet."""
 
 import math
 from dataclasses import replace
@@ -13,15 +13,15 @@ from storagekit.core.kinds import POSITIVE, SPAN, Kind
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import SeekFit, seek_from_three
 
-# zones of a drive whose rate falls from the outermost track to the innermost
+# Number of zones of a drive whose rate falls from the outermost track to the innermost.
 ZONES = 16
-# sectors of 512 bytes in a physical one
+# Sectors of 512 bytes in a physical sector, by its size in bytes.
 GRAINS = {512: 1, 4096: 8}
 _POSITIVE = replace(POSITIVE, otherwise="; take it from the data sheet")
-# far beyond what is built; rates in bytes a second, a capacity in bytes
+# Limits far beyond any real drive; rates in bytes per second, capacity in bytes.
 _RPM, _HEADS = Kind(least=60, most=1e6), Kind(least=1, most=1000, whole=True)
 _MOST_RATE, _MOST_CAPACITY = 1e11, 1e15
-# what each time of a data sheet means
+# Meaning of each time, which determines its upper limit.
 _MEANINGS = {
     "track_seek": "track seek",
     "average_seek": "seek",
@@ -32,10 +32,27 @@ _MEANINGS = {
 
 
 class Sheet(NamedTuple):
-    """A data sheet's figures. Times in seconds (track-to-track, average and full-stroke seek of a read), capacity in bytes.
+    """Figures of a data sheet.
 
-    media_rate: bytes a second within a track, the same on all. outer_rate, inner_rate: in its place, sustained rates of the
-    outermost and the innermost cylinders, head and cylinder switches included. sector_bytes: of a physical sector.
+    Parameters
+    ----------
+    rpm : float
+        Revolutions per minute.
+    track_seek, average_seek, full_seek : float
+        Track-to-track, average and full-stroke seek time of a read, seconds.
+    capacity : float
+        Capacity, bytes.
+    head_switch, write_settle : float
+        Time of a head switch, and time by which the seek of a write exceeds the seek of a read, seconds.
+    heads : int
+        Number of heads.
+    sector_bytes : int
+        Size of a physical sector, bytes, by default 512.
+    media_rate : float, optional
+        Rate within a track, the same on all tracks, bytes per second.
+    outer_rate, inner_rate : float, optional
+        In place of `media_rate`: sustained rates of the outermost and the innermost cylinders, bytes per second. They
+        include head and cylinder switches.
     """
 
     rpm: float
@@ -52,7 +69,7 @@ class Sheet(NamedTuple):
     inner_rate: float | None = None
 
     def check(self) -> None:
-        """Raises InputError on impossible figures."""
+        """Raise InputError if a figure is impossible."""
         for label in ("write_settle", "head_switch", "average_seek", "full_seek"):
             SPAN(label, getattr(self, label))
         positive = {
@@ -92,16 +109,18 @@ class Sheet(NamedTuple):
 
     @property
     def revolution(self) -> float:
-        """Seconds of a revolution."""
+        """Return the time of a revolution, seconds."""
         return units.revolution(self.rpm)
 
     def seek(self, cylinders: int) -> SeekFit:
-        """The curve through the three seeks, of which makers take the average over all pairs of cylinders."""
+        """Return the curve through the three seek times. Makers take the average over all pairs of cylinders."""
         return seek_from_three(self.track_seek, self.average_seek, self.full_seek, cylinders)
 
     def geometry(self) -> Geometry:
-        """Zones whose tracks have the lengths that the rates ask for, with skews that just cover a switch of heads and a
-        one-cylinder seek, as many cylinders as the capacity needs."""
+        """Return zones with the track lengths that give the rates, and enough cylinders for the capacity.
+
+        The skews just cover a head switch and a one-cylinder seek.
+        """
         lengths = self._lengths()
         mean = float(np.mean(lengths))
         cylinders = round(self.capacity / units.SECTOR / (mean * self.heads))
@@ -122,7 +141,7 @@ class Sheet(NamedTuple):
         return max(self.track_seek, self.head_switch) + self.write_settle
 
     def _lengths(self) -> np.ndarray:
-        """Sectors of a track of each zone."""
+        """Return the number of sectors of a track in each zone."""
         grain = GRAINS[self.sector_bytes]
         given = list(self._rates().values())
         if len(given) == 1:

@@ -1,9 +1,13 @@
-"""DiskSim 3 and 4 parameter files as drives: what their parameters mean in the fields of a drive file.
+"""Conversion of DiskSim 3 and 4 parameter files into the fields of a drive file.
 
-Read are one `disksim_disk`, or one `dm_disk` alone, with `dm_layout_g1` and `dm_mech_g1`. Not modelled, and passed over:
-slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low water mark, reading of
-free blocks, and what matters for several requests at a time alone. What a buffer may do in other ways than it does here is
-refused. Meanings: those of DiskSim 4.0 (Bucy et al., reference manual, CMU-PDL-08-101).
+A file has one `disksim_disk`, or one `dm_disk` only, with `dm_layout_g1` and `dm_mech_g1`. These parameters are
+ignored: slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low water
+mark, reading of free blocks, and parameters that matter only for several requests at a time. A buffer that differs from
+the model in other ways raises InputError.
+
+References
+----------
+Bucy et al., DiskSim 4.0 reference manual, CMU-PDL-08-101.
 """
 
 import math
@@ -17,7 +21,7 @@ from storagekit.drive.parv import ParameterBlock, Value, read_blocks
 
 SUFFIXES = (".parv", ".diskspecs", ".model")
 
-# field of a drive file's `electronics`: parameter of disksim_disk; times in ms, multiplied by the time scale
+# Parameter of disksim_disk by field of a drive file's `electronics`; times in ms, multiplied by the time scale.
 _OVERHEADS = {
     "read_hit_after_read_ms": "Read hit over. after read",
     "read_hit_after_write_ms": "Read hit over. after write",
@@ -42,7 +46,7 @@ _EXTRA = {
     "second_ms": "Extradisc 2nd disconnect overhead",
     "seek_ms": "Extradisc seek delta",
 }
-# DiskSim's switches, some of which have several ways of being on
+# DiskSim's switches; some have several values for on.
 _SWITCHES = {
     "over_requested": "Read-ahead over requested",
     "ahead_on_hit": "Read-ahead on idle hit",
@@ -53,7 +57,7 @@ _SWITCHES = {
     "combines": "Combine seq writes",
     "write_segment": "Use separate write segment",
 }
-# of a buffer what is modelled in one way alone: DiskSim's parameter, and the values that mean it
+# Buffer parameters for which the model has a single behaviour, and the values that mean this behaviour.
 _ONE_WAY = {
     "Minimum read-ahead (blks)": (0,),
     "Allow almost read hits": (0,),
@@ -86,16 +90,33 @@ _TIME, _SWITCH = FieldRule(float, 0, 1e4), FieldRule(int, -1, 9)
 
 
 def is_disksim(path: Path) -> bool:
-    """Whether a file's name is that of a DiskSim parameter file."""
+    """Return whether a file has the suffix of a DiskSim parameter file."""
     return path.suffix.lower() in SUFFIXES
 
 
 def disksim_facts(path: Path) -> dict[str, Any]:
-    """The facts of the drive that a parameter file describes, as data/drives has them but for `electronics`.
+    """Return the fields of a drive file, without `electronics`, from a DiskSim parameter file.
 
-    Seek types `extracted`, the curve in a file beside it, and `hplplus10`; access time trackSwitchPlusRotation; mapping
-    schemes 0 and 1; sparing schemes 0 to 3 and 7 to 9; skews in sectors. Where zones go on behind the last cylinder that is
-    declared, they count. Raises InputError on anything else, naming file, block and parameter.
+    Parameters
+    ----------
+    path : path
+        The parameter file.
+
+    Returns
+    -------
+    dict
+        The fields, as in data/drives. If zones extend beyond the declared number of cylinders, the end of the last zone
+        determines the number of cylinders.
+
+    Raises
+    ------
+    InputError
+        If a parameter is missing, or has a value that is not supported. The message names file, block and parameter.
+
+    Notes
+    -----
+    Supported are the seek types `extracted`, with the curve in a file in the same folder, and `hplplus10`; the access
+    time trackSwitchPlusRotation; mapping schemes 0 and 1; sparing schemes 0 to 3 and 7 to 9; and skews in sectors.
     """
     blocks = read_blocks(path)
     disk = _single(blocks, "disksim_disk", path)
@@ -122,8 +143,24 @@ def disksim_facts(path: Path) -> dict[str, Any]:
 
 
 def disksim_electronics(path: Path) -> dict[str, Any] | None:
-    """What a parameter file says of controller, bus and buffer, as the `electronics` of a drive file; None where it has no
-    `disksim_disk`. The bus is the slowest of those in the file, the drive's own transfer of a sector included."""
+    """Return field `electronics` of a drive file from a DiskSim parameter file.
+
+    Parameters
+    ----------
+    path : path
+        The parameter file.
+
+    Returns
+    -------
+    dict or None
+        Controller, bus and buffer; None if the file has no `disksim_disk`. The time of a sector on the bus is the
+        longest among the buses in the file and the drive's bulk sector transfer time.
+
+    Raises
+    ------
+    InputError
+        If a parameter is missing, or has a value that is not supported.
+    """
     blocks = read_blocks(path)
     disk = _single(blocks, "disksim_disk", path)
     if disk is None:
@@ -134,7 +171,7 @@ def disksim_electronics(path: Path) -> dict[str, Any] | None:
         "bus": _bus(disk, [block for block in blocks if block.kind == "disksim_bus"]),
         "buffer": _buffer(disk),
     }
-    # of all the times these two are not scaled
+    # The time scale applies to all times except this one and the pause below.
     found["overheads"]["least_seek_ms"] = _number(disk, "Minimum seek delay", _TIME, 0.0)
     if _number(disk, "Extra write disconnect", _SWITCH, 0):
         pause = _number(disk, "Extradisc inter-disconnect delay", _TIME)
@@ -169,7 +206,7 @@ def _buffer(disk: ParameterBlock) -> dict[str, Any]:
         "sectors": _number(disk, "Segment size (in blks)", FieldRule(int, 1)),
         "keeps": caching,
         "discards_read": _number(disk, "Read-ahead over requested", _SWITCH, 0) < 0,
-        # what nobody may have is not read
+        # Without caching no request could use data that are read ahead.
         "read_ahead": ahead if caching else 0,
         "hits_written": _number(disk, "Allow read hits on write data", _SWITCH, 1) != 0,
         "most_ahead": _number(disk, "Maximum read-ahead (blks)", FieldRule(int), 0),
@@ -184,7 +221,7 @@ def _zones(layout: ParameterBlock) -> list[dict[str, Any]]:
     scheme = _chosen(layout, "Sparing scheme used", _SCHEMES)
     group = _number(layout, "Rangesize for sparing", ZONE_FIELDS["sparing_cylinders"]) if scheme == 8 else 1
     zones = [_of_kind(zone, "dm_layout_g1_zone", layout, "Zones") for zone in listed]
-    # errors number the zones, which have no names of their own
+    # Zones have no names, so error messages number them.
     return [_zone(zone._replace(name=str(number)), scheme, group) for number, zone in enumerate(zones)]
 
 
@@ -193,7 +230,8 @@ def _zone(zone: ParameterBlock, scheme: int, group: int) -> dict[str, Any]:
     first = found["first_cylinder"]
     last = _number(zone, "Last cylinder number", FieldRule(int, first, ZONE_FIELDS["cylinders"].most))
     cylinders, spares = last - first + 1, found["spares"]
-    # how many spare sectors at the end of how many cylinders; scheme 7 has them behind the last zone, out of sight
+    # By sparing scheme: number of spare sectors, and of the cylinders at whose end they are. Scheme 7 has its spares
+    # after the last zone, where they have no effect.
     at_the_end = {
         1: (spares * found["sectors_per_track"], cylinders),
         2: (spares, 1),
@@ -221,7 +259,10 @@ def _seek(mechanics: ParameterBlock, cylinders: int) -> list[list[float]]:
 
 
 def _curve(path: Path, mechanics: ParameterBlock) -> list[list[float]]:
-    """A seek curve file: `Seek distances measured: N`, then N lines of a distance in cylinders, a comma, a time in ms."""
+    """Return the points `[cylinders, ms]` of a seek curve file.
+
+    The file has `Seek distances measured: N`, then N lines of a distance in cylinders, a comma, a time in ms.
+    """
     try:
         lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     except (OSError, ValueError) as fault:
@@ -264,7 +305,7 @@ def _of_kind(value: Value, kind: str, block: ParameterBlock, label: str) -> Para
 
 
 def _number(block: ParameterBlock, label: str, rule: FieldRule, otherwise: Any = None) -> Any:
-    """A parameter held against its rule; `otherwise` where it is left out, if that may be."""
+    """Return a parameter that satisfies its rule; `otherwise`, if given, replaces a missing parameter."""
     return (
         otherwise
         if otherwise is not None and label not in block.values

@@ -1,6 +1,7 @@
-"""What stands between a drive's platters and its host, as measured: the controller's overheads, the bus, the buffer.
+"""Measured figures of a drive's electronics: the overheads of the controller, the bus, and the buffer.
 
-Figures alone, in the terms of DiskSim 4.0's parameters, from the drive files that have them; `Drive` is arm and platter.
+The figures are in the terms of DiskSim 4.0's parameters, and come from drive files that contain them. `Drive` describes
+arm and platter.
 """
 
 from collections.abc import Callable
@@ -17,12 +18,27 @@ from storagekit.drive.library import drive_name, drive_path, file_facts
 
 
 class Overheads(NamedTuple):
-    """The controller's times, seconds; `after` says what the request before was.
+    """Times of the controller, seconds, by default 0.
 
-    read_hit, read_miss, write_hit, write_miss: from the arrival of a request until data moves, or the arm; a write is a hit
-    where it is answered from the buffer (`Buffer.writes_behind`). disconnect: until the bus is given up. first_reselect:
-    until it is had again; other_reselect: after an extra disconnect. preparation: before data moves on the bus. completion:
-    of the answer. least_seek: a write's arm movement takes at least so long.
+    Suffixes `_after_read` and `_after_write` distinguish whether the request before was a read or a write.
+
+    Parameters
+    ----------
+    read_hit_..., read_miss_..., write_hit_..., write_miss_... : float
+        Time from the arrival of a request until data or the arm move. A write is a hit if it completes when its data
+        are in the buffer (`Buffer.writes_behind`).
+    read_disconnect_..., write_disconnect : float
+        Time until the drive gives up the bus.
+    first_reselect : float
+        Time until the drive has the bus again.
+    other_reselect : float
+        The same after an extra disconnect.
+    preparation : float
+        Time before data move on the bus.
+    read_completion, write_completion : float
+        Time of the completion.
+    least_seek : float
+        Shortest time of an arm movement of a write.
     """
 
     read_hit_after_read: float = 0.0
@@ -45,9 +61,24 @@ class Overheads(NamedTuple):
 
 
 class ExtraDisconnect(NamedTuple):
-    """What a write that does not go on from the write before does in place of its overhead and disconnect, seconds: command,
-    first disconnect, a pause; then it reselects, and when its data has come disconnects a second time. The arm moves `seek`
-    after the command."""
+    """Times of a write that follows a write without continuing it, on drives that disconnect twice, seconds.
+
+    They replace its overhead and its disconnect. The drive takes the command, disconnects, pauses and reselects. It
+    disconnects a second time after the data of the write have crossed the bus.
+
+    Parameters
+    ----------
+    command : float
+        Time of the command.
+    first : float
+        Time of the first disconnect.
+    pause : float
+        Time between the first disconnect and the reselection.
+    second : float
+        Time of the second disconnect.
+    seek : float
+        Time from the end of the command until the arm moves.
+    """
 
     command: float
     first: float
@@ -57,8 +88,17 @@ class ExtraDisconnect(NamedTuple):
 
 
 class Bus(NamedTuple):
-    """read, write: seconds of a sector on the bus. held: it is not given up within a read whose data has begun to move; never
-    given up: not at all, from a request's arrival on."""
+    """The bus of a drive.
+
+    Parameters
+    ----------
+    read, write : float
+        Time of a sector on the bus, seconds.
+    held : bool
+        Whether the drive keeps the bus during a read from the time when its data begin to move, by default False.
+    never_given_up : bool
+        Whether the drive keeps the bus from the arrival of a request to its completion, by default False.
+    """
 
     read: float
     write: float
@@ -67,17 +107,42 @@ class Bus(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The drive's memory: `segments` of `sectors` each.
+    """The memory of a drive, and its use. Switches are off by default unless stated.
 
-    read_ahead: how far the drive reads on after a read: 0 not at all, 1 to the end of the track, 2 of the cylinder, 3 as far
-    as `most_ahead` says, 4 to the end of the track, or of the next one (DiskSim's continuous read modes). most_ahead:
-    sectors; 0 for as many as the segment has room for. over_requested: these after the request's end, not its beginning.
-    ahead_on_hit: a read that is all in the buffer starts the drive reading on. stops_in_sector: a request that arrives need
-    not wait for the end of the sector that is read ahead. zero_latency_read, zero_latency_write: of a request whose middle
-    the head comes upon, that part is read or written first. writes_behind: a write is answered when its data is in the
-    buffer. combines: a write that goes on from one under way joins it. hits_written: reads are answered from what writes
-    left. write_segment: one segment is for writes alone. high_water: the share of a read that is in the buffer before the
-    bus is asked for. keeps: what requests leave in a segment may answer others; discards_read: but for what a read was given.
+    Parameters
+    ----------
+    segments : int
+        Number of segments.
+    sectors : int
+        Number of sectors of a segment.
+    read_ahead : int
+        Extent of read-ahead after a read (DiskSim's continuous read modes), by default 0: none. 1: to the end of the
+        track. 2: to the end of the cylinder. 3: as far as `most_ahead` allows. 4: to the end of the track, or of the
+        next track.
+    most_ahead : int
+        Largest number of sectors that are read ahead; 0, the default, for the size of a segment.
+    over_requested : bool
+        Whether the size of a segment counts from the end of the request, not from its beginning.
+    ahead_on_hit : bool
+        Whether a read that is completely in the buffer starts read-ahead.
+    stops_in_sector : bool
+        Whether a request stops read-ahead within a sector, without waiting for its end.
+    zero_latency_read, zero_latency_write : bool
+        Whether a head that arrives within a request reads or writes the rest of the request first.
+    writes_behind : bool
+        Whether a write completes when its data are in the buffer.
+    combines : bool
+        Whether a write that continues a write in progress joins it, by default True.
+    hits_written : bool
+        Whether data that writes left in the buffer serve reads, by default True.
+    write_segment : bool
+        Whether one segment is for writes only.
+    high_water : float
+        Share of a read, from 0 to 1, that is in the buffer before the drive requests the bus, by default 0.
+    keeps : bool
+        Whether data that requests leave in a segment may serve later requests, by default True.
+    discards_read : bool
+        Whether this excludes the data that a read returned.
     """
 
     segments: int
@@ -99,7 +164,19 @@ class Buffer(NamedTuple):
 
 
 class Electronics(NamedTuple):
-    """Controller, bus and buffer of a drive; extra: None where writes do not disconnect twice."""
+    """Controller, bus and buffer of a drive.
+
+    Parameters
+    ----------
+    overheads : Overheads
+        Times of the controller.
+    bus : Bus
+        The bus.
+    buffer : Buffer
+        The buffer.
+    extra : ExtraDisconnect, optional
+        Times of writes that disconnect twice; None if no write does.
+    """
 
     overheads: Overheads
     bus: Bus
@@ -109,9 +186,25 @@ class Electronics(NamedTuple):
 
 @takes(name=drive_name)
 def load_electronics(name: str | Path) -> Electronics:
-    """Those of a drive of `drive_names()`, or of a drive file, JSON or DiskSim's, that has them. Raises InputError where it
-    has not, or a figure is impossible.
+    """Return controller, bus and buffer of a drive.
 
+    Parameters
+    ----------
+    name : str or path
+        Name of a drive (`drive_names()`), or a drive file (JSON or DiskSim's).
+
+    Returns
+    -------
+    Electronics
+        Their figures.
+
+    Raises
+    ------
+    InputError
+        If the file has no such figures, or if a figure is impossible.
+
+    Examples
+    --------
     >>> from storagekit.drive import load_electronics
     >>> atlas = load_electronics("atlas10k")
     >>> atlas.buffer.segments, atlas.buffer.sectors, f"{atlas.bus.read * 1e3:.3f} ms a sector"
@@ -127,7 +220,10 @@ def load_electronics(name: str | Path) -> Electronics:
 
 @takes(name=drive_name)
 def known_electronics(name: str | Path) -> Electronics | None:
-    """As `load_electronics`; None of a drive of which nothing is known."""
+    """Return controller, bus and buffer of a drive, or None if its file has no such figures.
+
+    See `load_electronics`.
+    """
     path = drive_path(name)
     facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")
     if not isinstance(facts, dict | None):
@@ -136,7 +232,25 @@ def known_electronics(name: str | Path) -> Electronics | None:
 
 
 def electronics(facts: dict[str, Any], source: str) -> Electronics:
-    """From the `electronics` of a drive file, times in ms under names that end in `_ms`; `source` names it in errors."""
+    """Return the electronics from field `electronics` of a drive file.
+
+    Parameters
+    ----------
+    facts : dict
+        Groups of figures. Times are in ms, under names that end in `_ms`.
+    source : str
+        Name of the file in error messages.
+
+    Returns
+    -------
+    Electronics
+        The figures, with times in seconds.
+
+    Raises
+    ------
+    InputError
+        If a group or a field is missing, unknown or impossible.
+    """
 
     groups = ("overheads", "bus", "buffer", "extra_disconnect")
     for group in sorted(facts.keys() - set(groups), key=str):
@@ -167,7 +281,7 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
 
 def require_possible(known: Electronics) -> None:
-    """Raises InputError where a figure of a drive's electronics, which may have been made by hand, is impossible."""
+    """Raise InputError if a figure of a drive's electronics is impossible, wherever it is from."""
     require_kind("electronics", known, Electronics, 'those of a drive, as sk.drive.load_electronics("atlas10k")')
     for group, kind in {"overheads": Overheads, "bus": Bus, "buffer": Buffer, "extra": ExtraDisconnect}.items():
         given = getattr(known, group)
@@ -182,7 +296,10 @@ def require_possible(known: Electronics) -> None:
 
 
 def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
-    """What a figure may be: as in a file, but in seconds. Times, and how far is read ahead, may differ from lane to lane."""
+    """Return the validator of a figure: the limits of a drive file, with times in seconds.
+
+    Times and `most_ahead` may be arrays with one number for each run of the batch.
+    """
     if kind is bool:
         return flag
     rule, timed = _rule(name, kind), _timed(name, kind)
@@ -192,8 +309,19 @@ def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
 
 
 def electronics_facts(known: Electronics) -> dict[str, Any]:
-    """The `electronics` of a drive file, as `electronics` reads them: groups of figures, times in ms under names that say so;
-    what a drive has not is left out, as are figures that are what they are where none is given."""
+    """Return field `electronics` of a drive file, the inverse of `electronics`.
+
+    Parameters
+    ----------
+    known : Electronics
+        The figures, with times in seconds.
+
+    Returns
+    -------
+    dict
+        Groups of figures. Times are in ms, under names that end in `_ms`. Figures with their default value are left
+        out, and so is a missing extra disconnect.
+    """
     groups = {
         "extra_disconnect" if name == "extra" else name: group for name, group in known._asdict().items() if group
     }
@@ -209,8 +337,8 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
     return {name: told(group) for name, group in groups.items()}
 
 
-# of a buffer: counts with the most that any drive comes near (4,096 segments, 8 GB), the highest of DiskSim's modes, and a
-# share; times are at most 10 s, as in DiskSim's files
+# Limits of a buffer's figures: counts far above those of any drive (4,096 segments, 8 GB), the highest of DiskSim's
+# modes, and a share. Times are at most 10 s, as in DiskSim's files.
 _RULES = {
     "segments": FieldRule(int, 1, 4096),
     "sectors": FieldRule(int, 1, 2**24),
@@ -226,7 +354,7 @@ def _timed(name: str, kind: type) -> bool:
 
 
 def _written(name: str, kind: type) -> str:
-    """A field's name in a file."""
+    """Return the name of a field in a file."""
     return f"{name}_ms" if _timed(name, kind) else name
 
 

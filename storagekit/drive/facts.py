@@ -1,5 +1,7 @@
-"""A drive from the facts that a drive file holds: each held against what it may be, then geometry, seek curve and times. And
-back."""
+"""Conversion between drives and the fields of a drive file.
+
+The fields are validated first. Geometry, seek curve and times are made from them.
+"""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -16,13 +18,13 @@ from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import SeekTable, seek_table
 
 FACTS = a(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
-# times in ms
+# Limits of the fields of a drive; times in ms.
 FIELDS = {
     "rpm": FieldRule(float, 60.0, 1e6),
     "cylinders": FieldRule(int, 2, 10**7),
     "heads": FieldRule(int, 1, 1000),
     "head_switch_ms": FieldRule(float, 0.0, 1e3),
-    # below 0 where a drive writes before it has settled as it must for reading
+    # Below 0 if a drive writes before it has settled as far as a read requires.
     "write_settle_ms": FieldRule(float, -1e3, 1e3),
     "overhead_ms": FieldRule(float, 0.0, 1e4),
 }
@@ -37,14 +39,31 @@ ZONE_FIELDS = {
     "spares": FieldRule(int, 0, 10**9),
     "sparing_cylinders": FieldRule(int, 1, 10**8),
 }
-# those that most drives have none of, and files may leave out
+# Optional fields of a zone, which most drives do not need.
 _ZONE_EXTRAS = {"track_spares": FieldRule(int, 0, 10**7)}
 
 
 @takes(facts=FACTS, source=text)
 def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
-    """A drive from the fields of a drive file (data/drives/README.md); `source` names it in errors. Raises InputError where
-    one is missing or impossible."""
+    """Return the drive that the fields of a drive file describe.
+
+    Parameters
+    ----------
+    facts : dict
+        The fields (data/drives/README.md).
+    source : str
+        Name of the file in error messages, and of the drive if field `name` is missing.
+
+    Returns
+    -------
+    Drive
+        The drive.
+
+    Raises
+    ------
+    InputError
+        If a field is missing or impossible.
+    """
     value = {name: checked(facts, name, rule, f"drive file {source}") for name, rule in FIELDS.items()}
     zones = _zones(facts, value["cylinders"], value["heads"], source)
     points = field(facts, "seek_ms", f"drive file {source}")
@@ -72,8 +91,25 @@ def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
 
 @takes(drive=a(Drive, 'a drive, as sk.load_drive("atlas10k")'), source=text)
 def facts_of(drive: Drive, source: str) -> dict[str, Any]:
-    """The fields of a drive file that `drive_from_facts` makes this drive of, its seek curve at every distance to the
-    nanosecond; `source`: where they are from. Raises InputError for drives of 4 KB sectors, which such files do not know."""
+    """Return the fields of a drive file for a drive, the inverse of `drive_from_facts`.
+
+    Parameters
+    ----------
+    drive : Drive
+        The drive.
+    source : str
+        Origin of its figures, the field `source`.
+
+    Returns
+    -------
+    dict
+        The fields. The seek curve has every distance, rounded to a nanosecond.
+
+    Raises
+    ------
+    InputError
+        If the drive has sectors of 4 KB, which drive files cannot describe.
+    """
     if drive.grain != 1:
         raise InputError(f"{drive.name}: sectors of {drive.grain * units.SECTOR} bytes; drive files have 512 alone")
     far = np.arange(1, drive.cylinders)
@@ -95,7 +131,7 @@ def facts_of(drive: Drive, source: str) -> dict[str, Any]:
 
 
 def _settles_on_switch(facts: dict[str, Any], source: str) -> bool:
-    """Return whether a write settles after a head switch, as in DiskSim unless a file denies it."""
+    """Return whether a write settles after a head switch: as in DiskSim it does, unless the file says false."""
     if "settles_on_switch" not in facts:
         return True
     return checked(facts, "settles_on_switch", FieldRule(bool), f"drive file {source}")
@@ -111,7 +147,7 @@ def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:
 
 
 def _quickest(seek: SeekTable, value: dict) -> float:
-    """Seconds of the shortest movement of the arm, a head switch included where that takes any time."""
+    """Return the time of the shortest move, seconds: of the arm, or of a head switch if it takes any time."""
     moves = np.asarray(seek.times)[1:].min()
     switch = value["head_switch_ms"] * units.MS
     return float(min(moves, switch) if switch > 0 and value["heads"] > 1 else moves)

@@ -1,4 +1,4 @@
-"""Figures in files: each read, held against what it may be, and named where it is not."""
+"""Validation of fields of files: each value is checked against a rule, and errors name the field."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,7 +10,10 @@ _MOST = 1e300
 
 
 class FieldRule(NamedTuple):
-    """What a field may hold: a `float`, or an `int` for whole numbers only, from `least` to `most`; a `bool`; or a `str`."""
+    """Limits of a field.
+
+    kind: `float`; `int` for whole numbers only; `bool`; or `str`. least, most: range of a number.
+    """
 
     kind: type
     least: float = 0.0
@@ -18,14 +21,20 @@ class FieldRule(NamedTuple):
 
 
 def field(facts: dict[str, Any], name: str, where: str) -> Any:
-    """The value of a field; `where` names the file in errors. Raises InputError where it is missing."""
+    """Return the value of a field. Raise InputError if it is missing.
+
+    where: name of the file in error messages.
+    """
     if name not in facts:
         raise InputError(f"{where}: field {name!r} is missing; add it")
     return facts[name]
 
 
 def checked(facts: dict[str, Any], name: str, rule: FieldRule, where: str) -> Any:
-    """The value of a field, as the kind that its rule asks for. Raises InputError where it is missing or breaks the rule."""
+    """Return the value of a field, converted to the type of its rule.
+
+    Raises InputError if the field is missing or violates the rule. where: name of the file in error messages.
+    """
     value = field(facts, name, where)
     if rule.kind is str:
         return require_kind(f"{where}: field {name!r}", value, str, "text")
@@ -33,7 +42,7 @@ def checked(facts: dict[str, Any], name: str, rule: FieldRule, where: str) -> An
         if not isinstance(value, bool):
             raise InputError(f"{where}: field {name!r} is {shown(value)}; it must be true or false")
         return value
-    # neither infinity nor a whole number that no float is
+    # Excludes infinity, and whole numbers that are too large for a float.
     number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
     if not number or (rule.kind is int and int(value) != value):
         whole = "a whole" if rule.kind is int else "a"

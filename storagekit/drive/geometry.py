@@ -1,13 +1,14 @@
-"""Zoned geometry: from a logical sector to cylinder, head and angle.
+"""Zoned geometry: cylinder, head and angle of a logical sector.
 
-The rules are those of DiskSim 4.0's layout modules. Within a zone, sector s of track h (its order within the cylinder)
-of the zone's c-th cylinder begins at
+The rules are the rules of DiskSim 4.0's layout modules. Within a zone, sector s of track h (its order within the
+cylinder) of the zone's c-th cylinder begins at
 
     angle = ([h + (heads-1) c] track_skew + c cylinder_skew + s + first_offset) / sectors_per_track   (mod 1 turn)
 
-so that a transfer which crosses to the next track, or cylinder, meets its data one skew later. A serpentine layout uses
-the heads of odd cylinders in reverse. A transfer that crosses to the next zone, where tracks have another length and begin
-elsewhere, waits there for its data. Slipped and remapped sectors are not modelled: 64 of the Atlas 10K's 17.9 million.
+A transfer that crosses to the next track, or cylinder, therefore meets its data one skew later. A serpentine layout
+uses the heads of odd cylinders in reverse. A transfer that crosses to the next zone waits there for its data, as tracks
+of that zone have another length and begin at another angle. Slipped and remapped sectors are not modelled: 64 of the
+Atlas 10K's 17.9 million.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from jaxtyping import Array, Float, Int
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.drive.base import Arm, Target
 
-# turns; under a tenth of a sector
+# Tolerance for rounding, turns; less than a tenth of a sector.
 SLACK = 1e-5
 
 
@@ -41,7 +42,7 @@ class SectorLocation(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """The zone that each sector lies in: its numbers and those of its drive, see `Geometry`."""
+    """The zone of each sector: numbers of the zone and of its drive, see `Geometry`."""
 
     origin: Int[AnyArray, "*#row"]
     first_cylinder: Int[AnyArray, "*#row"]
@@ -76,12 +77,12 @@ class Zone(NamedTuple):
         within = (end - start + 1).astype(np.float32) / first
         here, there = (self.close[0] - start).astype(np.float32), (end - self.begin[1] + 1).astype(np.float32)
         least = here / first + step(self.onward[0]) / revolution + there / last
-        # the platter ends where the last sector does: from where the first began, so far and some whole turns
+        # The rotation from the first sector to the end of the last has a known fraction of a turn, plus whole turns.
         turned = place.angle[1] + 1 / last - place.angle[0]
         space = namespace(turned, least)
         across = turned + space.ceil(least - turned - SLACK)
         swept = space.where(self.origin[0] == self.origin[1], within, across)
-        # addresses may have 64 bits, what the event loop carries has 32
+        # Addresses may have 64 bits, but the event loop carries 32 bits.
         cylinder, head = place.cylinder.astype(np.int32), place.head.astype(np.int32)
         return Target(cylinder[0], head[0], place.angle[0], swept * revolution, Arm(cylinder[1], head[1]))
 
@@ -99,29 +100,29 @@ class Zone(NamedTuple):
         _, ahead = divided(skew + on_track + self.first_offset, length)
         angle = ahead.astype(np.float32) / length.astype(np.float32)
         spared = track * self.track_spares + group * self.group_spares
-        # may wrap on a drive near 2^31 sectors; callers use differences, which stay right
+        # It may overflow on a drive with nearly 2^31 sectors. Callers use differences only, which stay correct.
         return SectorLocation(self.first_cylinder + cylinder, head, offset + skew + spared, angle)
 
 
-# fields with one number for each zone
+# Fields with one number for each zone.
 _OF_ZONE = Zone._fields[:-2]
 
 
 def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
-    # kept as 64-bit NumPy numbers, so that addresses of large drives and long traces can be located on the host
+    # 64-bit NumPy numbers, so that the host can locate the addresses of large drives and long traces.
     return cast(Array, np.asarray(values, np.int64))
 
 
 class Geometry(eqx.Module):
     """The zones of a drive, within which tracks are equally long.
 
-    Each field has one number for each zone, except `heads`, `capacity` (sectors), `span` (cylinders) and `serpentine`, which
-    describe the drive.
+    Each field has one number for each zone, except `heads`, `capacity` (sectors), `span` (cylinders) and `serpentine`,
+    which describe the drive.
 
-    track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: tracks of a group of
-    cylinders that shares spares, and its sectors that hold data; group_spares: its spares on a track with data, which the
-    platter has to turn past. begin, close: how far the platter turns (`SectorLocation.passed`) to the
-    zone's first data and to the end of its last; onward: cylinders from there to the next zone's data, past spare ones.
+    track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: number of tracks and
+    of data sectors of a group of cylinders that shares spares. group_spares: its spares on a track with data, which the
+    platter has to turn past. begin, close: `SectorLocation.passed` of the zone's first data sector, and of the end of
+    its last. onward: cylinders from this end to the data of the next zone, past spare cylinders.
     """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
@@ -146,17 +147,17 @@ class Geometry(eqx.Module):
 
     @property
     def origin(self) -> Int[AnyArray, "zone"]:
-        """The address that the first of a zone's sectors would have, reserved ones included."""
+        """Return the address of the first sector of each zone if reserved sectors are counted too."""
         return self.first_sector - self.reserved
 
     def zone_of(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
-        """Index of the zone that holds each sector."""
+        """Return the number of the zone that holds each sector."""
         if isinstance(sector, np.ndarray | np.integer):
             return np.searchsorted(self.first_sector[1:], sector, side="right")
         return _last_not_above(jnp.asarray(self.first_sector), sector, 0, self.first_sector.size)
 
     def at(self, sector: Int[AnyArray, "*#row"]) -> Zone:
-        """The zone of each sector."""
+        """Return the zone of each sector."""
         zone = self.zone_of(sector)
         columns = [getattr(self, name) for name in _OF_ZONE]
         if isinstance(sector, np.ndarray | np.integer):
@@ -167,11 +168,11 @@ class Geometry(eqx.Module):
 
 
 def first_and_last(sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Int[AnyArray, "2 *row"]:
-    """First and last of the `count` sectors from `sector` on."""
+    """Return the first and the last of `count` sectors from address `sector`, stacked along the first axis."""
     if isinstance(sector, np.ndarray | np.integer):
         return np.stack(np.broadcast_arrays(sector, sector + count - 1))
-    # not stacked: XLA's CPU compiler emits everything fused with a concatenation once for each operand, so that nested
-    # concatenations grow exponentially
+    # No concatenation: XLA's CPU compiler emits code that is fused with a concatenation once for each operand. Nested
+    # concatenations would grow exponentially.
     first, further = jnp.broadcast_arrays(sector, count - 1)
     end = jnp.arange(2, dtype=first.dtype).reshape((2,) + (1,) * first.ndim)
     return first[None] + end * further[None].astype(first.dtype)
@@ -180,14 +181,14 @@ def first_and_last(sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
 def zone_number(
     shapes: Sequence[Geometry], kind: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"]
 ) -> Int[Array, "*row"]:
-    """The zone of each sector on the geometry of its `kind`; zones are numbered one geometry after the other."""
+    """Return the number of the zone of each sector on the geometry of its `kind`, over all geometries in order."""
     ends = np.cumsum([0, *(shape.first_sector.size for shape in shapes)])
     edges = jnp.asarray(np.stack([ends[:-1], ends[1:]]), jnp.int32)
     begin, end = jnp.take(edges, jnp.expand_dims(kind, tuple(range(sector.ndim - kind.ndim))), axis=1, mode="clip")
     return _last_not_above(jnp.concatenate([shape.first_sector for shape in shapes]), sector, begin, end)
 
 
-# otherwise each call from outside the engine compiles the loop again: `locate` takes 4 ms so, and 21 ms without
+# Without it each call from outside the engine compiles the loop again: `locate` takes 21 ms instead of 4 ms.
 @jax.jit
 def _last_not_above(
     firsts: Int[Array, "zone"],
@@ -219,12 +220,27 @@ def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zo
 
 
 def _looked_up(columns: list[Array], number: Int[AnyArray, "*row"]) -> Int[Array, "column *row"]:
-    # one table and one look-up: XLA repeats a separate look-up at each use, and each repetition takes 0.5% of a D-SPTF event
+    # One table and one look-up: XLA repeats a separate look-up at each use. A repetition takes 0.5% of a D-SPTF event.
     return jnp.take(jnp.stack(columns), number, axis=1, mode="clip")
 
 
 def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
-    """A geometry from one mapping per zone with the fields of a drive file (see data/drives/README.md)."""
+    """Return the geometry of a drive.
+
+    Parameters
+    ----------
+    zones : list of dict
+        Fields of each zone, as in a drive file (data/drives/README.md).
+    heads : int
+        Number of heads.
+    serpentine : bool
+        Whether odd cylinders use the heads in reverse.
+
+    Returns
+    -------
+    Geometry
+        The geometry.
+    """
     field = {name: np.array([zone[name] for zone in zones]) for name in zones[0]}
     group_tracks = field["sparing_cylinders"] * heads
     track = field["sectors_per_track"] - field["track_spares"]
@@ -274,7 +290,7 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
 def plain_zone(
     cylinders: int, sectors_per_track: int, track_skew: int = 0, cylinder_skew: int = 0, first: int = 0
 ) -> dict:
-    """The fields of a zone that spares nothing, from cylinder `first` on."""
+    """Return the fields of a zone without spares, from cylinder `first`. Skews are in sectors."""
     return {
         "first_cylinder": first,
         "cylinders": cylinders,
@@ -292,10 +308,11 @@ def plain_zone(
 def divided(
     number: Int[AnyArray, "*#row"], by: int | Int[AnyArray, "*#row"]
 ) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
-    """Quotient, rounded down, and remainder; `by` at least 1.
+    """Return the quotient, rounded down, and the remainder of integers; `by` is at least 1.
 
-    A CPU divides integers one by one and floating-point numbers several at a time. In float32 a quotient of 31 bits is wrong
-    by some hundreds at most, and the quotient of its remainder by one. The sign of the last remainder gives the direction.
+    A CPU divides integers one by one and floating-point numbers several at a time. In float32 a quotient of 31 bits is
+    wrong by some hundreds at most. The quotient of its remainder is wrong by at most one, in the direction that the
+    sign of the last remainder gives.
     """
     if isinstance(number, np.ndarray | np.integer):
         return divmod(number, by)

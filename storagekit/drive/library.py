@@ -1,4 +1,4 @@
-"""Drives by name, from a file, and the idealized drive of the formulas."""
+"""Loading of drives by name or from a file, and the idealized drive of the closed forms."""
 
 import json
 import tomllib
@@ -21,25 +21,45 @@ from storagekit.drive.sheet_words import is_words, sheet_facts
 
 
 def drive_name(label: str, value: Any) -> str | PathLike:
-    """What a drive goes by. Raises InputError unless it is text or a path."""
+    """Return a name of a drive or a path to a file. Raise InputError if it is neither text nor a path."""
     if isinstance(value, str | PathLike):
         return value
     raise InputError(f"{label} {shown(value)}: give that of a drive, of `storagekit list`, or a path to a file")
 
 
 def drive_names() -> list[str]:
-    """Names that `load_drive` knows, each a file of data/drives: facts of a drive, JSON, or a data sheet, TOML."""
+    """Return the names that `load_drive` accepts: files of data/drives, with fields (JSON) or a data sheet (TOML)."""
     return sorted(drive_files())
 
 
 @takes(name=drive_name)
 def load_drive(name: str | Path) -> Drive:
-    """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, a data sheet, TOML or JSON
-    (`drive_from_sheet`), or DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`); or a data
-    sheet in a line, `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB` (`storagekit.drive.sheet_words`).
+    """Return the drive with a given name, in a file, or with a given data sheet.
 
-    Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
+    Parameters
+    ----------
+    name : str or path
+        One of these:
 
+        - a name of `drive_names()`;
+        - a JSON file with the same fields;
+        - a data sheet, TOML or JSON (`drive_from_sheet`);
+        - DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`);
+        - a data sheet in a line, such as `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB`
+          (`storagekit.drive.sheet_words`).
+
+    Returns
+    -------
+    Drive
+        The drive.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, the file cannot be read, or a field is missing or impossible.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> drive = sk.load_drive("atlas10k")
     >>> f"{drive.capacity * sk.units.SECTOR / 1e9:.1f} GB, {float(drive.revolution) / sk.units.MS:.1f} ms a revolution"
@@ -54,7 +74,23 @@ def load_drive(name: str | Path) -> Drive:
 
 @takes(name=drive_name)
 def drive_facts(name: str | Path) -> dict[str, Any]:
-    """What the file of a drive that `load_drive` takes says: its fields, those of DiskSim's parameters under our names."""
+    """Return the fields of the file of a drive.
+
+    Parameters
+    ----------
+    name : str or path
+        A drive, as for `load_drive`.
+
+    Returns
+    -------
+    dict
+        The fields of a drive file or a data sheet. DiskSim's parameters are converted to the fields of a drive file.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or the file cannot be read.
+    """
     if is_words(str(name)):
         return sheet_facts(str(name))
     path = drive_path(name)
@@ -62,7 +98,7 @@ def drive_facts(name: str | Path) -> dict[str, Any]:
 
 
 def drive_path(name: str | Path) -> Path:
-    """The file of the drive of that name, or at that path. Raises InputError where there is none."""
+    """Return the file of a drive, given its name or a path. Raise InputError if there is no file."""
     path = drive_files().get(str(name), Path(name))
     if len(path.name) > 255 or not path.is_file():
         near = ", ".join(get_close_matches(path.name[:40], drive_names(), cutoff=0.0))
@@ -73,7 +109,7 @@ def drive_path(name: str | Path) -> Path:
 
 
 def file_facts(path: Path) -> dict[str, Any]:
-    """The fields of a drive file or a data sheet. Raises InputError where it is no TOML, or no JSON object."""
+    """Return the fields of a drive file or a data sheet. Raise InputError unless it is TOML or a JSON object."""
     toml = path.suffix == ".toml"
     try:
         text = path.read_text(encoding="utf-8")
@@ -102,11 +138,34 @@ def ideal_drive(
     sectors_per_track: int = 512,
     overhead: float = 0.0,
 ) -> Drive:
-    """The drive of the closed forms: one head, tracks of equal length, a seek linear in distance, no settling, no skew.
+    """Return the drive of the closed forms: one head, equal tracks, a seek linear in distance, no settling and no skew.
 
-    full_seek is S (seconds end to end), revolution is R. Uniform addresses then give a mean seek of S/3 and a mean
-    rotation of R/2 (srarray, section 2). Raises InputError for times that no drive takes, fewer than two cylinders and tracks
-    without a sector.
+    Parameters
+    ----------
+    full_seek : float
+        Seek time from end to end S, seconds.
+    revolution : float
+        Time of a revolution R, seconds.
+    cylinders : int
+        Number of cylinders, by default 10,000.
+    sectors_per_track : int
+        Sectors of a track, by default 512.
+    overhead : float
+        Time that precedes every access, seconds, by default 0.
+
+    Returns
+    -------
+    Drive
+        The drive.
+
+    Raises
+    ------
+    InputError
+        If a time is impossible, or there are fewer than two cylinders or no sectors in a track.
+
+    Notes
+    -----
+    Uniform addresses give a mean seek of S/3 and a mean rotation of R/2 (srarray, section 2).
     """
     for label, time, meaning in (
         ("full_seek", full_seek, "seek"),

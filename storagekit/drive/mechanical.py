@@ -1,4 +1,4 @@
-"""A drive with an arm, a platter and zones."""
+"""Mechanical drives: an arm, a platter and zones."""
 
 from functools import partial
 from typing import cast
@@ -19,7 +19,7 @@ from storagekit.drive.geometry import SLACK, Geometry, first_and_last
 from storagekit.drive.seek import AbstractSeek, ScaledSeek
 from storagekit.drive.slowed import Slowed
 
-# seconds, of times in 32 bits
+# Tolerance for times in 32 bits, seconds.
 ROUNDING = 1e-8
 
 
@@ -86,7 +86,7 @@ class Drive(OneKind):
         self._check_settling()
 
     def _check_settling(self) -> None:
-        """Raises InputError where a write would settle, sooner than a read does, before the arm has moved."""
+        """Raise InputError if a negative settling time exceeds the time of the quickest move."""
         if traced(self.write_settle) or np.min(self.write_settle) >= 0:
             return
         moves = self.seek(cast(Array, np.arange(1, max(self.cylinders, 2))))
@@ -121,7 +121,10 @@ class Drive(OneKind):
         return self.geometry.at(ends).locate(ends, self.revolution, self.step)
 
     def step(self, cylinders: Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
-        """Seconds from the last track of a zone to the first of the next, so many cylinders on."""
+        """Return the time from the last track of a zone to the first track of the next, seconds.
+
+        cylinders: distance between the two tracks, cylinders.
+        """
         return namespace(self.head_switch, cylinders).maximum(self.head_switch, self.seek(cylinders))
 
     def positioning(
@@ -133,7 +136,7 @@ class Drive(OneKind):
         settle = jnp.where((move > 0) & settles & ~read, self.write_settle, 0.0)
         seek = self.overhead + move + settle
         ahead = target.angle - (angle + self.turns(seek))
-        # a sector that is just there has not passed: without a hair of slack, rounding would cost it a revolution
+        # A sector that begins now has not passed. Without the tolerance, rounding would add a revolution.
         ahead = jnp.maximum(ahead - jnp.floor(ahead + SLACK), 0.0)
         if target.again is not None:
             ahead = ahead + jnp.where(read, 0.0, target.again)
@@ -162,7 +165,7 @@ class Drive(OneKind):
         return turns * self.revolution
 
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        # the remainder is exact, where a quotient of a long pause would round the phase away
+        # The remainder is exact. The quotient of a long pause would lose the phase to rounding.
         return jnp.fmod(seconds, self.revolution) / self.revolution
 
     @classmethod
@@ -185,15 +188,50 @@ class Drive(OneKind):
         settles_on_switch: bool = True,
         name: str = "data sheet drive",
     ) -> "Drive":
-        """A drive from what a data sheet prints.
+        """Return a drive from the figures that a data sheet prints.
 
-        Times in seconds (track-to-track, average and full-stroke seek of a read; write_settle: what a write's takes longer;
-        overhead: of every access), capacity in bytes, rates in bytes a second: media_rate within a track, for tracks all of
-        one length, or outer_rate and inner_rate, sustained, for zones from the outermost to the innermost. Track lengths
-        follow from the rates, the number of cylinders from the capacity; skews just cover the head switch (default: the
-        track-to-track seek) and the one-cylinder seek. sector_bytes: of a physical sector, 512 or 4096. settles_on_switch:
-        whether a write settles after a head switch too. Raises InputError on impossible figures.
+        Track lengths follow from the rates, and the number of cylinders follows from the capacity. Skews just cover a
+        head switch and a one-cylinder seek.
 
+        Parameters
+        ----------
+        rpm : float
+            Revolutions per minute.
+        track_seek, average_seek, full_seek : float
+            Track-to-track, average and full-stroke seek time of a read, seconds.
+        capacity : float
+            Capacity, bytes.
+        media_rate : float, optional
+            Rate within a track, bytes per second, for tracks of equal length.
+        outer_rate, inner_rate : float, optional
+            In place of `media_rate`: sustained rates of the outermost and the innermost zone, bytes per second.
+        head_switch : float, optional
+            Time of a head switch, seconds, by default the track-to-track seek time.
+        write_settle : float
+            Time by which the seek of a write exceeds the seek of a read, seconds, by default 0.
+        overhead : float
+            Time that precedes every access, seconds, by default 0.
+        heads : int
+            Number of heads, by default 4.
+        sector_bytes : int
+            Size of a physical sector, 512 or 4096 bytes, by default 512.
+        settles_on_switch : bool
+            Whether a write settles after a head switch too, by default True.
+        name : str
+            Name of the drive.
+
+        Returns
+        -------
+        Drive
+            The drive.
+
+        Raises
+        ------
+        InputError
+            If a figure is impossible.
+
+        Examples
+        --------
         >>> from storagekit.drive import Drive
         >>> nearline = Drive.from_datasheet(
         ...     rpm=7200, track_seek=1e-3, average_seek=8.5e-3, full_seek=17e-3, capacity=20e12,

@@ -1,4 +1,4 @@
-"""Drives of several kinds in one system."""
+"""Systems with drives of several kinds."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -23,16 +23,31 @@ _MEMBERS = several(a(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of=
 
 
 class Places(NamedTuple):
-    """Where requests lie on a drive of each kind."""
+    """Location of requests on a drive of each kind."""
 
     of_kind: tuple[Any, ...]
 
 
 class Mixed(AbstractDrive):
-    """Brick b has a drive of kind `members[kinds[b]]`; the smallest of them bounds the capacity of all.
+    """Drives of several kinds: brick b has the drive `members[kinds[b]]`.
 
-    A request is located on a drive of each kind: which of these places counts, the brick decides that it is sent to. Kinds
-    that are all mechanical (`Drive`) cost little more than one: see `storagekit.drive.picked`. Any others are each asked.
+    Parameters
+    ----------
+    members : iterable of AbstractDrive
+        A drive of each kind.
+    kinds : iterable of int
+        Number of the kind of each brick, from 0; each may differ between the runs of a batch.
+
+    Raises
+    ------
+    InputError
+        If there is no drive, a drive has a buffer, or a number is out of range.
+
+    Notes
+    -----
+    The smallest drive bounds the capacity of all drives. A request is located on a drive of each kind, and the brick
+    that receives it determines which location is used. Mechanical drives (`Drive`) of several kinds cost little more
+    than drives of one kind, see `storagekit.drive.picked`. Drives of other classes are all computed for every access.
     """
 
     members: tuple[AbstractDrive, ...]
@@ -77,7 +92,7 @@ class Mixed(AbstractDrive):
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places | Starts:
         drives = self._drives()
-        # addresses of 64 bits each drive locates for itself
+        # Each drive locates NumPy addresses, which have 64 bits, separately.
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_each(drives, sector, count)
         return Places(tuple(member.locate(sector, count) for member in self.members))
@@ -95,7 +110,7 @@ class Mixed(AbstractDrive):
         pairs = zip(self.members, target.of_kind, strict=True)
         found = [member.seen(there, which) for member, there in pairs]
         if any(one.again is not None for one in found):
-            # drives of 512-byte sectors beside others
+            # Drives with sectors of 512 bytes leave this field out; other drives have it.
             found = [one._replace(again=one.angle * 0 if one.again is None else one.again) for one in found]
         return jax.tree.map(lambda *parts: of_kind(kind, parts), *found)
 
@@ -116,8 +131,10 @@ class Mixed(AbstractDrive):
         return found.pop()
 
     def _drives(self) -> list[Drive]:
-        """The members, if all are mechanical drives of 512-byte sectors, whose cylinder and head fit into one number; else
-        none. Drives of a class of their own may move and turn otherwise."""
+        """Return the drives if all are mechanical with 512-byte sectors, and cylinder and head fit into one number.
+
+        Otherwise return an empty list. Subclasses of `Drive` do not count, as they may move and turn differently.
+        """
         drives = [member for member in self.members if type(member) is Drive and member.grain == 1]
         fit = len(drives) == len(self.members) and self.cylinders << head_bits(drives) <= MOST_WHOLE
         return drives if fit else []
@@ -131,7 +148,10 @@ class Mixed(AbstractDrive):
 
 
 class OfKind(AbstractMechanics):
-    """The mechanics of a brick: those of the member whose number is `kind`, of members that may have nothing in common."""
+    """Mechanics of a brick: the mechanics `members[kind]`, of any classes.
+
+    members: mechanics of each kind. kind: number of the kind, from 0.
+    """
 
     members: tuple[AbstractMechanics, ...]
     kind: Int[AnyArray, "*#row"]

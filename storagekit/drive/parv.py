@@ -1,10 +1,10 @@
-"""The syntax of DiskSim 3 and 4 parameter files (.parv, .diskspecs, .model), whatever is said in it.
+"""Parser of the syntax of DiskSim 3 and 4 parameter files (.parv, .diskspecs, .model).
 
     TYPE NAME { parameter = value, ... }
 
-A value is a number, a word, a list in brackets, or a block of its own; names of parameters and blocks are words with blanks
-between them; `#` begins a comment; `source FILE` stands for what is in that file, which lies beside the one that names it.
-Facts of the format: what libparam, DiskSim 4.0's own reader, takes for a token, and the files that DiskSim comes with.
+A value is a number, a word, a list in brackets, or a block. Names of parameters and blocks are words, separated by
+blanks. `#` begins a comment. `source FILE` includes a file, which is in the same folder as the file that names it. The
+tokens are defined by libparam, the parser of DiskSim 4.0, and by the files that come with DiskSim.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from storagekit.core.errors import InputError
 
-# blocks and lists inside one another, and files that name one another; parameter files have 6 and 3
+# Largest depth of nested blocks and lists, and of nested files; the files of DiskSim have 6 and 3.
 DEEPEST = 32
 _TOKEN = re.compile(r"\s+|#.*|(?P<mark>[{}\[\],=;:?])|(?P<word>[^\s{}\[\],=;:?#][^\s{}\[\],=;:?]*)")
 _WHOLE = re.compile(r"-?\d+|-?0[xX][0-9a-fA-F]+")
@@ -23,7 +23,10 @@ _MARKS = frozenset("{}[],=;:?")
 
 
 class ParameterBlock(NamedTuple):
-    """A block: its type, its name or "" where it has none, its parameters in order, and the file that it stands in."""
+    """A block of a parameter file.
+
+    kind: its type. name: its name, "" for none. values: its parameters, in order. file: the file that contains it.
+    """
 
     kind: str
     name: str
@@ -32,7 +35,7 @@ class ParameterBlock(NamedTuple):
 
     @property
     def where(self) -> str:
-        """File and block, as errors name them."""
+        """Return file and block, for error messages."""
         return f"drive file {self.file}: {f'{self.kind} {self.name}'.strip()}"
 
 
@@ -46,13 +49,33 @@ class _Token(NamedTuple):
 
 
 def read_blocks(path: Path) -> list[ParameterBlock]:
-    """The blocks of a file and of those that it names, outermost only. What is instantiated, and how things are connected, is
-    passed over. Raises InputError where a file is unreadable or not written so, naming file and line."""
+    """Return the outermost blocks of a parameter file and of the files that it includes.
+
+    Instantiations and topologies are ignored.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    list of ParameterBlock
+        The blocks, in order.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or violates the syntax. The message names file and line.
+    """
     return _Parser(list(_tokens(path, ()))).file()
 
 
 def _tokens(path: Path, above: tuple[Path, ...]) -> Iterator[_Token]:
-    """Those of a file, with what it sources in place; `above`: the files that are being read."""
+    """Return the tokens of a file, with each included file at its position.
+
+    above: the files that include this one, outermost first.
+    """
     tokens = _of_text(_text(path, above), path)
     for token in tokens:
         if token.text != "source":
@@ -90,7 +113,7 @@ def _fault(at: _Token, found: str, remedy: str) -> InputError:
 
 
 class _Parser:
-    """Reads tokens one after the other, each rule of the grammar a method."""
+    """Recursive-descent parser: each rule of the grammar is a method."""
 
     def __init__(self, tokens: list[_Token]):
         self.tokens = tokens
@@ -98,7 +121,7 @@ class _Parser:
 
     @property
     def next(self) -> str:
-        """Text of the next token; "" at the end."""
+        """Return the text of the next token; "" at the end."""
         return self.tokens[self.at].text if self.at < len(self.tokens) else ""
 
     def take(self) -> _Token:
@@ -116,7 +139,7 @@ class _Parser:
         return self.take().text
 
     def words(self, wanted: str) -> list[_Token]:
-        """At least one word, and all that follow it."""
+        """Read one word or more, as far as they go."""
         first = self.at
         while self.next and self.next not in _MARKS:
             self.at += 1
@@ -140,7 +163,7 @@ class _Parser:
         return blocks
 
     def skip_list(self) -> None:
-        """A list in brackets of anything, as `topology` has it."""
+        """Skip a list in brackets with any content, such as `topology`."""
         opened = self.tokens[self.at - 1]
         self.expect("[")
         depth = 1

@@ -1,7 +1,8 @@
-"""Mechanical drives of several kinds: a brick's numbers are picked once, and what it does is computed once.
+"""Mechanical drives of several kinds, whose accesses are computed once and not once for each kind.
 
-What many requests are compared by, where each begins, is located on every kind and kept. Where one ends and how long it takes
-is asked of the one that is chosen, and computed from its address on the drive that it is for.
+The numbers of a brick's drive are selected by kind, and one computation uses them. The starts of requests, by which a
+scheduler compares them, are located on every kind and stored. The end and the transfer time are computed only for the
+request that is chosen, from its address on the drive that serves it.
 """
 
 from collections.abc import Sequence
@@ -23,14 +24,21 @@ from storagekit.drive.slowed import Slowed
 
 
 class Start(NamedTuple):
-    """Where a request begins on a drive. place: the cylinder and, in its lowest bits, the head (see `head_bits`)."""
+    """The start of a request on a drive.
+
+    place: its cylinder and, in the lowest bits, its head (see `head_bits`). angle: angle at which it begins, turns.
+    """
 
     place: Int[AnyArray, "*#row"]
     angle: Float[AnyArray, "*#row"]
 
 
 class Starts(NamedTuple):
-    """Requests, and where they begin on a drive of each kind; or on the one drive that each is for, whatever its kind."""
+    """Addresses of requests, and their starts on drives.
+
+    of_kind: the starts on a drive of each kind; or a single entry, the start of each request on the drive that serves
+    it.
+    """
 
     sector: Int[AnyArray, "*#row"]
     count: Int[AnyArray, "*#row"]
@@ -38,17 +46,20 @@ class Starts(NamedTuple):
 
 
 def of_kind(kind: Int[AnyArray, "*#row"], found: Sequence[Num[AnyArray, "*#row"]]) -> Num[AnyArray, "*#row"]:
-    """Of one value for each kind, that of `kind`."""
+    """Return the value for kind `kind`.
+
+    found: one value for each kind.
+    """
     return reduce(lambda chosen, new: jnp.where(kind == new[0], new[1], chosen), enumerate(found[1:], 1), found[0])
 
 
 def head_bits(drives: Sequence[Drive]) -> int:
-    """Bits that hold the number of a head of any of the drives."""
+    """Return the number of bits that hold the number of a head of any of the drives."""
     return (max(drive.heads for drive in drives) - 1).bit_length()
 
 
 def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Starts:
-    """Where requests begin on each of the drives."""
+    """Return the starts of requests on each of the drives."""
     shapes = [drive.geometry for drive in drives]
     each = jnp.arange(len(drives), dtype=jnp.int32).reshape((-1,) + (1,) * sector.ndim)
     zone = zones_numbered(shapes, zone_number(shapes, each, sector[None]))
@@ -63,7 +74,7 @@ def start_on_one(
     sector: Int[AnyArray, "*#row"],
     count: Int[AnyArray, "*#row"],
 ) -> Starts:
-    """Where requests begin, each on a drive of kind `kind`."""
+    """Return the starts of requests, each on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, zone_number(shapes, kind, sector))
     start = zone.place(sector)
@@ -75,7 +86,7 @@ def _packed(start: SectorLocation, drives: Sequence[Drive]) -> Int[Array, "*row"
 
 
 def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, "*#row"]) -> Target:
-    """Where requests lie on a drive of kind `kind`."""
+    """Return the location of requests on a drive of kind `kind`."""
     start = jax.tree.map(lambda *parts: of_kind(kind, parts), *starts.of_kind)
     shapes, bits = [drive.geometry for drive in drives], head_bits(drives)
     ends = first_and_last(starts.sector, starts.count)
@@ -86,7 +97,10 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
 
 
 def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:
-    """A drive with the numbers of kind `kind`; it locates nothing."""
+    """Return a drive with the times of kind `kind`.
+
+    It must not locate requests: its geometry is the geometry of the first drive.
+    """
 
     def picked(name: str) -> Float[AnyArray, "*#row"] | Int[AnyArray, "*#row"]:
         return of_kind(kind, [getattr(drive, name) for drive in drives])
@@ -104,7 +118,15 @@ def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive
 
 
 class Picked(AbstractMechanics):
-    """Arm and platter of a drive of kind `kind`. drive: with the numbers of that kind; it locates nothing."""
+    """Mechanics of a drive of kind `kind`.
+
+    Parameters
+    ----------
+    drives : sequence of Drive
+        A drive of each kind.
+    kind : int, `[*row]`
+        Number of the kind, from 0.
+    """
 
     drives: tuple[Drive, ...]
     kind: Int[AnyArray, "*#row"]
@@ -128,12 +150,15 @@ class Picked(AbstractMechanics):
         return self.drive.seconds(turns)
 
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        # once for a kind and not for a brick: the same seconds pass for all, and a remainder takes long
+        # Computed once for each kind and not for each brick: all bricks have the same seconds, and a remainder is slow.
         return of_kind(self.kind, [drive.drift(seconds) for drive in self.drives])
 
 
 class PickedTable(AbstractSeek):
-    """Of measured curves one after the other the one that begins at entry `first` and goes on to distance `longest`."""
+    """One of several measured seek curves, which are stored one after the other in `times`.
+
+    first: entry at which the curve begins. longest: its longest distance, cylinders.
+    """
 
     times: Float[AnyArray, "entry"]
     first: Int[AnyArray, "*#row"]
@@ -144,7 +169,7 @@ class PickedTable(AbstractSeek):
 
 
 class PickedSeek(AbstractSeek):
-    """Of curves that may have nothing in common, that of kind `kind`."""
+    """Seek curve of kind `kind`, selected among curves of any classes."""
 
     curves: tuple[AbstractSeek, ...]
     kind: Int[AnyArray, "*#row"]
@@ -154,7 +179,7 @@ class PickedSeek(AbstractSeek):
 
 
 def picked_seek(kind: Int[AnyArray, "*#row"], curves: Sequence[AbstractSeek]) -> AbstractSeek:
-    """The curve of kind `kind`: looked up once where all are tables."""
+    """Return the seek curve of kind `kind`. If all curves are tables, it takes a single look-up."""
     tables = [curve.times for curve in curves if isinstance(curve, SeekTable)]
     if len(tables) < len(curves):
         return PickedSeek(tuple(curves), kind)

@@ -1,4 +1,4 @@
-"""Seek curves: seconds of arm movement by distance in cylinders."""
+"""Seek curves: time of an arm movement by its distance in cylinders."""
 
 from abc import abstractmethod
 from functools import partial
@@ -15,19 +15,33 @@ from storagekit.core.checks import require_each_positive
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import SPAN, Kind, a, hold, takes
 
-# what an arm can move over, and far more than drives have
+# Limits of the number of cylinders: the upper one is far above any drive.
 CYLINDERS = Kind(least=2, most=10**8, whole=True)
 
 
 class AbstractSeek(eqx.Module):
-    """Seconds of arm movement over a distance; 0 at distance 0. Of a NumPy array, a NumPy array: no compilation."""
+    """Time of an arm movement, seconds, as a function of its distance in cylinders; 0 at distance 0.
+
+    For a NumPy array it returns a NumPy array, without compilation.
+    """
 
     @abstractmethod
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]: ...
 
 
 class SeekTable(AbstractSeek):
-    """A measured curve, one entry for each distance from 0 up, kept with its noise (it need not be monotone)."""
+    """A measured seek curve, with its noise; it need not be monotone.
+
+    Parameters
+    ----------
+    times : float, `[distance]`
+        Time for each distance from 0, seconds.
+
+    Raises
+    ------
+    InputError
+        If a time is impossible, or if `times` does not have one axis.
+    """
 
     times: Float[AnyArray, "distance"] = eqx.field(converter=named("seek times"))
 
@@ -43,10 +57,26 @@ class SeekTable(AbstractSeek):
 
 
 class SeekFit(AbstractSeek):
-    """A smooth curve: settle + acceleration * sqrt(d) + coast * d seconds for d >= 1 cylinders.
+    """A smooth seek curve.
 
-    The square root is the part in which the arm accelerates all the way, the line the part at full speed
-    (Ruemmler and Wilkes, An introduction to disk drive modeling, 1994).
+    Parameters
+    ----------
+    settle, acceleration, coast : float
+        Coefficients, seconds, each at least 0.
+
+    Raises
+    ------
+    InputError
+        If a coefficient is impossible.
+
+    Notes
+    -----
+    For d >= 1 cylinders the time is settle + acceleration * sqrt(d) + coast * d seconds. The square root describes an
+    arm that accelerates all the way. The linear term describes movement at full speed.
+
+    References
+    ----------
+    Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.
     """
 
     settle: Float[AnyArray, "..."] = eqx.field(converter=named("settle"))
@@ -64,7 +94,20 @@ class SeekFit(AbstractSeek):
 
 
 class LinearSeek(AbstractSeek):
-    """The formulas' arm: `full` seconds across `cylinders` cylinders and in proportion below."""
+    """A seek time proportional to distance, as in the closed forms.
+
+    Parameters
+    ----------
+    full : float
+        Time across all cylinders, seconds.
+    cylinders : int
+        Number of cylinders C. The time for distance d is full * d / (C - 1).
+
+    Raises
+    ------
+    InputError
+        If a value is impossible.
+    """
 
     full: Float[AnyArray, "..."] = eqx.field(converter=named("full"))
     cylinders: int = eqx.field(static=True, converter=partial(CYLINDERS, "cylinders"))
@@ -78,7 +121,7 @@ class LinearSeek(AbstractSeek):
 
 
 class ScaledSeek(AbstractSeek):
-    """Another curve times `factor`."""
+    """The seek curve `curve` times `factor`."""
 
     curve: AbstractSeek
     factor: Float[AnyArray, "..."]
@@ -88,8 +131,24 @@ class ScaledSeek(AbstractSeek):
 
 
 def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
-    """Mean seconds between two independent, uniform cylinders of so many: distance d has probability 2 (C - d) / C^2, no
-    distance 1 / C."""
+    """Return the mean seek time between two independent, uniformly distributed cylinders.
+
+    Parameters
+    ----------
+    seek : AbstractSeek
+        The seek curve.
+    cylinders : int
+        Number of cylinders C.
+
+    Returns
+    -------
+    float
+        Mean time, seconds.
+
+    Notes
+    -----
+    Distance d > 0 has probability 2 (C - d) / C^2, and distance 0 has probability 1 / C.
+    """
     distance = np.arange(cylinders)
     likely = 2 * (cylinders - distance) / cylinders**2
     likely[0] /= 2
@@ -97,10 +156,24 @@ def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
 
 
 def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
-    """A table for distances 0 to cylinders-1 from measured points `[(cylinders, seconds), ...]`.
+    """Return the seek curve through measured points, piecewise linear between them and beyond the last.
 
-    Piecewise linear between points and beyond the last. Raises InputError unless distances rise from 1 and times are
-    positive.
+    Parameters
+    ----------
+    points : array_like, `[point, 2]`
+        Distance in cylinders and time in seconds of each point.
+    cylinders : int
+        Number of cylinders; the table has distances 0 to cylinders - 1.
+
+    Returns
+    -------
+    SeekTable
+        The curve.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two points, distances do not rise from 1, or a time is not positive.
     """
     known = np.asarray(points, float)
     if known.ndim != 2 or known.shape[0] < 2 or known.shape[1] != 2:
@@ -119,9 +192,24 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
 
 @takes(table=a(SeekTable, "a measured curve, as sk.drive.SeekTable([0.0, 0.001, 0.002])"))
 def fit_seek(table: SeekTable) -> SeekFit:
-    """The smooth curve nearest a measured one (non-negative least squares over all distances). Raises InputError for a curve
-    of no distance."""
-    from scipy.optimize import nnls  # half of what importing drives would take
+    """Return the smooth seek curve nearest to a measured one.
+
+    Parameters
+    ----------
+    table : SeekTable
+        The measured curve.
+
+    Returns
+    -------
+    SeekFit
+        Its non-negative least-squares fit over all distances from 1.
+
+    Raises
+    ------
+    InputError
+        If the curve has distance 0 only.
+    """
+    from scipy.optimize import nnls  # imported here: it takes half of the time to import drives
 
     times = np.asarray(table.times, float)[1:]
     if not times.size:
@@ -133,10 +221,29 @@ def fit_seek(table: SeekTable) -> SeekFit:
 
 
 def seek_from_three(single: float, average: float, full: float, cylinders: int) -> SeekFit:
-    """The smooth curve through a data sheet's track-to-track, average and full-stroke seek (seconds).
+    """Return the smooth seek curve through the three seek times of a data sheet.
 
-    The average is over independent uniform cylinders, whose distance d among C has E d = C/3 and E sqrt(d) = 8 sqrt(C)/15.
-    Raises InputError where no curve with non-negative terms has these three values.
+    Parameters
+    ----------
+    single, average, full : float
+        Track-to-track, average and full-stroke seek time, seconds.
+    cylinders : int
+        Number of cylinders C.
+
+    Returns
+    -------
+    SeekFit
+        The curve.
+
+    Raises
+    ------
+    InputError
+        If no curve with non-negative terms has these three values.
+
+    Notes
+    -----
+    The average is over two independent, uniformly distributed cylinders. Their distance d has E d = C/3 and
+    E sqrt(d) = 8 sqrt(C)/15.
     """
     longest = cylinders - 1
     terms = np.array(

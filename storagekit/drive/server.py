@@ -1,4 +1,4 @@
-"""Drives without mechanics: the single server of queueing theory, whose service time is size over rate, and flash memory."""
+"""Drives without mechanics: flash memory, and the single server of queueing theory (service time is size over rate)."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from storagekit.drive.slowed import Slowed
 
 
 class Still(OneKind):
-    """A drive that does not turn."""
+    """Base class of drives without rotation."""
 
     rate: eqx.AbstractVar[Float[AnyArray, "..."]]
 
@@ -52,7 +52,20 @@ class Still(OneKind):
 
 
 class RateServer(Still):
-    """Serves `rate` sectors a second wherever they lie, so that the size model is the service-time model."""
+    """A server that transfers at a constant rate wherever data lie: request sizes determine its service times.
+
+    Parameters
+    ----------
+    rate : float
+        Sectors per second.
+    capacity : int
+        Number of sectors, by default 2^24.
+
+    Raises
+    ------
+    InputError
+        If a value is impossible.
+    """
 
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("rate"))
     capacity: int = eqx.field(static=True, default=2**24, converter=partial(SECTORS, "capacity"))
@@ -68,15 +81,42 @@ class RateServer(Still):
 
 
 class Flash(Still):
-    """Flash memory behind one queue, one request at a time: its pages are read or programmed `channels` at a time, and its
-    sectors cross to the host, or from it, at `rate` sectors a second.
+    """Flash memory behind one queue, which serves one request at a time.
 
-    overhead: seconds of every request. read_page, program_page, erase_block: seconds. page: sectors; block: pages that are
-    erased together. amplification: pages programmed for each that is written, the others being moved by the drive as it makes
-    room; 1 for none. It has no memory of what lies where: every write pays its share of erasing and moving, as in the
-    long run. Requests that a real drive would serve side by side wait for one another here.
-    Raises InputError where a figure is impossible.
+    It reads or programs `channels` pages at a time. Sectors cross between drive and host at `rate`.
 
+    Parameters
+    ----------
+    rate : float
+        Sectors per second between drive and host.
+    read_page, program_page, erase_block : float
+        Time to read a page, to program a page, and to erase a block, seconds.
+    overhead : float
+        Time of every request, seconds, by default 0.
+    amplification : float
+        Pages that the drive programs for each page that is written, by default 1. The other pages are moved by the
+        drive to free blocks.
+    page : int
+        Sectors of a page, by default 32.
+    channels : int
+        Pages that are read or programmed at a time, by default 8.
+    block : int
+        Pages that are erased together, by default 256.
+    capacity : int
+        Number of sectors, by default 2^31 - 1.
+
+    Raises
+    ------
+    InputError
+        If a value is impossible.
+
+    Notes
+    -----
+    The model does not store the location of data. Every write takes its share of the time for erasing and moving, as in
+    the long run. Requests that a real drive would serve in parallel wait for one another.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> ssd = sk.drive.Flash(rate=1e6, read_page=60e-6, program_page=600e-6, erase_block=5e-3, overhead=20e-6)
     >>> f"a page: read in {float(ssd.per_wave(True)) * 1e6:.0f} us, written in {float(ssd.per_wave(False)) * 1e6:.0f} us"
@@ -101,12 +141,18 @@ class Flash(Still):
         AMOUNT.each("amplification above 1", self.amplification - 1)
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
-        """Its head is how many pages in turn a request needs of the busiest channel: schedulers see one cylinder."""
+        """Return the location of a request; its head is the number of pages that the busiest channel accesses in turn.
+
+        Schedulers see a single cylinder.
+        """
         pages = (sector + count - 1) // self.page - sector // self.page + 1
         return super().locate(sector, count)._replace(head=-(-pages // self.channels))
 
     def per_wave(self, read: Bool[AnyArray, "*#row"] | bool) -> Float[AnyArray, "*#row"]:
-        """Seconds of as many pages as there are channels."""
+        """Return the time to access one page on each channel in parallel, seconds.
+
+        For a write it includes the share of erasing and moving.
+        """
         written = self.amplification * (self.program_page + self.erase_block / self.block)
         return jnp.where(read, self.read_page, written + (self.amplification - 1) * self.read_page)
 

@@ -1,4 +1,4 @@
-"""Data sheets as small files, in the units that data sheets print."""
+"""Data sheets as files, in the units that data sheets print."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ _RATE = FieldRule(float, 0, 1e5)
 
 
 def _time(meaning: str) -> FieldRule:
-    """What a time in ms of that meaning may be."""
+    """Return the limits of a time in ms with this meaning, such as "seek"."""
     return FieldRule(float, 0, MOST_SECONDS[meaning] / units.MS)
 
 
-# field: what it is of a drive, in which unit, and what it may be
+# By field: argument of `Drive.from_datasheet`, unit, and limits.
 _NEEDED = {
     "rpm": ("rpm", 1, FieldRule(float, 60, 1e6)),
     "track_seek_ms": ("track_seek", units.MS, _time("track seek")),
@@ -46,19 +46,34 @@ _WORDS = ("name", "source", "assumed")
 
 
 def is_sheet(facts: dict[str, Any]) -> bool:
-    """Whether these are the fields of a data sheet, not of a drive file."""
+    """Return whether these are the fields of a data sheet and not of a drive file."""
     only_here = (_NEEDED.keys() - {"rpm"}) | _CAPACITIES.keys() | _RATES.keys()
     return "zones" not in facts and not only_here.isdisjoint(facts)
 
 
 @takes(facts=FACTS, source=text)
 def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
-    """A drive from the fields of a data sheet file; `source` names it in errors.
+    """Return the drive that the fields of a data sheet describe.
 
-    rpm, capacity_tb or capacity_gb, track_seek_ms, average_seek_ms and full_seek_ms of a read; media_rate_mb_s, or
-    outer_rate_mb_s and inner_rate_mb_s (TB, GB and MB of 10^12, 10^9 and 10^6 bytes). If known: heads, sector_bytes,
-    head_switch_ms, write_settle_ms, overhead_ms; name, source and what is assumed beyond it. See `Drive.from_datasheet`.
-    Raises InputError where a field is missing, unknown or impossible.
+    Parameters
+    ----------
+    facts : dict
+        The fields. Required are rpm; capacity_tb or capacity_gb; track_seek_ms, average_seek_ms and full_seek_ms of a
+        read; and media_rate_mb_s, or outer_rate_mb_s and inner_rate_mb_s. TB, GB and MB are 10^12, 10^9 and 10^6 bytes.
+        Optional are heads, sector_bytes, head_switch_ms, write_settle_ms and overhead_ms; and the texts name, source
+        and assumed, for assumptions beyond the data sheet. See `Drive.from_datasheet`.
+    source : str
+        Name of the file in error messages, and of the drive if field `name` is missing.
+
+    Returns
+    -------
+    Drive
+        The drive.
+
+    Raises
+    ------
+    InputError
+        If a field is missing, unknown or impossible.
     """
     where, known = f"data sheet {source}", _NEEDED | _CAPACITIES | _RATES | _OPTIONAL
     unknown = sorted(facts.keys() - known.keys() - set(_WORDS), key=str)

@@ -1,4 +1,4 @@
-"""A data sheet in a line: `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB`."""
+"""Data sheets in a line of text: `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB`."""
 
 import math
 import re
@@ -10,28 +10,41 @@ _TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _SIZES = {"GB": 1e-3, "TB": 1.0}
 _RATES = {"KB/s": 1e-3, "MB/s": 1.0, "GB/s": 1e3}
 _EXAMPLE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
-# field of a data sheet file, for what is called so here, with its units
+# Field of a data sheet file by word of the line: times, which have units, and numbers without units.
 _TIMED = {"switch": "head_switch_ms", "settle": "write_settle_ms", "overhead": "overhead_ms"}
 _COUNTED = {"heads": "heads", "sector": "sector_bytes"}
 _KNOWN = ("rpm", "seek", "rate", "size", *_TIMED, *_COUNTED)
-# TB of drives that are taken to have sectors of 4 KB, and a head for each TB
+# TB; larger drives are assumed to have sectors of 4 KB, and a head for each TB.
 _LARGE = 2
-# of a drive's outermost tracks, where a data sheet prints one rate
+# Rate of the innermost tracks as a share of the rate of the outermost, if a data sheet prints a single rate.
 INNER = 0.5
 
 
 def is_words(name: str) -> bool:
-    """Whether this is a data sheet in a line, and no name or path of a drive."""
+    """Return whether a text is a data sheet in a line, and not a name or path of a drive."""
     return re.match(r"[a-z]+=", name) is not None
 
 
 def sheet_facts(line: str) -> dict[str, Any]:
-    """The fields of a data sheet file that a line says.
+    """Return the fields of a data sheet file from a data sheet in a line.
 
-    rpm; seek: track to track, average and full stroke of a read; rate: sustained, of the outermost and the innermost tracks,
-    or of the outermost alone, and the innermost are taken to have half of it; size. If known: heads and sector (of drives
-    above 2 TB a head for each TB and 4096 bytes are taken), switch (of heads), settle (of writes beyond reads), overhead.
-    Raises InputError for what it cannot read.
+    Parameters
+    ----------
+    line : str
+        Pairs `word=value`, separated by commas. Required are rpm; seek, the track-to-track, average and full-stroke
+        seek of a read; rate, the sustained rates of the outermost and the innermost tracks; and size. From a single
+        rate the innermost tracks get half. Optional are heads and sector; switch, of heads; settle, the further time of
+        writes; and overhead. For drives above 2 TB the defaults are a head for each TB and sectors of 4096 bytes.
+
+    Returns
+    -------
+    dict
+        The fields.
+
+    Raises
+    ------
+    InputError
+        If a word is unknown, given twice or missing, or a value cannot be read.
     """
     given: dict[str, str] = {}
     for part in line.split(","):
@@ -61,7 +74,7 @@ def sheet_facts(line: str) -> dict[str, Any]:
 
 
 def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list[float]:
-    """So many numbers with a slash between them and a unit behind, in the first unit that is 1."""
+    """Return `count` numbers that have slashes between them and a unit at the end, in the unit whose factor is 1."""
     unit = next((one for one in sorted(units, key=len, reverse=True) if value.lower().endswith(one.lower())), None)
     parts = value[: -len(unit)].split("/") if unit else []
     if unit is None or len(parts) != count:

@@ -1,4 +1,4 @@
-"""Arm and platter below their full speed."""
+"""Mechanics of arm and platter below their full speed."""
 
 from jaxtyping import Bool, Float
 
@@ -7,9 +7,14 @@ from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target, T
 
 
 class Slowed(Through):
-    """Mechanics slower than those that the targets were located for, whose transfers are stretched.
+    """Mechanics below full speed, for targets that were located at full speed. They lengthen the transfer times.
 
-    mechanics: with their times as they are now. turning: the platter's speed, 1 at full speed.
+    Parameters
+    ----------
+    mechanics : AbstractMechanics
+        Mechanics with their present times.
+    turning : float
+        Speed of the platter, 1 for full speed.
     """
 
     mechanics: AbstractMechanics

@@ -1,4 +1,4 @@
-"""Who asks: requests, when they arrive, and traces of real ones."""
+"""Workloads: requests, arrival processes, clients, and traces."""
 
 from typing import TYPE_CHECKING
 

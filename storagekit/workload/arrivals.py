@@ -1,7 +1,7 @@
 """Arrival processes: a closed loop, a Poisson stream, and a trace.
 
-The requests of an open stream arrive at times of their own. In a closed loop the next request arrives when one completes. A
-lane is one run of a batch.
+The arrival times of an open stream do not depend on the system. In a closed loop the next request arrives when one
+completes.
 """
 
 from abc import abstractmethod
@@ -46,21 +46,38 @@ class AbstractArrivals(eqx.Module):
         first: Int[AnyArray, "1 *batch"],
         count: int,
     ) -> Window:
-        """Return the `count` requests from number `first` on. Their addresses are below `capacity` sectors."""
+        """Return successive requests of each run.
+
+        Parameters
+        ----------
+        capacity : int
+            Sectors of the system. Addresses are below it.
+        key : uint32 array, shape (2, *batch)
+            Key of the random numbers of each run.
+        first : int array, shape (1, *batch)
+            Number of the first request.
+        count : int
+            Number of requests.
+
+        Returns
+        -------
+        Window
+            Requests and gaps, arrays of shape (count, *batch).
+        """
 
     @property
     def most_outstanding(self) -> int | None:
-        """The largest number of requests outstanding at once, None if there is no limit."""
+        """Return the largest number of requests outstanding at once, None if there is no limit."""
         return None
 
     @property
     def total(self) -> int | None:
-        """The number of requests, None if it is unlimited."""
+        """Return the number of requests, None if it is unlimited."""
         return None
 
     @property
     def largest(self) -> Int[AnyArray, "..."]:
-        """The length of the largest request, sectors. A layout must keep as many in one piece."""
+        """Return the length of the largest request, sectors. A layout must store this many sectors contiguously."""
         return whole(1)
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
@@ -68,22 +85,22 @@ class AbstractArrivals(eqx.Module):
 
     @property
     def stream_count(self) -> int:
-        """The number of streams. They are numbered from 0."""
+        """Return the number of streams. They are numbered from 0."""
         return 1
 
     @property
     def told_apart(self) -> bool:
-        """Whether the engine stores the stream and the client of each request."""
+        """Return whether the engine stores the stream and the client of each request."""
         return False
 
     @property
     @abstractmethod
     def first_arrival(self) -> float | Float[AnyArray, "..."]:
-        """The arrival time of the first request of an open stream, seconds; infinite in a closed loop."""
+        """Return the arrival time of the first request of an open stream, seconds; infinite in a closed loop."""
 
     @abstractmethod
     def at_start(self, slot: Int[Array, "slot *ones"]) -> Bool[Array, "slot *ones"]:
-        """Return the slots in which a closed loop sends a request at time 0."""
+        """Return a mask of the slots with a request of a closed loop at time 0."""
 
     @abstractmethod
     def next_arrival(
@@ -91,7 +108,19 @@ class AbstractArrivals(eqx.Module):
     ) -> Float[Array, "1 *batch"]:
         """Return the time to the next arrival, seconds.
 
-        pending: that of an open stream. answer: the time to the earliest completion, with which a closed loop sends.
+        Parameters
+        ----------
+        private
+            Private state.
+        pending : float array, shape (1, *batch)
+            Time to the next arrival of an open stream, seconds.
+        answer : float array, shape (1, *batch)
+            Time to the earliest completion, seconds. A closed loop sends its next request then.
+
+        Returns
+        -------
+        float array, shape (1, *batch)
+            The time.
         """
 
     @abstractmethod
@@ -117,7 +146,7 @@ class AbstractArrivals(eqx.Module):
 class AbstractClients(AbstractArrivals):
     """Base class of clients that wait for completions, so that the next request depends on the simulation.
 
-    A window holds the numbers of requests only; `request` draws the rest.
+    A window contains only the numbers of requests. `request` draws the other fields.
     """
 
     @property
@@ -164,10 +193,26 @@ class AbstractRandomArrivals(AbstractArrivals):
 
 
 class ClosedLoop(AbstractRandomArrivals):
-    """Keep `outstanding` requests outstanding: the next request arrives when one completes.
+    """Closed loop with `outstanding` requests: the next request arrives when one completes.
 
-    The replacement becomes visible after the choice that the same completion allows, so that a choice sees N-1
-    candidates, as in DiskSim and in dsptf's figure 1; `replaced_before_choice` makes it N.
+    Parameters
+    ----------
+    requests : RandomRequests
+        Model of the requests.
+    outstanding : int
+        Number of requests outstanding, at least 1; one number, or one for each run.
+    replaced_before_choice : bool
+        Whether the next request is visible to the scheduler's choice at the same completion; by default False.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+
+    Notes
+    -----
+    By default the next request becomes visible after the choice at the same completion. A choice therefore sees N-1
+    candidates, as in DiskSim and in dsptf's figure 1. With `replaced_before_choice` it sees N.
     """
 
     requests: RandomRequests = eqx.field(converter=of_kind("requests of a closed loop", RandomRequests, REQUESTS))
@@ -199,7 +244,7 @@ class ClosedLoop(AbstractRandomArrivals):
         return answer
 
     def precedes(self, arrival, choice):
-        # a completion and the choice that follows are simultaneous, whatever their rounding
+        # a completion and the choice that follows are simultaneous, although rounding may separate them
         return arrival <= choice + INSTANT if self.replaced_before_choice else arrival < choice - INSTANT
 
     def leaves(self, admitted, due):
@@ -207,7 +252,20 @@ class ClosedLoop(AbstractRandomArrivals):
 
 
 class PoissonArrivals(AbstractRandomArrivals):
-    """A Poisson stream of `rate` requests a second."""
+    """Poisson stream of requests.
+
+    Parameters
+    ----------
+    requests : RandomRequests
+        Model of the requests.
+    rate : float
+        Requests per second, above 0; one number, or one for each run.
+
+    Raises
+    ------
+    InputError
+        If the rate is not above 0.
+    """
 
     requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"))
@@ -238,9 +296,23 @@ class PoissonArrivals(AbstractRandomArrivals):
 
 
 class RecordedArrivals(AbstractArrivals):
-    """The requests of a trace at their times in the trace, the same in every run. `scale` above 1 makes it faster.
+    """Requests of a trace at their recorded times, the same in every run.
 
-    requests, gap: one row for each request; the last gap is infinite. clients: whether the engine stores the clients.
+    Parameters
+    ----------
+    requests : Requests
+        Requests of the trace, arrays of shape (row,).
+    gap : float array, shape (row,)
+        Time from each request to the next, seconds. The last one is infinite.
+    scale : float
+        Factor of the arrival rate; by default 1. Above 1 the trace runs faster.
+    clients : bool
+        Whether the engine stores stream and client of each request; by default False.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or a value is out of its range.
     """
 
     requests: Requests = eqx.field(converter=partial(a(Requests), "requests of a trace"))

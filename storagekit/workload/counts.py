@@ -1,7 +1,8 @@
-"""How many threads run, for good or as time passes.
+"""Number of running threads, constant or varying in time.
 
-Thread `index` of its group is on while index < count(t), t seconds from the start. A thread that is off finishes the request
-that it has out and sends its next when it is on again; when that is has a closed form, so that nothing looks again and again.
+Thread `index` of its group is on while index < count(t), t seconds after the start. A thread that is switched off
+finishes its outstanding request, and sends its next one when it is on again. This time has a closed form, so that no
+component must poll.
 """
 
 from abc import abstractmethod
@@ -19,18 +20,24 @@ from storagekit.core.batching import each_named, named, whole
 from storagekit.core.checks import require, require_each_positive, traced, written
 from storagekit.core.errors import InputError
 
-# whole numbers beyond it are not all real ones of 32 bits
+# above it float32 does not represent every whole number
 MOST_THREADS = 2**24
 
 
 class CountClock(NamedTuple):
-    """A time in two float32, `time` + `rest`, so that millions of short steps do not round it away: seconds."""
+    """Time of a clock, seconds: the sum `time` + `rest` of two float32.
+
+    The second number prevents rounding from losing millions of short steps.
+    """
 
     time: Float[Array, "1 *batch"]
     rest: Float[Array, "1 *batch"]
 
     def later(self, step: Float[Array, "1 *batch"]) -> "CountClock":
-        """The clock `step` seconds later: the error of each sum is kept (Knuth's TwoSum)."""
+        """Return the clock `step` seconds later.
+
+        The rounding error of each sum is stored in `rest` (Knuth's TwoSum).
+        """
         total = self.time + step
         added = total - self.time
         rest = self.rest + ((self.time - (total - added)) + (step - added))
@@ -38,7 +45,7 @@ class CountClock(NamedTuple):
         return CountClock(time, rest - (time - total))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
-        """Seconds from `delay` from now to a moment of this clock; below 0 where it is past."""
+        """Return the seconds from `delay` seconds from now to a time of this clock; negative if it is past."""
         return (moment - self.time) - (self.rest + delay)
 
 
@@ -48,37 +55,74 @@ def _zero(lanes: tuple[int, ...]) -> CountClock:
 
 
 class AbstractCount(eqx.Module):
-    """How many threads of a group are on."""
+    """Base class of the number of threads of a group that are on."""
 
-    # whether it changes in time
+    # whether the count varies in time
     varies: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def peak(self) -> Int[AnyArray, "..."]:
-        """The most threads that are ever on."""
+        """Return the largest number of threads that are ever on."""
 
     @abstractmethod
     def at(self, time: ArrayLike) -> np.ndarray:
-        """The threads on, `time` seconds from the start, of one number each: an array like `time`."""
+        """Return the number of threads on at times from the start of a run.
+
+        Parameters
+        ----------
+        time : array_like of float
+            Times, seconds. The parameters of the count must be single numbers.
+
+        Returns
+        -------
+        ndarray of int, shape of `time`
+            The numbers.
+        """
 
     @abstractmethod
     def init(self, lanes: tuple[int, ...]) -> Any:
-        """Private state at the start of a run."""
+        """Return the private state at the start of a run; `lanes` contains the axes of the batch."""
 
     @abstractmethod
     def elapse(self, clock: Any, time: Float[Array, "1 *batch"]) -> Any:
-        """Private state `time` seconds later."""
+        """Return the private state `time` seconds later."""
 
     @abstractmethod
     def resumes(
         self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#lanes"]
     ) -> Float[Array, "row *batch"]:
-        """Seconds that thread `index` is still off `delay` seconds from now: 0 where it is on, inf if it never is again."""
+        """Return the time that a thread remains off.
+
+        Parameters
+        ----------
+        clock
+            Private state.
+        delay : float array, shape (row, *batch)
+            Seconds from now at which the time starts.
+        index : int array, shape (row, *batch)
+            Number of the thread in its group.
+
+        Returns
+        -------
+        float array, shape (row, *batch)
+            Seconds; 0 if the thread is on, inf if it is never on again.
+        """
 
 
 class Steady(AbstractCount):
-    """Always `threads`."""
+    """Constant number of threads.
+
+    Parameters
+    ----------
+    threads : int
+        The number, 0 or more; one number, or one for each run.
+
+    Raises
+    ------
+    InputError
+        If it is negative.
+    """
 
     threads: Int[AnyArray, "..."] = eqx.field(converter=named("threads", whole))
     varies: ClassVar[bool] = False
@@ -104,22 +148,25 @@ class Steady(AbstractCount):
 
 
 class AbstractPeriodic(AbstractCount):
-    """A count that repeats itself, so that its clock need not leave the first period."""
+    """Base class of periodic counts. Their clock stays within the first period."""
 
     @property
     @abstractmethod
     def cycle(self) -> Float[AnyArray, "..."]:
-        """Seconds of a period."""
+        """Return the length of a period, seconds."""
 
     @abstractmethod
     def turn(self, index: Int[Array, "row *batch"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *batch"]]:
-        """When in a period, in seconds from its start, thread `index` comes on, and for how long: 0 if it never does."""
+        """Return the time in a period at which thread `index` comes on, and the time that it stays on, seconds.
+
+        The second time is 0 if the thread is never on.
+        """
 
     def init(self, lanes):
         return _zero(lanes)
 
     def elapse(self, clock, time):
-        # in one step of an engine seldom even one period passes, and then what is left is exact
+        # one step of the engine is rarely as long as a period, and a shorter step is exact
         step = time - self.cycle * jnp.floor(time / self.cycle)
         clock = clock.later(step)
         return clock._replace(time=jnp.where(clock.time >= self.cycle, clock.time - self.cycle, clock.time))
@@ -132,7 +179,20 @@ class AbstractPeriodic(AbstractCount):
 
 
 class OnOff(AbstractPeriodic):
-    """`threads` together on for `on` seconds, then off for `off` seconds, and so on."""
+    """Threads that are all on for some seconds, then all off, and so on.
+
+    Parameters
+    ----------
+    threads : int
+        Number of threads, 0 or more.
+    on, off : float
+        Length of the on and off phases, seconds, above 0. A run begins with an on phase.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+    """
 
     threads: Int[AnyArray, "..."] = eqx.field(converter=named("threads", whole))
     on: Float[AnyArray, "..."] = eqx.field(converter=named("time on"))
@@ -160,8 +220,28 @@ class OnOff(AbstractPeriodic):
 
 
 class Sinusoid(AbstractPeriodic):
-    """From `low` to `high` and back every `period` seconds: (low + high)/2 + (high - low)/2 sin(2 pi (t/period + phase)),
-    rounded, halves up. phase: turns ahead at the start."""
+    """Number of threads that varies as a sine.
+
+    Parameters
+    ----------
+    low, high : float
+        Smallest and largest number of threads, 0 or more, before rounding.
+    period : float
+        Length of a period, seconds, above 0.
+    phase : float
+        Phase at the start, in turns (1 is a whole period); by default 0.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range, or `low` is above `high`.
+
+    Notes
+    -----
+    The number at time t is rounded to the nearest whole number, halves up:
+
+        (low + high)/2 + (high - low)/2 sin(2 pi (t/period + phase))
+    """
 
     low: Float[AnyArray, "..."] = eqx.field(converter=named("threads"))
     high: Float[AnyArray, "..."] = eqx.field(converter=named("threads"))
@@ -172,7 +252,7 @@ class Sinusoid(AbstractPeriodic):
         _require_possible(self.low)
         if not traced(self.high):
             require(np.isfinite(self.high), "threads", self.high, "finite")
-            # the last that 32 bits of a real number tell from the one before
+            # up to this number float32 represents every whole number
             require(np.asarray(self.high) <= MOST_THREADS, "threads", self.high, f"at most {MOST_THREADS}")
         if not (traced(self.low) or traced(self.high)) and np.any(self.low > self.high):
             low, high = np.max(self.low), np.min(self.high)
@@ -195,7 +275,7 @@ class Sinusoid(AbstractPeriodic):
         return np.floor((low + high) / 2 + (high - low) / 2 * np.sin(2 * np.pi * turns) + 0.5).astype(int)
 
     def turn(self, index):
-        # count > index where the sine is at least `height`: from the turn `rises` to half a turn less that
+        # count > index while the sine is at least `height`: from turn `rises` to turn 1/2 - `rises`
         enough = index + jnp.float32(0.5)
         swing = (self.high - self.low) / 2
         height = (enough - (self.low + self.high) / 2) / jnp.where(swing > 0, swing, 1.0)
@@ -206,7 +286,20 @@ class Sinusoid(AbstractPeriodic):
 
 
 class Steps(AbstractCount):
-    """counts[0] threads from the start, counts[1] from times[0] seconds on, and so on; the last for ever."""
+    """Number of threads that changes at given times.
+
+    Parameters
+    ----------
+    times : sequence of float
+        Times of change, seconds, above 0 and in ascending order.
+    counts : sequence of int
+        Numbers of threads, one more than times: from the start, and from each time of change on.
+
+    Raises
+    ------
+    InputError
+        If the lengths do not match, or a value is out of its range.
+    """
 
     times: tuple[Float[AnyArray, "..."], ...]
     counts: tuple[Int[AnyArray, "..."], ...]
@@ -240,7 +333,7 @@ class Steps(AbstractCount):
 
     def elapse(self, clock, time):
         clock, last = clock.later(time), self.times[-1]
-        # it stops at the last change, whence all is the same
+        # the clock stops at the last change, because the count is constant afterwards
         past = clock.time >= last
         return CountClock(jnp.where(past, last, clock.time), jnp.where(past, 0.0, clock.rest))
 

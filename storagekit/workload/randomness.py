@@ -1,7 +1,7 @@
-"""Random words by counter: word (i, block) of a key is the same number whatever was drawn before it.
+"""Counter-based random words: word (i, block) of a key does not depend on earlier draws.
 
-So request i is the same request under every protocol and at every setting (common random numbers), and drawing it costs
-one cipher call for two words, outside the event loop.
+Request i is therefore the same under every protocol and every setting (common random numbers). One cipher call
+outside the event loop draws two words.
 """
 
 import jax
@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, Integer, UInt32
 from storagekit.core.arrays import AnyArray
 from storagekit.core.int64_pair import product
 
-# of Threefry-2x32: a word of its keys, and how far each of four rounds turns one, in turns
+# Threefry-2x32: the parity word of its key, and the rotations of four rounds, used alternately
 PARITY = np.uint32(0x1BD11BDA)
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -21,7 +21,24 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 def words(
     key: UInt32[AnyArray, "2 *batch"], first: Int[AnyArray, "1 *batch"], count: int, block: int | UInt32[Array, ""]
 ) -> tuple[UInt32[Array, "count *batch"], UInt32[Array, "count *batch"]]:
-    """Two uint32 words for each of the counters first, first+1, ..., lane by lane: two arrays `[count, *batch]`."""
+    """Return two random words for each of successive counters.
+
+    Parameters
+    ----------
+    key : uint32 array, shape (2, *batch)
+        Key of each run.
+    first : int array, shape (1, *batch)
+        First counter of each run.
+    count : int
+        Number of counters: first, first + 1, ...
+    block : int
+        Second half of the counter, the same for all.
+
+    Returns
+    -------
+    tuple of two uint32 arrays, shape (count, *batch)
+        The words.
+    """
 
     def one_lane(key, first):
         counter = first.astype(jnp.uint32) + jnp.arange(count, dtype=jnp.uint32)
@@ -37,7 +54,20 @@ def words(
 def word_at(
     key: UInt32[AnyArray, "2 *batch"], counter: Int[AnyArray, "row *batch"], block: Int[AnyArray, "row *batch"]
 ) -> tuple[UInt32[Array, "row *batch"], UInt32[Array, "row *batch"]]:
-    """The two words of each counter and block, lane by lane: two arrays like them."""
+    """Return two random words for each counter and block.
+
+    Parameters
+    ----------
+    key : uint32 array, shape (2, *batch)
+        Key of each run.
+    counter, block : int array, shape (row, *batch)
+        The two halves of the counter.
+
+    Returns
+    -------
+    tuple of two uint32 arrays, shape (row, *batch)
+        The words.
+    """
 
     def one_lane(key, counter, block):
         return threefry_2x32(key, jnp.concatenate([counter, block]).astype(jnp.uint32))
@@ -52,7 +82,9 @@ def word_at(
 def threefry(
     key: UInt32[AnyArray, "2 *batch"], counter: UInt32[AnyArray, "row *#lanes"], block: UInt32[AnyArray, "row *#lanes"]
 ) -> tuple[UInt32[AnyArray, "row *batch"], UInt32[AnyArray, "row *batch"]]:
-    """Return what `word_at` returns, in plain arithmetic: NumPy's arrays stay NumPy's, and set-up code needs no program.
+    """Return the words of `word_at`, in plain arithmetic.
+
+    The result is a NumPy array for NumPy arguments, so that set-up code compiles no program.
 
     References
     ----------
@@ -70,20 +102,23 @@ def threefry(
 
 
 def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:
-    """A word as a number in [0, 1), a multiple of 2^-24."""
+    """Return a word as a number in [0, 1), a multiple of 2^-24."""
     return (word >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
 
 
 def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Array, "*row"]:
-    """A word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit."""
+    """Return a word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit."""
     return product(word, jnp.asarray(limit).astype(jnp.uint32)).high.astype(jnp.int32)
 
 
 def anywhere(
     word: UInt32[AnyArray, "*row"], finer: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]
 ) -> Int[Array, "*row"]:
-    """`below`, for a limit of up to 2^52 where addresses have 64 bits: there `finer` is a second word, and the result stays
-    the same but for what the first alone could not tell apart."""
+    """Return a word as a whole number in [0, limit), with a limit of up to 2^52 where addresses have 64 bits.
+
+    With 32-bit addresses this is `below`. With 64-bit addresses `finer` is a second random word. It only adds
+    precision that the first word does not have.
+    """
     if jnp.asarray(limit).astype(int).dtype.itemsize == 4:
         return below(word, limit)
     fine = word.astype(float) + finer.astype(float) * 2.0**-32
@@ -91,8 +126,11 @@ def anywhere(
 
 
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
-    """A fixed hash of a whole number: multiply and fold, twice (MurmurHash3's finalizer), the upper half of 64 bits folded in
-    before; NumPy's arrays stay NumPy's."""
+    """Return a fixed hash of a whole number, uint32. It is a NumPy array for a NumPy argument.
+
+    The hash multiplies and folds twice (MurmurHash3's finalizer). The upper half of a 64-bit number is folded in
+    before.
+    """
     if value.dtype.itemsize > 4:
         value = value ^ (value >> 32)
     x = value.astype(np.uint32)

@@ -1,4 +1,4 @@
-"""A trace as arrivals: its requests, at its times, addressed to the sectors of a system."""
+"""Arrivals of a trace: its requests, at its times, addressed to the sectors of a system."""
 
 from typing import cast
 
@@ -22,17 +22,40 @@ BLOCK = 8
 
 @takes(trace=TRACE, capacity=SECTORS, unit=SECTORS)
 def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int = BLOCK) -> RecordedArrivals:
-    """The arrivals of a trace on a system that offers `capacity` sectors.
+    """Return the arrivals of a trace on a system.
 
-    Devices lie end to end; addresses beyond the capacity wrap around (`wrapped` counts them), so that their order and
-    distances survive. A request is known to dispatchers by the unit of `unit` sectors (4 KB) that it begins in, and sent
-    to a brick that is drawn once and for all. scale > 1 runs the trace faster. Raises InputError where a single
-    request exceeds the capacity, and for a trace without requests.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace. Its devices are laid end to end.
+    capacity : int
+        Size of the system, sectors.
+    scale : float
+        Factor of the arrival rate; by default 1. Above 1 the trace runs faster.
+    unit : int
+        Unit of the address hash, sectors; by default 8, which is 4 KB. Dispatchers identify a request by the unit in
+        which it begins.
+
+    Returns
+    -------
+    RecordedArrivals
+        The arrivals, the same in every run.
+
+    Raises
+    ------
+    InputError
+        If the trace has no requests, or a request is as large as the capacity.
+
+    Notes
+    -----
+    Addresses wrap around at the capacity less the largest request, so that their order and distances are preserved.
+    `wrapped` returns the share of addresses beyond the capacity. The brick that receives a request is drawn once, and
+    is the same in every run.
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
     sectors = np.maximum(1, -(-trace.size // units.SECTOR))
-    # as many sectors as a request's field holds
+    # the field for the length of a request has 32 bits
     if int(sectors.max()) >= min(capacity, 2**31):
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
     sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
@@ -54,11 +77,27 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
 
 
 def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:
-    """Return a field of all requests as this type. It stays NumPy's: JAX would compile programs that only fill arrays."""
+    """Return a field of all requests as this type.
+
+    It stays a NumPy array: JAX would compile programs that only fill arrays.
+    """
     return cast(Array, values.astype(kind, copy=False))
 
 
 @takes(trace=TRACE, capacity=SECTORS)
 def wrapped(trace: RequestTrace, capacity: int) -> float:
-    """The share of requests to addresses beyond `capacity` sectors."""
+    """Return the share of requests with addresses beyond the capacity of a system.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace. Its devices are laid end to end.
+    capacity : int
+        Size of the system, sectors.
+
+    Returns
+    -------
+    float
+        The share of requests that begin at sector `capacity` or later.
+    """
     return float(np.mean(trace.concatenated().offset // units.SECTOR >= capacity))

@@ -1,4 +1,4 @@
-"""What is asked: requests, and the model that draws them."""
+"""Requests, and the model that draws them at random."""
 
 from functools import partial
 from typing import NamedTuple
@@ -16,20 +16,22 @@ from storagekit.core.kinds import Kind
 from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 
-# sectors between addresses that are asked for
+# sectors between possible start addresses
 GRID = Kind(least=1, most=MOST_WHOLE, unit="sectors", whole=True)
 SIZE = "a distribution of bytes, as sk.workload.FixedSize(4096)"
 
 
 class Requests(NamedTuple):
-    """Requests down the first axis.
+    """Requests, one per row.
 
     number: position in the workload, from 0.
-    sector, sectors: logical address and length, in sectors of 512 bytes. An address has 32 bits, in a system of 1 TB and more
-    64.
-    receiving: a random word that says which brick the client sends it to.
+    sector, sectors: logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a
+    system of 1 TB and more.
+    read: whether it is a read.
+    receiving: a random word that selects the brick to receive it from the client.
     address_hash: a hash of its address, equal for equal addresses.
-    asynchronous: a write that nobody waits for. stream, client: for whom it is, and who sent it (of `Threads` the thread).
+    asynchronous: whether it is a write for which no client waits.
+    stream, client: its stream, and the client that sends it (for `Threads`, the thread).
     """
 
     number: Int[Array, "*row"]
@@ -44,7 +46,7 @@ class Requests(NamedTuple):
 
 
 def nothing_asked(lanes: tuple[int, ...]) -> Requests:
-    """Requests `[1, *batch]` for the first sector, where somebody has to know what a request consists of."""
+    """Return placeholder requests for the first sector, `[1, *batch]`, which only define the structure of a request."""
     nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
     return Requests(
         nothing, nothing.astype(int), nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing
@@ -52,10 +54,24 @@ def nothing_asked(lanes: tuple[int, ...]) -> Requests:
 
 
 class RandomRequests(eqx.Module):
-    """Small random requests: uniform addresses, independent sizes, a share of reads, no locality.
+    """Small random requests: uniform addresses, independent sizes, a share of reads.
 
-    `alignment` is the grid of start addresses in sectors (8: 4 KB). locality: L of (srarray, Table 3): addresses stay within
-    the first 1/L of the capacity, so that seeks are 1/L as long as over all of it.
+    Parameters
+    ----------
+    size : AbstractSize
+        Distribution of the size.
+    read_share : float
+        Share of reads, from 0 to 1; one number, or one for each run.
+    locality : float
+        L of (srarray, Table 3), at least 1; by default 1. Addresses stay within the first 1/L of the capacity, so
+        that seeks are 1/L as long as over the whole capacity.
+    alignment : int
+        Start addresses are multiples of this number of sectors; by default 8, which is 4 KB.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
     """
 
     size: AbstractSize = eqx.field(converter=of_kind("size of requests", AbstractSize, SIZE))
@@ -78,11 +94,14 @@ class RandomRequests(eqx.Module):
 
     @property
     def told_apart(self) -> bool:
-        """Whether it matters for whom requests are, and who sends them."""
+        """Return whether the engine stores the stream and the client of each request."""
         return False
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
-        """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
+        """Raise InputError if a request does not fit in `capacity` sectors.
+
+        The size that must fit is `AbstractSize.room`: the largest size, or the mean of an unbounded distribution.
+        """
         asked = self.size.room
         if traced(asked) or traced(capacity):
             return
@@ -100,7 +119,24 @@ class RandomRequests(eqx.Module):
         first: Int[AnyArray, "1 *batch"],
         count: int,
     ) -> Requests:
-        """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *batch]`."""
+        """Return successive requests of a stream.
+
+        Parameters
+        ----------
+        capacity : int
+            Sectors of the system. Requests lie within it.
+        key : uint32 array, shape (2, *batch)
+            Key of the random numbers of each run.
+        first : int array, shape (1, *batch)
+            Number of the first request.
+        count : int
+            Number of requests.
+
+        Returns
+        -------
+        Requests
+            Requests first to first + count - 1, arrays of shape (count, *batch).
+        """
         counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
 
@@ -111,7 +147,24 @@ class RandomRequests(eqx.Module):
         other: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
         number: Int[Array, "*row"],
     ) -> Requests:
-        """The requests that two pairs of random words make, numbered so, within `capacity` sectors."""
+        """Return the requests that two pairs of random words determine.
+
+        Parameters
+        ----------
+        capacity : int
+            Sectors of the system. Requests lie within it.
+        one : tuple of two uint32 arrays, shape (*row)
+            Words for the address and the size.
+        other : tuple of two uint32 arrays, shape (*row)
+            Words for the operation and the receiving brick.
+        number : int array, shape (*row)
+            Numbers of the requests.
+
+        Returns
+        -------
+        Requests
+            Arrays of shape (*row).
+        """
         (where, size), (operation, receiving) = one, other
         reached = (jnp.asarray(capacity, float) / self.locality).astype(int)
         places = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment

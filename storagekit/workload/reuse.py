@@ -1,9 +1,14 @@
-"""How soon data is touched again, and what an LRU cache of any size would have caught of it.
+"""Reuse of data in a trace, and the hit rate of an LRU cache of any size.
 
-LRU keeps the C blocks touched last, so that a touch hits exactly if fewer than C other blocks were touched since the
-block's last touch: one pass over a stream tells the hit rate at every size (Mattson, Gecsei, Slutz and Traiger, Evaluation
-techniques for storage hierarchies, IBM Systems Journal 9(2), 1970). Computed on the host, with nothing in common
-with `storagekit.cache` but the question, so that each is a witness for the other.
+An LRU cache of C blocks holds the C blocks accessed last. An access therefore hits exactly if fewer than C other
+blocks were accessed since the last access to the block. One pass over a stream gives the hit rate at every size.
+
+This is computed on the host, and shares no code with `storagekit.cache`. Each of the two implementations can
+therefore verify the other.
+
+References
+----------
+Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for storage hierarchies, IBM Systems Journal 9(2), 1970.
 """
 
 import numpy as np
@@ -13,19 +18,38 @@ from storagekit.core.errors import InputError
 from storagekit.workload.trace import RequestTrace
 
 BLOCK = 16 * units.SECTOR
-# the distance of a block that was never touched before
+# the distance of the first access to a block
 NEVER = np.iinfo(np.int64).max
-# blocks that the requests of a trace may touch, each as often as it is: a dozen arrays of 1 GB
+# limit of the blocks that the requests of a trace access, repetitions included: a dozen arrays of 1 GB
 MOST_TOUCHES = 2**27
 
 
 def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK) -> np.ndarray | np.floating:
-    """The share of reads that an LRU cache answers, for each of `capacities` (in blocks), an array of the same shape.
+    """Return the share of reads that hit in an LRU cache, for several sizes of the cache.
 
-    stream: a trace, or block numbers `[touch]`, each a read of one block. Of a trace, devices lie end to end; a read hits
-    if all blocks of `block` bytes that it touches are held when it arrives; a write is no hit and leaves its blocks in the
-    cache. The cache is empty at first. Raises InputError where there is no read, a capacity is below 0 or a block
-    below 1 byte.
+    Parameters
+    ----------
+    stream : RequestTrace or ndarray of int, shape (touch,)
+        A trace, or block numbers, each a read of one block. The devices of a trace are laid end to end.
+    capacities : array_like
+        Sizes of the cache, in blocks.
+    block : int
+        Size of a block, bytes; by default 16 sectors. It has no effect for block numbers.
+
+    Returns
+    -------
+    ndarray of float, shape of `capacities`
+        Read hits / reads.
+
+    Raises
+    ------
+    InputError
+        If there is no read, a capacity is below 0, or the block is smaller than 1 byte.
+
+    Notes
+    -----
+    The cache is empty at first. A read hits if the cache holds all its blocks when it arrives. A write does not count
+    as a hit, and leaves its blocks in the cache.
     """
     wanted = np.asarray(capacities)
     if wanted.size and not np.all(wanted >= 0):
@@ -39,25 +63,27 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
 
 
 def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
-    """Return how many blocks were touched from a block's last touch up to this one, itself included.
+    """Return the number of distinct blocks accessed from the last access to a block up to this one, itself included.
 
-    This is the smallest LRU cache, in blocks, in which the touch hits: 1 for a block touched twice in succession.
+    This is the size of the smallest LRU cache, in blocks, that holds the block: 1 for a block accessed twice in
+    succession.
 
     Parameters
     ----------
     blocks : ndarray of int, shape (touch,)
         Block numbers.
     first : int
-        The first touch of interest. Touches before it fill the cache.
+        The first access of interest; by default 0. Accesses before it fill the cache.
 
     Returns
     -------
     ndarray of int64, shape (touch - first,)
-        `NEVER` for the first touch of a block.
+        `NEVER` for the first access to a block.
 
     Notes
     -----
-    Takes n log n steps for the touches before `first`, and n log^2 n for n touches from there on, all of them in NumPy.
+    Takes n log n steps for the accesses before `first`, and n log^2 n for n accesses from there on, all of them in
+    NumPy.
     """
     touched = np.asarray(blocks)
     first = min(first, len(touched))
@@ -66,32 +92,33 @@ def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
     held = len(back)
     latest = np.concatenate([touched[np.sort(first - 1 - back)], touched[first:]])
     before = _last_touch(latest)[held:]
-    # blocks touched between = touches between that are their block's first there, i.e. last touched before this one's
-    # last touch; all touches up to that one are, too, and are subtracted
+    # Blocks accessed in between = accesses in between whose block was last accessed before the last access to this
+    # block. Every access up to the last one also meets this condition, and is subtracted.
     return np.where(before < 0, NEVER, held + _not_larger_before(before) - before)
 
 
 def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> np.ndarray:
-    """Return the smallest LRU cache, in blocks, in which each request is a read that hits.
+    """Return the smallest LRU cache, in blocks, that holds all blocks of a read, for each request.
 
     Parameters
     ----------
     trace : RequestTrace
         The requests. Devices lie end to end.
     block : int
-        Size of a block, bytes, at least 1.
+        Size of a block, bytes, at least 1; by default 16 sectors.
     first : int
-        The first request of interest. Requests before it fill the cache.
+        The first request of interest; by default 0. Requests before it fill the cache.
 
     Returns
     -------
     ndarray of int64, shape (request - first,)
-        `NEVER` for a write, and for a read of a block that was not touched before.
+        `NEVER` for a write, and for a read of a block that was not accessed before.
 
     Raises
     ------
     InputError
-        If the block is smaller than 1 byte, `first` is below 0, or the requests touch more than `MOST_TOUCHES` blocks.
+        If the block is smaller than 1 byte, `first` is below 0, or the requests access more than `MOST_TOUCHES`
+        blocks.
     """
     return np.where(trace.read[first:], _farthest(trace, block, first), NEVER)
 
@@ -119,7 +146,7 @@ def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
 
 
 def _last_touch(blocks: np.ndarray) -> np.ndarray:
-    """Index of the touch before of the same block, -1 if there is none: `[touch]`."""
+    """Return the index of the previous access to the same block, -1 if there is no previous access: `[touch]`."""
     order = np.argsort(blocks, kind="stable")
     again = blocks[order][1:] == blocks[order][:-1]
     before = np.full(len(blocks), -1, np.int64)
@@ -128,9 +155,10 @@ def _last_touch(blocks: np.ndarray) -> np.ndarray:
 
 
 def _not_larger_before(values: np.ndarray) -> np.ndarray:
-    """How many earlier entries are not larger than each: `[entry]`.
+    """Return the number of earlier entries that are not larger than each entry: `[entry]`.
 
-    As merging sorted halves counts them: at every width, entries of a right half meet those of the left half beside it.
+    The method counts as a merge sort does. At every width, entries of a right half are compared with the left half
+    next to it.
     """
     index = np.arange(len(values))
     smaller = np.zeros(len(values), np.int64)
@@ -139,7 +167,7 @@ def _not_larger_before(values: np.ndarray) -> np.ndarray:
     while width < len(values):
         order = by_value[np.argsort(index[by_value] // (2 * width), kind="stable")]
         left = order // width % 2 == 0
-        # every pair before this one counted a whole left half
+        # every earlier pair of halves contributes a whole left half, which is subtracted
         passed = np.cumsum(left) - order // (2 * width) * width
         smaller[order[~left]] += passed[~left]
         width *= 2

@@ -1,4 +1,4 @@
-"""How large requests are, in sectors of 512 bytes."""
+"""Distributions of the size of requests, in sectors of 512 bytes."""
 
 from abc import abstractmethod
 from functools import reduce
@@ -14,30 +14,41 @@ from storagekit.core.batching import each_named, named
 from storagekit.core.checks import require, require_each_positive, traced, written
 from storagekit.core.errors import InputError
 
-# of exponential sizes, so that the largest that is drawn has a number of sectors of 32 bits
+# limit of the mean of exponential sizes, bytes, so that the sectors of the largest size fit in 32 bits
 MOST_MEAN = 2**35
 
 
 class AbstractSize(eqx.Module):
-    """Sectors of a request from one uniform number."""
+    """Base class of distributions of the size of a request."""
 
     @abstractmethod
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
-        """Whole sectors, at least one, for a uniform number in [0, 1)."""
+        """Return the size for a uniform number in [0, 1), in whole sectors, at least one."""
 
     @property
     @abstractmethod
     def largest(self) -> Int[AnyArray, "..."]:
-        """The most that `sectors` returns."""
+        """Return the largest value of `sectors`."""
 
     @property
     def room(self) -> Int[AnyArray, "..."]:
-        """The sectors that a system needs to have for it: the largest request, or the mean where sizes have no end."""
+        """Return the sectors that a system must have: the largest size, or the mean of an unbounded distribution."""
         return self.largest
 
 
 class FixedSize(AbstractSize):
-    """Every request has `size` bytes."""
+    """The same size for all requests.
+
+    Parameters
+    ----------
+    size : float
+        Size, bytes, above 0, rounded up to whole sectors.
+
+    Raises
+    ------
+    InputError
+        If the size is out of its range.
+    """
 
     size: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
 
@@ -53,7 +64,18 @@ class FixedSize(AbstractSize):
 
 
 class ExponentialSize(AbstractSize):
-    """Exponential with mean `mean` bytes, rounded up to whole sectors."""
+    """Exponential distribution, rounded up to whole sectors.
+
+    Parameters
+    ----------
+    mean : float
+        Mean, bytes, above 0 and at most 2**35.
+
+    Raises
+    ------
+    InputError
+        If the mean is out of its range.
+    """
 
     mean: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
 
@@ -77,7 +99,18 @@ class ExponentialSize(AbstractSize):
 
 
 class UniformSize(AbstractSize):
-    """Uniform from `low` to `high` bytes, rounded up to whole sectors."""
+    """Uniform distribution, rounded up to whole sectors.
+
+    Parameters
+    ----------
+    low, high : float
+        Smallest and largest size, bytes, above 0.
+
+    Raises
+    ------
+    InputError
+        If a size is out of its range, or `low` is above `high`.
+    """
 
     low: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
     high: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
@@ -96,7 +129,7 @@ class UniformSize(AbstractSize):
 
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         drawn = jnp.ceil((self.low + uniform * (self.high - self.low)) / units.SECTOR)
-        # rounding may carry a sum of floats beyond the larger one
+        # rounding may give a sum of floats above `high`
         return jnp.minimum(drawn.astype(jnp.int32), self.largest)
 
     @property
@@ -105,7 +138,20 @@ class UniformSize(AbstractSize):
 
 
 class MixedSizes(AbstractSize):
-    """One of several sizes, bytes, each drawn in proportion to its share."""
+    """One of several sizes, each drawn in proportion to its share.
+
+    Parameters
+    ----------
+    sizes : sequence of float
+        Sizes, bytes, above 0.
+    shares : sequence of float
+        Share of each size, above 0. They need not sum to 1.
+
+    Raises
+    ------
+    InputError
+        If the lengths differ, or a value is out of its range.
+    """
 
     sizes: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("request size"))
     shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("share of a request size"))

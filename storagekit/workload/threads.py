@@ -1,7 +1,7 @@
-"""Clients with threads: each sends its next request when the one before is answered and it has thought.
+"""Clients with threads: each sends its next request after its previous request completes and a think time passes.
 
-Thread t's i-th request is drawn by (t, i), so that it is the same whatever the system does, and however others fare or
-however many of them there are.
+The i-th request of thread t is drawn by (t, i). It therefore depends neither on the system nor on the other threads
+and their number.
 """
 
 from collections.abc import Sequence
@@ -26,17 +26,33 @@ from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
-# pairs of random words that a request takes: address and size, operation and brick, time of thought
+# pairs of random words per request: address and size, operation and brick, think time
 WORDS = 3
 
 
 class Group(eqx.Module):
-    """Threads that are alike.
+    """Group of identical threads.
 
-    requests: what they ask. threads: how many there are, a number or an `AbstractCount`. think: mean seconds of thought,
-    exponential, before each request, 15 at most. stream: for whom they ask, from 0. volumes: the logical volume of each
-    thread, from 0 (see `Threads`); None: they share the whole address space. most: threads that the engine provides for, by
-    default as many as there ever are (more lets settings with different numbers share one compilation).
+    Parameters
+    ----------
+    requests : RandomRequests
+        Model of their requests.
+    threads : int or AbstractCount
+        Number of threads.
+    think : float
+        Mean of the exponential think time before each request, seconds, from 0 to 15; by default 0.
+    stream : int
+        Stream of their requests, from 0; by default 0.
+    volumes : sequence of int, optional
+        Logical volume of each thread, from 0 (see `Threads`). By default the threads share the whole address space.
+    most : int, optional
+        Number of threads for which the engine has memory; by default the largest number of `threads`. With a larger
+        number, settings with different numbers of threads share one compilation.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range, `most` is too small, or there are fewer volumes than threads.
     """
 
     requests: RandomRequests
@@ -77,8 +93,11 @@ class Group(eqx.Module):
 
 
 class Thinking(NamedTuple):
-    """Private state. due: seconds until each thread sends its next request, inf while it waits for an answer. issued: how
-    many each has sent. clocks: of each group's count, None where it never changes."""
+    """Private state of threads.
+
+    due: seconds until each thread sends its next request, inf while it waits for a completion. issued: number of
+    requests that each thread has sent. clocks: state of the count of each group, None for a constant count.
+    """
 
     key: UInt32[Array, "2 *batch"]
     due: Float[Array, "thread *batch"]
@@ -87,14 +106,28 @@ class Thinking(NamedTuple):
 
 
 class Threads(AbstractClients):
-    """Threads, each with one request outstanding, or in thought before the next.
+    """Threads that each have one request outstanding, or think before the next.
 
-    groups: one after another, so that group k's thread j has the number j + all that earlier groups provide for; or what one
-    group asks, with its `threads`, `think` and `most`. volume: sectors of a logical volume; volume v begins at sector
-    v volume, and a thread that has one asks for what lies in it alone, uniformly.
-    A choice that an answer allows does not see the request that the answer brings.
-    Raises InputError where there is no thread, or a request has no room in its volume.
+    A scheduler's choice at a completion does not see the request that this completion causes.
 
+    Parameters
+    ----------
+    groups : sequence of Group or RandomRequests
+        Groups of threads, or the requests of a single group, with its `threads`, `think` and `most`. Thread j of
+        group k has the number j + the threads that earlier groups provide for (`Group.most`).
+    threads, think, most
+        Settings of a single group, see `Group`.
+    volume : int, optional
+        Size of a logical volume, sectors. Volume v begins at sector v * volume. A thread with a volume draws its
+        addresses as in `RandomRequests`, with this volume as the capacity.
+
+    Raises
+    ------
+    InputError
+        If there is no thread, a request is larger than its volume, or volumes are not multiples of the alignment.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> requests = sk.workload.RandomRequests(sk.workload.ExponentialSize(8192), read_share=0.7)
     >>> eight = sk.workload.Threads(requests, threads=8, think=0.02)
@@ -142,12 +175,12 @@ class Threads(AbstractClients):
 
     @property
     def _peak(self) -> np.ndarray:
-        """The most threads there are at once, should all groups be at their most together."""
+        """Return the largest possible number of threads on at once: the sum of the peaks of all groups."""
         return np.asarray(reduce(np.add, [np.asarray(group.threads.peak) for group in self.groups]))
 
     @property
     def _firsts(self) -> list[int]:
-        """The number of each group's first thread."""
+        """Return the number of the first thread of each group."""
         return [sum(group.most for group in self.groups[:place]) for place in range(len(self.groups))]
 
     @property
@@ -200,7 +233,7 @@ class Threads(AbstractClients):
 
     def next_arrival(self, private: Thinking, pending, answer):
         due = first_min(private.due)[1]
-        # whoever is answered before that may send the next one
+        # a thread whose request completes before that may be the next to send
         return jnp.where(answer <= due, jnp.inf, due)
 
     def precedes(self, arrival, choice):
@@ -222,17 +255,17 @@ class Threads(AbstractClients):
         if self.volume is not None:
             drawn = drawn._replace(sector=drawn.sector + jnp.take(self._begins(self.volume), thread))
         if self.volume is not None or len(self.groups) > 1:
-            # of groups on different grids too, equal addresses have equal hashes
+            # equal addresses have equal hashes, also for groups with different alignments
             grid = gcd(*(group.requests.alignment for group in self.groups))
             drawn = drawn._replace(address_hash=scramble(drawn.sector // grid))
         return drawn._replace(stream=self._of(thread, streams), client=thread)
 
     def _room(self, group: Group, capacity: int | Num[AnyArray, "..."]) -> int | Num[AnyArray, "..."]:
-        """The sectors in which the addresses of a group's thread lie."""
+        """Return the number of sectors within which the threads of a group draw their addresses."""
         return capacity if group.volumes is None or self.volume is None else self.volume
 
     def _begins(self, volume: int) -> Int[Array, "thread"]:
-        """Where the volume of each thread begins, 0 for the whole address space."""
+        """Return the first sector of the volume of each thread, 0 for the whole address space."""
         of_group = [
             (0,) * group.most if group.volumes is None else group.volumes[: group.most] for group in self.groups
         ]
@@ -261,19 +294,19 @@ class Threads(AbstractClients):
         return private._replace(due=private.due - time, clocks=clocks)
 
     def _thought(self, key, thread: Int[Array, "row *batch"], issued: Int[Array, "row *batch"]) -> Any:
-        """Seconds of thought of each of these threads before its request number `issued`."""
+        """Return the think time of each thread before its request number `issued`, seconds."""
         word, _ = word_at(key, issued, thread * WORDS + 2)
         return -jnp.log1p(-fraction(word)) * self._of(thread, [group.think for group in self.groups])
 
     def _off(
         self, clocks: tuple[Any, ...], thread: Int[Array, "row *batch"], delay: Float[Array, "row *batch"]
     ) -> Float[Array, "row *batch"]:
-        """Seconds that each of these threads is still off `delay` seconds from now, inf if it never is on again."""
+        """Return the seconds that each thread remains off, `delay` seconds from now; inf if it is never on again."""
         told = zip(self.groups, self._firsts, clocks, strict=True)
         return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in told])
 
     def _of(self, thread: Int[Array, "row *batch"], of_group: Sequence[Any]) -> Any:
-        """Of one result for each group, that of each thread's own: a pytree of arrays."""
+        """Return the result of each thread's group, given one result for each group: a pytree of arrays."""
 
         def select(*values: Any) -> Any:
             numbered = zip(self._firsts[1:], values[1:], strict=True)

@@ -18,7 +18,7 @@ from storagekit.core.kinds import COUNT, SECTORS, several
 from storagekit.workload.randomness import below, fraction, scramble
 from storagekit.workload.requests import RandomRequests, Requests
 
-# what tells the words for volume and client from each other, and from the one that they are made of
+# constants that make the words for volume and client differ from each other and from their source
 _VOLUME, _CLIENT = 0x9E3779B9, 0x7F4A7C15
 
 
@@ -28,13 +28,32 @@ def _sizes(volumes: Any) -> tuple[Int[AnyArray, "..."], ...]:
 
 
 class VolumeRequests(RandomRequests):
-    """Random requests, each to a logical volume, from one of several clients (ars, section 5).
+    """Random requests to several logical volumes, from several clients.
 
-    volumes: sectors of each volume, one number or one for each run; volumes lie end to end. shares: of the requests that
-    go to each volume, one number or one for each run, which sum to 1. clients: how many, each as likely to send a request.
-    Within its volume, and never across its end, an address is one of `RandomRequests`. Requests of equal numbers of a stream
-    have the same operation, size and client whatever the shares. Raises InputError where a volume is too small for its
-    requests, and for shares that do not sum to 1.
+    Parameters
+    ----------
+    size, read_share, locality, alignment
+        See `RandomRequests`.
+    volumes : sequence of int
+        Sectors of each volume; one number, or one for each run. Volumes lie end to end.
+    shares : sequence of float
+        Share of the requests to each volume, which sum to 1; one number, or one for each run.
+    clients : int
+        Number of clients; by default 1. Each is equally likely to send a request.
+
+    Raises
+    ------
+    InputError
+        If a volume is too small for its requests, or the shares do not sum to 1.
+
+    Notes
+    -----
+    Addresses within a volume are drawn as in `RandomRequests`. No request crosses the end of its volume. The
+    operation, size and client of a request do not depend on the shares.
+
+    References
+    ----------
+    (ars, section 5).
     """
 
     volumes: tuple[Int[AnyArray, "..."], ...] = eqx.field(converter=_sizes, default=())
@@ -94,13 +113,13 @@ class VolumeRequests(RandomRequests):
         )
 
     def _volume(self, word: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
-        """The volume that a random word chooses."""
+        """Return the volume that a random word selects."""
         uniform, total = fraction(word), sum(self.shares)
-        # of a sum that rounding leaves beside 1 the last edge is still the end
+        # relative to the sum, which rounding may make different from 1
         edges = [edge / total for edge in accumulate(self.shares)][:-1]
         return sum(((uniform >= edge).astype(jnp.int32) for edge in edges), jnp.zeros(uniform.shape, jnp.int32))
 
 
 def _numbered(values: Sequence[Int[AnyArray, "*#row"]], number: Int[Array, "*row"]) -> Int[Array, "*row"]:
-    """The value of each number, of one value for each volume."""
+    """Return the value for each number, given one value for each volume."""
     return reduce(lambda chosen, new: jnp.where(number == new[0], new[1], chosen), enumerate(values[1:], 1), values[0])

@@ -1,4 +1,4 @@
-"""When a write is answered, and how it reaches its copies."""
+"""Write policies, which define when a write completes and how it reaches its copies."""
 
 from storagekit.write.background import Background as Background
 from storagekit.write.background import Delayed as Delayed

@@ -1,14 +1,18 @@
-"""Delayed writes: one copy at once, the others when drives are idle (srarray, section 3.4).
+"""Delayed writes: one copy is written at once, and the others when drives are idle.
 
-The replicas of a block are numbered copy * D_r + replica, one bit each. The paper sets the other updates aside when the
-first is scheduled; here they may start once the first is on disk, so that a crash finds a current copy. From then on all
-other replicas are stale, until they are written. When the first copy of a write is on disk, older writes between its sectors
-have nothing left to do. A delayed replica is written with the newest data, so that writes that overlap in part need no
-order. A read that arrives is sent to replicas that are not stale; if overlapping writes leave none, to any, and newer data
-comes from the copies in memory.
+The replicas of a block are numbered copy * D_r + replica, one bit each. The paper defers the other updates when the
+first is scheduled. Here they may start once the first is on disk, so that a crash finds a current copy. From then on
+all other replicas are stale until they are written. When the first copy of a write is on disk, older writes that lie
+between its sectors have nothing left to write. A delayed replica is written with the newest data, so that writes that
+overlap in part need no order. A read that arrives is sent to replicas that are not stale. If overlapping writes leave
+no such replica, it is sent to any replica, and newer data is read from the copies in memory.
 
-A write moves to the table when its first copy is on disk; its slot is free when it has completed too. A crash loses the
-memory; the table tells which replicas are current (`pending`), and the others are copied from them.
+A write moves to the table when its first copy is on disk. Its slot is released when it has also completed. A crash
+loses the memory. The table shows the replicas that are current (`pending`), and the others are copied from them.
+
+References
+----------
+srarray, section 3.4.
 """
 
 from functools import partial
@@ -47,10 +51,22 @@ from storagekit.write.table import DelayedWriteTable
 
 
 class FirstCopies(NamedTuple):
-    """Row of the table: a write whose first copy is on disk.
+    """Row of the table of delayed writes: a write whose first copy is on disk.
 
-    number: its request. start, stop: its sectors, without stop. place: its location. born: its arrival. left: mask of the
-    replicas still to be written. order: rank of its first copy among all so far, from 1.
+    Parameters
+    ----------
+    number : array of int32, shape `[1, *batch]`
+        Number of its request.
+    start, stop : array of int, shape `[1, *batch]`
+        Its first sector, and the sector after its last.
+    place : pytree of arrays, shape `[1, *batch]`
+        Its location.
+    arrival_time : BacklogClock
+        Its arrival.
+    left : array of uint32, shape `[1, *batch]`
+        Mask of the replicas still to be written.
+    order : array of int32, shape `[1, *batch]`
+        Rank of its first copy among all first copies so far, from 1.
     """
 
     number: Int[Array, "1 *batch"]
@@ -63,12 +79,23 @@ class FirstCopies(NamedTuple):
 
 
 class Delayed(NamedTuple):
-    """Private state.
+    """Private state of delayed writes.
 
-    replicas: for the request in each slot, the mask of the replicas that may serve a read, or the first copy of a write; 0
-    once that copy is on disk. start, stop: its sectors, without stop. backlog: rows are `FirstCopies`. begun: number of
-    writes whose first copy has been on disk. moved: rank of the last write that has moved to the foreground queues, 0 for
-    none. forced: number of rows up to that rank.
+    Parameters
+    ----------
+    replicas : array of uint32, shape `[slot, *batch]`
+        Mask of the replicas that may serve the read, or the first copy of the write, in each slot; 0 once that copy is
+        on disk.
+    start, stop : array of int, shape `[slot, *batch]`
+        First sector of the request, and the sector after its last.
+    backlog : Backlog
+        Delayed writes, with rows of `FirstCopies`.
+    begun : array of int32, shape `[1, *batch]`
+        Number of writes whose first copy has reached the disk.
+    moved : array of int32, shape `[1, *batch]`
+        Rank of the last write that has moved to the foreground queues; 0 for none.
+    forced : array of int32, shape `[1, *batch]`
+        Number of rows up to that rank.
     """
 
     replicas: UInt32[Array, "slot *batch"]
@@ -81,26 +108,27 @@ class Delayed(NamedTuple):
 
     @property
     def table(self) -> DelayedWriteTable:
-        """Table of the delayed writes."""
+        """Return the table of the delayed writes."""
         return self.backlog.table
 
 
 class Background(AbstractWrite):
     """Write one copy of a write like a read, and the others when no other request waits at their drives.
 
-    The copies that are left to write wait in a queue of each drive, first in, first out. When the table of all of them has
-    as many entries as `table`, they move to the foreground queues, where the scheduler selects among them and the requests.
+    The remaining copies wait in a queue of each drive, first in, first out. When the table of all of them has `table`
+    entries, they move to the foreground queues. There the scheduler selects among them and the requests.
 
     Parameters
     ----------
     table : int
-        Writes with copies left to write at which these move to the foreground, at least 1; 10,000 in srarray, where first
-        copies under way count too.
+        Number of writes with remaining copies at which these move to the foreground, at least 1, by default 10,000 as
+        in srarray. In srarray the writes whose first copy is in progress count too.
     nvram : int
-        0 if a write completes when its first copy is on disk; 1 if it completes as it arrives.
+        By default 0: a write completes when its first copy is on disk. 1: it completes when it arrives.
     most : int
-        Writes for which the table has memory, the same in all runs of a batch. Requests that arrive while it is full wait
-        outside and are counted, reads too, because requests enter in their order. The memory for the data is not bounded.
+        Number of writes that the table has memory for, by default 16,000, equal in all runs of a batch. Requests that
+        arrive while the table is full wait outside and are counted. This includes reads, because requests enter in
+        their order. The memory for the data is not bounded.
 
     Raises
     ------
@@ -144,7 +172,7 @@ class Background(AbstractWrite):
 
     def init(self, sizes: StateSizes) -> Delayed:
         slot = numbers(sizes.slots, sizes, 0, int)
-        # whatever is in a slot may still come to be a row
+        # A request in any slot may still become a row.
         left = backlog(FirstCopies, self.most + sizes.slots, sizes)
         none = numbers(1, sizes)
         return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, none, none, none)
@@ -218,7 +246,7 @@ class Background(AbstractWrite):
         return ~pick(private.backlog.of_slot, which)
 
     def ended(self, private: Delayed, moment: AccessEnded) -> Delayed:
-        # a drive that did not hear of a claim may write another one
+        # A drive that has not received a claim may write another first copy, which does not count.
         first = moment.written & (pick(private.replicas, moment.slot) != 0)
         start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)
         left_over, covered = _without_covered(private.backlog, start, stop, first, private.moved)
@@ -263,13 +291,14 @@ def _without_covered(
     first: Bool[Array, "1 *batch"],
     moved: Int[Array, "1 *batch"],
 ) -> tuple[Backlog, Int[Array, "1 *batch"]]:
-    """Return the backlog without the older writes between these sectors, and how many of those had `moved`.
+    """Return the backlog without the older writes between these sectors, and the number of them that had `moved`.
 
-    first: whether the first copy of a newer write has reached the disk.
+    start, stop: the first sector, and the sector after the last. first: whether the first copy of a newer write has
+    reached the disk.
     """
 
     def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *batch"]) -> tuple[Array, Array]:
-        """Return the last covered row, and whether it had moved."""
+        """Return the last covered row, FIRST for none, and whether it had moved."""
 
         def look(best, copies, number, there):
             at, had_moved = best

@@ -1,4 +1,4 @@
-"""Delayed writes: a table of them, and the row of which each drive writes a part."""
+"""Backlog of delayed writes: their table, and the row that each drive writes a part of."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,38 +14,52 @@ from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
 from storagekit.write.table import DelayedWriteTable, empty
 
-# a drive writes nothing of the table, or a row that was removed meanwhile
+# Row number of a drive that writes no row of the table, and of a drive whose row was removed in the meantime.
 FIRST, COVERED = -1, -2
-# seconds; a power of two, so that whole ticks are subtracted exactly
+# Seconds in a tick. It is a power of two, so that whole ticks are subtracted exactly.
 TICK = 2.0**-10
 
 
 class BacklogClock(NamedTuple):
-    """Time since the start of the run: whole ticks, and the rest in seconds.
+    """Time since the start of the run: whole ticks of `TICK` seconds, and the rest in seconds.
 
-    The age of a row is therefore not updated at every event. Ages are exact to some ns, so that rounding does not decide
-    between requests that arrived at one time.
+    With a clock the age of each row need not be updated at every event. Ages are exact to some ns, so that rounding
+    does not decide between requests that arrived at one time.
+
+    Parameters
+    ----------
+    whole : array of int32, shape `[*row]`
+        Number of whole ticks.
+    rest : array of float32, shape `[*row]`
+        The rest, seconds.
     """
 
     whole: Int[Array, "*row"]
     rest: Float[Array, "*row"]
 
     def after(self, time: Float[Array, "*row"]) -> "BacklogClock":
+        """Return the clock `time` seconds later."""
         rest = self.rest + time
         whole = jnp.floor(rest / TICK)
         return BacklogClock(self.whole + whole.astype(jnp.int32), rest - whole * TICK)
 
     def since(self, other: "BacklogClock") -> Float[Array, "*row"]:
-        """Return the seconds from the other time to this one."""
+        """Return the seconds from the other time to this time."""
         return (self.whole - other.whole).astype(jnp.float32) * TICK + (self.rest - other.rest)
 
 
 class Backlog(NamedTuple):
-    """Part of the private state of a policy.
+    """Private state of a policy that delays writes, or a part of this state.
 
-    table: rows with at least the fields number, of the request; place, its location; born, its arrival; left, mask of the
-    replicas still to be written, bit part * D_r + replica. writes: row of which each drive writes a replica, FIRST or
-    COVERED. now: time since the start of the run.
+    Parameters
+    ----------
+    table : DelayedWriteTable
+        Delayed writes. Each row has at least these fields: `number`, the number of the request; `place`, its location;
+        `arrival_time`, its arrival; `left`, the mask of the replicas still to be written, bit part * D_r + replica.
+    writes : array of int32, shape `[drive, *batch]`
+        Row that each drive writes a replica of, or FIRST or COVERED.
+    now : BacklogClock
+        Time since the start of the run.
     """
 
     table: DelayedWriteTable
@@ -54,7 +68,7 @@ class Backlog(NamedTuple):
 
     @property
     def of_slot(self) -> Bool[AnyArray, "drive *batch"]:
-        """Mask of the drives whose access is not of the table."""
+        """Return the mask of the drives that do not write a row of the table, `[drive, *batch]`."""
         return self.writes == FIRST
 
     def later(
@@ -83,10 +97,15 @@ class Backlog(NamedTuple):
         placement : AbstractPlacement
             The placement.
         foreground : callable
-            Returns for rows whether they compete with requests: the row of lowest cost is taken if that is below `bound`.
-            If no request waits and no such row exists, the first row in the order of `rank` is taken.
+            Returns for rows whether they compete with requests: the row of lowest cost is taken if that is below
+            `bound`. If no request waits and no such row exists, the first row in the order of `rank` is taken.
         rank : callable
             Returns for rows their rank.
+
+        Returns
+        -------
+        Later
+            The part, if there is one.
         """
 
         def look(best, row, number, there):
@@ -123,7 +142,22 @@ class Backlog(NamedTuple):
         return self._replace(writes=jnp.where(moment.drive, row, self.writes))
 
     def without(self, at: Int[Array, "1 *batch"], gone: Bool[Array, "1 *batch"], becomes: int) -> "Backlog":
-        """Return the backlog without row `at`, in runs in which it is `gone`. A drive that writes of it gets `becomes`."""
+        """Return the backlog without a row.
+
+        Parameters
+        ----------
+        at : array of int32, shape `[1, *batch]`
+            The row.
+        gone : array of bool, shape `[1, *batch]`
+            Runs where the row is removed.
+        becomes : int
+            New row number of a drive that writes this row.
+
+        Returns
+        -------
+        Backlog
+            The new backlog.
+        """
         writes = self.table.renumbered(self.writes, at, gone, becomes)
         return self._replace(table=self.table.without(at, gone), writes=writes)
 
@@ -132,9 +166,22 @@ class Backlog(NamedTuple):
 
 
 def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
-    """Return an empty backlog of at least `length` rows of this kind.
+    """Return an empty backlog.
 
-    Fields of its own are whole numbers, `start` and `stop` addresses.
+    Parameters
+    ----------
+    kind : type
+        Type of the rows, a NamedTuple with the fields that `Backlog` requires. `start` and `stop` are addresses, and
+        all further fields are whole numbers.
+    length : int
+        Least number of rows.
+    sizes : StateSizes
+        Sizes of the arrays.
+
+    Returns
+    -------
+    Backlog
+        The backlog.
     """
     one = numbers(1, sizes)
     start = BacklogClock(one, numbers(1, sizes, 0, jnp.float32))
@@ -146,5 +193,22 @@ def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
 
 
 def numbers(length: int, sizes: StateSizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *batch"]:
-    """Return an array of `length` equal numbers in every run."""
+    """Return an array of equal numbers in every run.
+
+    Parameters
+    ----------
+    length : int
+        Length of the first axis.
+    sizes : StateSizes
+        Sizes of the arrays, which include the shape of the batch.
+    value : int
+        The number, by default 0.
+    kind : dtype
+        Type of the numbers, by default int32.
+
+    Returns
+    -------
+    array, shape `[length, *batch]`
+        The array.
+    """
     return jnp.full((length, *sizes.lanes), value, kind)

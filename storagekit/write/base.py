@@ -1,6 +1,6 @@
-"""Interface of the write policies: which parts are written at once and which later, and when a write completes.
+"""Interface of the write policies: the parts that are written at once or later, and the completion of a write.
 
-By default all parts are written at once. Parts that a policy leaves for later it offers to the drives (`Background`).
+By default all parts are written at once. A policy offers the parts that it delays to the drives (`Background`).
 """
 
 from abc import abstractmethod
@@ -21,7 +21,12 @@ from storagekit.workload import Requests
 class Offer(NamedTuple):
     """Parts that wait at a drive.
 
-    waits: mask of the requests that it may serve. usable: mask of the replicas of each that may be chosen; None for all.
+    Parameters
+    ----------
+    waits : array of bool, shape `[slot, *batch]`
+        Mask of the requests that the drive may serve.
+    usable : array of uint32, shape `[slot, *batch]`, or None
+        Mask of the replicas of each request that may be chosen; None for all.
     """
 
     waits: Bool[Array, "slot *batch"]
@@ -31,8 +36,20 @@ class Offer(NamedTuple):
 class Later(NamedTuple):
     """A delayed part that a drive writes instead of a request in the slots.
 
-    row: its row in the table of the policy. found: whether there is one. number, place: its request, and the location.
-    usable: mask of the replicas that may be written. candidates: number of delayed parts from which it was chosen.
+    Parameters
+    ----------
+    row : array of int32, shape `[1, *batch]`
+        Row in the table of the policy.
+    found : array of bool, shape `[1, *batch]`
+        Whether there is such a part.
+    number : array of int32, shape `[1, *batch]`
+        Number of its request.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of its request.
+    usable : array of uint32, shape `[1, *batch]`
+        Mask of the replicas that may be written.
+    candidates : array of int32, shape `[1, *batch]`
+        Number of delayed parts that it was chosen from.
     """
 
     row: Int[Array, "1 *batch"]
@@ -43,71 +60,111 @@ class Later(NamedTuple):
     candidates: Int[Array, "1 *batch"]
 
 
-# returns the cost of delayed writes for the drive that chooses, given their locations, arrival times in seconds from now, the
-# part that the drive holds of each, and the replicas that may be written
+# Function that returns the cost of delayed writes for the drive that chooses. Its arguments are the locations of the
+# writes, their arrival times in seconds from now, the part of each that the drive holds, and the replicas that may be
+# written.
 Price = Callable[
     [Any, Float[Array, "row *batch"], Int[Array, "row *batch"], UInt32[Array, "row *batch"]], Float[Array, "row *batch"]
 ]
 
 
 class AbstractWrite(Component):
-    """Decides when a write completes, and how it reaches its parts.
+    """Base class of the write policies, which define when a write completes and how it reaches its parts.
 
-    By default it waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which takes
-    (D_r - 1) / D_r of a turn longer (srarray, equation 3).
+    By default a write waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which
+    takes (D_r - 1) / D_r of a revolution longer (srarray, equation 3).
     """
 
     def check(self, lead: float, parts: int, replicas: int) -> None:
-        """Raise InputError if the policy does not work in a system.
+        """Raise InputError if the policy does not support a system.
 
-        lead: time before a drive falls free at which it chooses, seconds. parts: parts of a request. replicas: replicas of
-        each.
+        Parameters
+        ----------
+        lead : float
+            Time between the choice of a drive and the end of its present access, seconds.
+        parts : int
+            Number of parts of a request.
+        replicas : int
+            Number of replicas of each part.
+
+        Raises
+        ------
+        InputError
+            If the policy does not support the system; by default never.
         """
 
     @abstractmethod
     def rule(
         self, parts: UInt32[Array, "*row"], receiving: Int[Array, "*row"], readable: Int[AnyArray, "..."]
     ) -> CompletionRule:
-        """Return when a write of these parts completes.
+        """Return the condition under which a write completes.
 
-        parts: mask of the parts that are written. receiving: part on the brick to which the client sent the write. readable:
-        number of parts that make the data.
+        Parameters
+        ----------
+        parts : array of uint32, shape `[*row]`
+            Mask of the parts that are written.
+        receiving : array of int32, shape `[*row]`
+            Part on the brick that the client sent the write to.
+        readable : int or array of int
+            Number of parts from which the data is readable.
+
+        Returns
+        -------
+        CompletionRule
+            The parts that are counted, and the number of them that must have ended.
         """
 
     @property
     def one_for_all(self) -> bool:
-        """Whether one part stands for the others, so that all parts must be copies of one another."""
+        """Return whether one part represents the others, so that all parts must be copies of one another."""
         return self.delays
 
     @property
     def delays(self) -> bool:
-        """Whether one drive serves a write first for all parts, and the others later."""
+        """Return whether one drive first serves a write for all parts, and other drives serve it later."""
         return False
 
     @property
     def settles(self) -> bool:
-        """Whether drives claim writes as they claim reads."""
+        """Return whether drives claim writes in the same way as reads."""
         return self.delays
 
     @property
     def over_when_answered(self) -> bool:
-        """Whether a write leaves the queues of all drives when it is completed, so that its other parts are not written."""
+        """Return whether a write leaves the queues of all drives when it completes, so that its other parts are not
+        written.
+        """
         return False
 
     @property
     def leaves(self) -> bool:
-        """Whether parts of a write may be left for later."""
+        """Return whether the policy may delay parts of a write."""
         return self.delays
 
     def has_room(self, private: Any) -> Bool[Array, "1 *batch"] | None:
-        """Return whether a request may enter; None for always."""
+        """Return whether a request may enter, `[1, *batch]`; None for always."""
         return None
 
     def usable(
         self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"], placement: AbstractPlacement
     ) -> UInt32[Array, "1 *batch"] | None:
-        """Return the mask of the replicas at which an entering request may be served, bit part * D_r + replica; None
-        for all.
+        """Return the replicas that may serve an entering request.
+
+        Parameters
+        ----------
+        private : Any
+            The private state of the policy.
+        request : Requests
+            The request, arrays of shape `[1, *batch]`.
+        admitted : array of bool, shape `[1, *batch]`
+            Runs where the request enters.
+        placement : AbstractPlacement
+            The placement.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`, or None
+            Mask of the replicas, bit part * D_r + replica; None for all.
         """
         return None
 
@@ -133,15 +190,32 @@ class AbstractWrite(Component):
             The location of the request.
         placement : AbstractPlacement
             The placement.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`
+            Mask of the parts; by default `routed` for a read, and all parts for a write.
         """
         return jnp.where(read, routed, placement.parts_of(place))
 
     def buffered(
         self, asked: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
     ) -> UInt32[Array, "1 *batch"] | None:
-        """Return the mask of the parts of an entering request that are left for later at once; None for never.
+        """Return the parts of an entering request that are delayed at once. Idle drives wake for these parts.
 
-        Idle drives wake for these parts.
+        Parameters
+        ----------
+        asked : array of uint32, shape `[1, *batch]`
+            Mask of the parts that wait in the queues of drives.
+        parts : array of uint32, shape `[1, *batch]`
+            Mask of all parts.
+        read : array of bool, shape `[1, *batch]`
+            Whether the request is a read.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`, or None
+            Mask of the parts; None if the policy never delays parts at once.
         """
         return None
 
@@ -152,7 +226,24 @@ class AbstractWrite(Component):
         part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
     ) -> Offer:
-        """Return the parts that wait at the drive that holds `part` of each request."""
+        """Return the parts that wait at one drive.
+
+        Parameters
+        ----------
+        private : Any
+            The private state of the policy.
+        waiting : array of uint32, shape `[slot, *batch]`
+            Mask of the waiting parts of each request.
+        part : array of int32, shape `[slot, *batch]`
+            Part of each request that the drive holds.
+        placement : AbstractPlacement
+            The placement.
+
+        Returns
+        -------
+        Offer
+            The requests that wait, and their usable replicas; by default all.
+        """
         return Offer(bit_is_set(waiting, part), None)
 
     def later(
@@ -164,17 +255,49 @@ class AbstractWrite(Component):
         price: Price,
         placement: AbstractPlacement,
     ) -> Later | None:
-        """Return the delayed part that drive `which` writes next, where it `chooses`; None if no part is ever delayed.
+        """Return the delayed part that a drive writes next.
 
-        bound: lowest cost of the requests in the slots, inf for none; a delayed part has to cost less. price: cost of delayed
-        parts.
+        Parameters
+        ----------
+        private : Any
+            The private state of the policy.
+        which : array of int32, shape `[1, *batch]`
+            The drive.
+        chooses : array of bool, shape `[1, *batch]`
+            Runs where the drive chooses its next access.
+        bound : array of float32, shape `[1, *batch]`
+            The lowest cost of the requests in the slots; inf if none waits. A delayed part must cost less.
+        price : Price
+            Returns the cost of delayed parts.
+        placement : AbstractPlacement
+            The placement.
+
+        Returns
+        -------
+        Later or None
+            The part; None if the policy never delays parts.
         """
         return None
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
     ) -> Float[AnyArray, "..."]:
-        """Return the time by which a write of `drive` exceeds the access to one replica, seconds."""
+        """Return the time by which a write exceeds the access to one replica, seconds.
+
+        Parameters
+        ----------
+        placement : AbstractPlacement
+            The placement.
+        mechanics : AbstractMechanics
+            Mechanics of the drive.
+        drive : array of int32, shape `[*row]`
+            Number of the drive.
+
+        Returns
+        -------
+        array of float32
+            Additional time of the write, seconds.
+        """
         return placement.sweep(mechanics, drive)
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
@@ -182,5 +305,18 @@ class AbstractWrite(Component):
         return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
-        """Return a mask of the slots whose request is still needed although it is completed and waits nowhere."""
+        """Return the mask of the slots whose request is still needed after it has completed and left all queues.
+
+        Parameters
+        ----------
+        private : Any
+            The private state of the policy.
+        read : array of bool, shape `[slot, *batch]`
+            Whether the request in each slot is a read.
+
+        Returns
+        -------
+        array of bool, shape `[slot, *batch]`
+            The mask; by default false everywhere.
+        """
         return jnp.zeros_like(read)

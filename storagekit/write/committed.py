@@ -1,7 +1,10 @@
-"""Commit and write (ars, section 4.4): some parts of a write are on disk at its completion, the others in the memory of
-their nodes.
+"""Commit and write: at completion some parts of a write are on disk, and the others are in the memory of their nodes.
 
-A node has a buffer for these, from which its drives write when they are idle or the buffer is full (ars, section 5).
+A node has a buffer for the other parts. Its drives write from the buffer when they are idle or the buffer is full.
+
+References
+----------
+ars, sections 4.4 and 5.
 """
 
 from functools import partial
@@ -24,10 +27,20 @@ from storagekit.write.base import AbstractWrite, Later, Price
 
 
 class CommittedRow(NamedTuple):
-    """Buffered parts of a write.
+    """Row of the table: the buffered parts of a write.
 
-    number: its request. place: its location. sectors: its length. born: time at which it was buffered. left: mask of the
-    buffered parts.
+    Parameters
+    ----------
+    number : array of int32, shape `[1, *batch]`
+        Number of its request.
+    place : pytree of arrays, shape `[1, *batch]`
+        Its location.
+    sectors : array of int32, shape `[1, *batch]`
+        Its length, sectors.
+    arrival_time : BacklogClock
+        Time at which it was buffered.
+    left : array of uint32, shape `[1, *batch]`
+        Mask of the buffered parts.
     """
 
     number: Int[Array, "1 *batch"]
@@ -38,13 +51,36 @@ class CommittedRow(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Private state. backlog: rows are `CommittedRow`. filled: sectors in the buffer of each brick."""
+    """Private state of the buffers of all nodes.
+
+    Parameters
+    ----------
+    backlog : Backlog
+        Buffered writes, with rows of `CommittedRow`.
+    filled : array of int32, shape `[brick, *batch]`
+        Sectors in the buffer of each brick.
+    """
 
     backlog: Backlog
     filled: Int[Array, "brick *batch"]
 
     def with_row(self, row: CommittedRow, where: Bool[Array, "1 *batch"], placement: AbstractPlacement) -> "Buffers":
-        """Return the buffers with a row, in the runs marked in `where` in which any part of it is left."""
+        """Return the buffers with one more row.
+
+        Parameters
+        ----------
+        row : CommittedRow
+            The row.
+        where : array of bool, shape `[1, *batch]`
+            Runs where the row is added, if it has a buffered part.
+        placement : AbstractPlacement
+            The placement.
+
+        Returns
+        -------
+        Buffers
+            The new buffers.
+        """
         where = where & (row.left != 0)
         left_over = self.backlog
         table = left_over.table.put(left_over.table.size, row, where)
@@ -58,7 +94,22 @@ class Buffers(NamedTuple):
         return Buffers(left_over._replace(table=table), self.filled + jnp.concatenate(more))
 
     def written(self, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"], placement: AbstractPlacement):
-        """Return the buffers after an access of drive `which`, where one is `made`: without its part, if it was buffered."""
+        """Return the buffers after an access has ended; if the access wrote a buffered part, this part is removed.
+
+        Parameters
+        ----------
+        which : array of int32, shape `[1, *batch]`
+            Drive of the access.
+        made : array of bool, shape `[1, *batch]`
+            Runs where an access has ended.
+        placement : AbstractPlacement
+            The placement.
+
+        Returns
+        -------
+        Buffers
+            The new buffers.
+        """
         left_over = self.backlog
         at = pick(left_over.writes, which)
         made = made & (at >= 0)
@@ -76,7 +127,7 @@ class Buffers(NamedTuple):
 
 
 def _sizes(value: Any) -> tuple[Float[AnyArray, "..."], ...]:
-    """Return the sizes of the buffers as a tuple: of all nodes alike, or of each."""
+    """Return the sizes of the buffers as a tuple of one size for all nodes, or one size for each node."""
     values = value if isinstance(value, tuple | list) else (value,)
     return tuple(map(named("a node's buffer of"), values))
 
@@ -84,18 +135,19 @@ def _sizes(value: Any) -> tuple[Float[AnyArray, "..."], ...]:
 class Committed(AbstractWrite):
     """Write the parts that the dispatcher selects at once, and buffer the others at their nodes.
 
-    A write completes when all parts that wait at drives are on disk. A drive writes from the buffer of its node when nothing
-    else waits, first in, first out. While a buffer is full, its parts compete with the requests that wait, by the schedule,
-    and a further write is not buffered there: it waits at the drive, and completes when it is on disk there too. Reads are
-    still admitted.
+    A write completes when all parts that wait at drives are on disk. A drive writes from the buffer of its node when no
+    request waits, first in, first out. While a buffer is full, its parts compete with the waiting requests, by the
+    schedule. A further write is then not buffered there. It waits at the drive, and completes only when it is also on
+    disk there. Reads are still admitted.
 
     Parameters
     ----------
     buffer : float, or sequence of float
-        Bytes of the buffer of each node, at least 0; one number for all nodes, or one for each. The last write may exceed
-        it. The default is 2 MB.
+        Size of the buffer, bytes, at least 0, by default 2 MB; one number for all nodes, or one for each. The last
+        write may exceed it.
     most : int
-        Writes with buffered parts for which memory is reserved. Further requests wait outside and are counted.
+        Number of writes with buffered parts that memory is reserved for, by default 1024. Further requests wait outside
+        and are counted.
 
     Raises
     ------
@@ -104,7 +156,7 @@ class Committed(AbstractWrite):
 
     Notes
     -----
-    Sending a part to a node that only buffers it takes no time. A read does not look into buffers.
+    Sending a part to a node that only buffers it takes no time. Reads are not served from buffers.
 
     References
     ----------
@@ -147,14 +199,14 @@ class Committed(AbstractWrite):
     def init(self, sizes: StateSizes) -> Buffers:
         if len(self.buffer) not in (1, sizes.bricks):
             raise InputError(f"{len(self.buffer)} sizes of buffers for {sizes.bricks} nodes: give one, or one for each")
-        # a request in any slot may still become a row
+        # A request in any slot may still become a row.
         return Buffers(backlog(CommittedRow, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
 
     def has_room(self, private: Buffers) -> Bool[Array, "1 *batch"]:
         return private.backlog.table.size < self.most
 
     def _full(self, filled: Int[Array, "brick *batch"]) -> Bool[Array, "brick *batch"]:
-        """Return whether the buffer of each node is full, given the sectors in it."""
+        """Return whether the buffer of each node is full, for the sectors in it."""
         return (filled > 0) & (filled * float(units.SECTOR) >= by_row(self.buffer, filled))
 
     def entered(self, private: Buffers, moment: RequestAdmitted) -> Buffers:
@@ -195,8 +247,9 @@ class Committed(AbstractWrite):
 class Claimed(AbstractWrite):
     """Treat writes as reads: the nodes claim them, and the parts that no node claims are not written.
 
-    A write is sent to all parts and completes when as many as make the data are on disk. On RAID 5 the data alone is written:
-    a serial node (`placement.Node`) includes the time for the parity, another one does not.
+    A write is sent to all parts. It completes when enough parts to read the data are on disk. On RAID 5 only the data
+    is written. The access time of a serial node (`placement.Node`) includes the time for the parity; otherwise that
+    time is not included.
 
     References
     ----------

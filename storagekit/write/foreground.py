@@ -1,4 +1,7 @@
-"""All parts of a write at once, and four answers to when it is done (DESIGN section 5: what each does to D-SPTF)."""
+"""Write policies that write all parts at once and differ in the condition of completion.
+
+DESIGN section 5 describes the effect of each policy on D-SPTF.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -9,21 +12,26 @@ from storagekit.write.base import AbstractWrite
 
 
 class Immediate(AbstractWrite):
-    """Answered as it arrives: it is safe in NVRAM and goes to disk through the same queues later (dsptf, section 3)."""
+    """Complete a write when it arrives: it is stored in NVRAM and moves to disk later through the same queues.
+
+    References
+    ----------
+    dsptf, section 3.
+    """
 
     def rule(self, parts, receiving, readable):
         return CompletionRule(jnp.zeros_like(parts), jnp.zeros_like(receiving))
 
 
 class FirstCopy(AbstractWrite):
-    """Answered when the data could be read back: the first copy is on disk, or as many fragments as make the data."""
+    """Complete a write when its data is readable: the first copy, or enough fragments, are on disk."""
 
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jnp.zeros_like(receiving) + readable)
 
 
 class ReceivingBrick(AbstractWrite):
-    """Answered when the brick that received it has it on disk."""
+    """Complete a write when it is on disk at the brick that received it."""
 
     @property
     def one_for_all(self):
@@ -34,7 +42,7 @@ class ReceivingBrick(AbstractWrite):
 
 
 class AllCopies(AbstractWrite):
-    """Answered when every part is on disk."""
+    """Complete a write when every part is on disk."""
 
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jax.lax.population_count(parts).astype(jnp.int32))

@@ -1,5 +1,8 @@
-"""Recovery of delayed writes after a crash: the table in stable memory, and the copies that it requires (srarray,
-section 3.4).
+"""Recovery of delayed writes after a crash: the table in stable memory, and the copies that it requires.
+
+References
+----------
+srarray, section 3.4.
 """
 
 from typing import NamedTuple
@@ -12,14 +15,29 @@ from storagekit.placement import MOST_PARTS
 
 
 class Pending(NamedTuple):
-    """Metadata table of delayed writes (srarray, section 3.4): one row for each write, oldest first.
+    """Metadata table of delayed writes: one row for each write, oldest first.
 
-    number: its request. start, stop: its sectors, without stop. home: drive of its part 0. current: mask of the replicas
-    that hold it or newer data. left: mask of the replicas still to be written, bit part * D_r + replica. order: rank of its
-    first copy; 0 while that is in progress, when `left` is the replica that it writes and `current` is empty. These rows
-    come last.
+    Recovery needs only this table; see `recovery`.
 
-    Recovery needs nothing else, see `recovery`.
+    Parameters
+    ----------
+    number : ndarray of int, shape [write]
+        Number of its request.
+    start, stop : ndarray of int, shape [write]
+        Its first sector, and the sector after its last.
+    home : ndarray of int, shape [write]
+        Drive of its part 0.
+    current : ndarray of uint32, shape [write]
+        Mask of the replicas that hold it or newer data.
+    left : ndarray of uint32, shape [write]
+        Mask of the replicas still to be written, bit part * D_r + replica.
+    order : ndarray of int, shape [write]
+        Rank of its first copy. It is 0 while the first copy is in progress: then `left` is the replica that is being
+        written, and `current` is empty. These rows are last.
+
+    References
+    ----------
+    srarray, section 3.4.
     """
 
     number: Int[np.ndarray, "write"]
@@ -32,7 +50,15 @@ class Pending(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """Recovery of a sector: from the replica `source` to those in the mask `left`, bit part * D_r + replica."""
+    """Recovery of a sector: the copies that restore it after a crash.
+
+    Parameters
+    ----------
+    source : int
+        Replica that the data is copied from.
+    left : int
+        Mask of the replicas that the data is copied to, bit part * D_r + replica.
+    """
 
     source: int
     left: int
@@ -42,10 +68,36 @@ class Recovery(NamedTuple):
     table=a(Pending, "what a crash leaves, as the `pending` of a run"), sector=ADDRESS, replicas=COUNT.up_to(MOST_PARTS)
 )
 def recovery(table: Pending, sector: int, replicas: int) -> Recovery:
-    """Return how a sector with `replicas` is recovered after a crash, given only the table (srarray, section 3.4).
+    """Return the copies that restore a sector after a crash, from the metadata table alone.
 
-    It is copied from a replica that is current in its last row with an order (any if there is no such row), without a first
-    copy in progress if there is one, to all replicas that are left in any row.
+    Parameters
+    ----------
+    table : Pending
+        The metadata table.
+    sector : int
+        Address of the sector.
+    replicas : int
+        Number of replicas of the sector.
+
+    Returns
+    -------
+    Recovery
+        The source and the destinations.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The source is a replica that is current in the last row of the sector with an order above 0; any replica if there is
+    no such row. A replica without a first copy in progress is preferred. The destinations are the replicas that are
+    left in any row of the sector.
+
+    References
+    ----------
+    srarray, section 3.4.
     """
     rows_of = np.flatnonzero((table.start <= sector) & (table.stop > sector))
     settled = rows_of[table.order[rows_of] > 0]

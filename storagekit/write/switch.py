@@ -1,4 +1,4 @@
-"""A policy for writes that is a number, so that a sweep over policies compiles once."""
+"""A write policy that is selected by a number, so that a sweep over policies compiles once."""
 
 from typing import ClassVar
 
@@ -8,7 +8,22 @@ from storagekit.write.base import AbstractWrite
 
 
 class WriteSwitch(Switch, AbstractWrite):
-    """The policy `members[index]`, see `Switch`; of policies that write every part at once and differ in when they answer."""
+    """Select one of several write policies by a number of each run; see `Switch`.
+
+    The policies must write every part at once, and may differ in the condition of completion.
+
+    Parameters
+    ----------
+    members : sequence of AbstractWrite
+        The policies.
+    index : int
+        Number of the selected policy, from 0, by default 0.
+
+    Raises
+    ------
+    InputError
+        If an entry is not a write policy, delays parts or lets drives claim writes, or if the index is out of range.
+    """
 
     called: ClassVar[str] = "policy for writes"
     kind: ClassVar[type] = AbstractWrite

@@ -1,9 +1,10 @@
-"""A table of many rows of which few are in use, carried by the event loop.
+"""A table of many rows, few of them in use, that the event loop carries.
 
-The first rows are in use: a row that is removed is replaced by the last one. The table is read in blocks, as far as it is in
-use, in a loop that does not run where no run needs it, so that its length costs memory and no time. For the same reason it
-is one array, whose columns are rows of words, and every write to it depends on all that was read before: XLA then writes in
-place, while it would copy the table in every event otherwise.
+The first rows are in use. The last row replaces a row that is removed. The table is read in blocks, up to the last row
+in use, in a loop that runs only if some run needs it. The length of the table therefore costs memory but no time.
+
+For the same reason the table is one array, whose columns are rows of words. Every write to it depends on all that was
+read before. XLA then writes in place; otherwise it would copy the table in every event.
 """
 
 import math
@@ -19,31 +20,46 @@ from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
 from storagekit.core.batching import put, row_index
 
-# rows of a block
+# Rows of a block.
 BLOCK = 16
-# bytes
+# Bytes of a word.
 WORD = 4
 
 Found = TypeVar("Found")
 
 
 class Form(NamedTuple):
-    """Structure of a row: a pytree of numbers of 32 bits or, for long addresses, of 64."""
+    """Structure of a row: a pytree of numbers of 32 bits or, for long addresses, of 64 bits.
+
+    Parameters
+    ----------
+    tree : PyTreeDef
+        Structure of the pytree.
+    kinds : tuple of dtype
+        Type of each number.
+    """
 
     tree: Any
     kinds: tuple[np.dtype, ...]
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of words of 32 bits of each number."""
+        """Return the number of 32-bit words of each number."""
         return tuple(kind.itemsize // WORD for kind in self.kinds)
 
 
 class DelayedWriteTable(eqx.Module):
-    """Rows that are pytrees of `[1, *batch]`.
+    """Table whose rows are pytrees of arrays `[1, *batch]`.
 
-    words: `[word of a row, row]` in one axis, because the arrays of the engine have one axis before the batch. size: rows in
-    use.
+    Parameters
+    ----------
+    words : array of int32, shape `[word, *batch]`
+        An array `[word of a row, row, *batch]` with its first two axes merged, because the arrays of the engine have
+        one axis before the batch.
+    size : array of int32, shape `[1, *batch]`
+        Number of rows in use.
+    form : Form
+        Structure of a row.
     """
 
     words: Int[Array, "word *batch"]
@@ -51,12 +67,25 @@ class DelayedWriteTable(eqx.Module):
     form: Form = eqx.field(static=True)
 
     def row(self, at: Int[Array, "1 *batch"]) -> Any:
-        """Return row `at`, or the nearest one in use."""
+        """Return row `at`, or the nearest existing row if `at` is out of range."""
         return self._unpacked(self._column(at))
 
     def put(self, at: Int[Array, "1 *batch"], row: Any, where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
-        """Return the table with `row` as row `at`, in the runs marked in `where`; `at` may be the first row that is not
-        in use.
+        """Return the table with another row at a given number.
+
+        Parameters
+        ----------
+        at : array of int32, shape `[1, *batch]`
+            Number of the row. It may be the number of the first row that is not in use.
+        row : pytree of arrays, shape `[1, *batch]`
+            The row.
+        where : array of bool, shape `[1, *batch]`
+            Runs where the row is written.
+
+        Returns
+        -------
+        DelayedWriteTable
+            The new table.
         """
         at = jnp.clip(at, 0, self._box.shape[1] - 1)
         column = jnp.where(where, self._packed(row), self._column(at))
@@ -68,14 +97,31 @@ class DelayedWriteTable(eqx.Module):
         )
 
     def without(self, at: Int[Array, "1 *batch"], where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
-        """Return the table without row `at`, in the runs marked in `where`. The last row replaces it, see `renumbered`."""
+        """Return the table without row `at` in the runs of `where`. The last row replaces it; see `renumbered`."""
         shorter = self.put(at, self.row(self.size - 1), where)
         return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
 
     def renumbered(
         self, number: Int[Array, "*row"], at: Int[Array, "1 *batch"], where: Bool[Array, "1 *batch"], gone: int
     ) -> Int[Array, "*row"]:
-        """Return the numbers of rows after this table is `without` one of them, `gone` for that one."""
+        """Return new numbers of rows after a row has been removed from this table.
+
+        Parameters
+        ----------
+        number : array of int32, shape `[*row]`
+            Numbers of rows of this table.
+        at : array of int32, shape `[1, *batch]`
+            Row that is removed, see `without`.
+        where : array of bool, shape `[1, *batch]`
+            Runs where it is removed.
+        gone : int
+            New number of the row that is removed.
+
+        Returns
+        -------
+        array of int32, shape `[*row]`
+            The new numbers.
+        """
         elsewhere = jnp.where(number == at, gone, jnp.where(number == self.size - 1, at, number))
         return jnp.where(where, elsewhere, number)
 
@@ -85,9 +131,22 @@ class DelayedWriteTable(eqx.Module):
         look: Callable[[Found, Any, Int[Array, "row *ones"], Bool[Array, "row *batch"]], Found],
         found: Found,
     ) -> Found:
-        """Return `found = look(found, rows, number of each, whether it is in use)` after all blocks of rows `[row, *batch]`.
+        """Return the result of a function that is applied to all blocks of rows in use, one after the other.
 
-        In runs in which it is not `needed` no row counts as in use.
+        Parameters
+        ----------
+        needed : array of bool, shape `[1, *batch]`
+            Runs where the table is searched. In other runs no row counts as in use.
+        look : callable
+            Function of the present result, the rows of a block `[row, *batch]`, their numbers, and a mask of the rows
+            in use. It returns the next result.
+        found : pytree of arrays
+            Result before the first block.
+
+        Returns
+        -------
+        pytree of arrays
+            Result after the last block.
         """
         used = jnp.where(needed, self.size, 0)
         end = jnp.max(used)
@@ -114,7 +173,7 @@ class DelayedWriteTable(eqx.Module):
         return self.words.reshape((sum(self.form.widths), -1, *self.words.shape[1:]))
 
     def _numbers(self, words: Any) -> list[Any]:
-        """The words of each number of a row."""
+        """Return the words of each number of a row."""
         ends = [*accumulate(self.form.widths, initial=0)]
         return [words[first:end] for first, end in pairwise(ends)]
 
@@ -134,7 +193,22 @@ class DelayedWriteTable(eqx.Module):
 
 
 def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable:
-    """Return an empty table for at least `length` rows of this structure."""
+    """Return an empty table.
+
+    Parameters
+    ----------
+    row : pytree of arrays, shape `[1, *batch]`
+        A row, as an example of the structure.
+    length : int
+        Least number of rows.
+    lanes : tuple of int
+        Shape of the batch, `()` for a single run.
+
+    Returns
+    -------
+    DelayedWriteTable
+        The table.
+    """
     leaves, tree = jax.tree.flatten(row)
     length = math.ceil(length / BLOCK) * BLOCK
     form = Form(tree, tuple(leaf.dtype for leaf in leaves))
@@ -143,11 +217,11 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable
 
 
 def _words(leaf: Shaped[Array, "1 *batch"]) -> Int[Array, "half 1 *batch"]:
-    """A number as one or two words."""
+    """Return a number as one or two words."""
     words = jax.lax.bitcast_convert_type(leaf, jnp.int32)
     return words[None] if words.ndim == leaf.ndim else jnp.moveaxis(words, -1, 0)
 
 
 def _joined(words: Int[Array, "half row *batch"]) -> Int[Array, "row *batch_and_half"]:
-    """What `bitcast_convert_type` makes one number of: a word, or two side by side."""
+    """Return the words in the shape from which `bitcast_convert_type` makes one number: one word, or two in a row."""
     return words[0] if words.shape[0] == 1 else jnp.moveaxis(words, 0, -1)

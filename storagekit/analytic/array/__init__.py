@@ -1,1 +1,1 @@
-"""Formulas of an array of disks and of a disk in it: equations, positioning times, closed loops, what layouts cost."""
+"""Formulas of a disk array and of a disk in it: equations, positioning times, closed loops and costs of layouts."""

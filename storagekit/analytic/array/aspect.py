@@ -1,4 +1,4 @@
-"""How an array's disks are divided: D_s x D_r x D_m."""
+"""Describe how the disks of an array are divided: D_s x D_r x D_m."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,9 +13,25 @@ from storagekit.core.kinds import COUNT, hold, optional, takes, text
 
 @dataclass(frozen=True)
 class Layout:
-    """D_s x D_r x D_m disks: striping, rotational replicas on a disk, mirrors on different disks (srarray, section 2.5).
+    """A layout of D_s x D_r x D_m disks.
 
-    Raises InputError for anything but whole numbers, at least 1.
+    Parameters
+    ----------
+    striping : int
+        D_s: 1/D_s of the cylinders is used.
+    replicas : int
+        D_r, rotational replicas of a block on a disk.
+    mirrors : int
+        D_m, copies of a block on different disks.
+
+    Raises
+    ------
+    InputError
+        If a number is not whole or below 1.
+
+    References
+    ----------
+    srarray, section 2.5.
     """
 
     striping: int
@@ -27,7 +43,23 @@ class Layout:
 
     @classmethod
     def parse(cls, name: str) -> "Layout":
-        """D_s x D_r x D_m as the paper writes it: "2x3x1". Raises InputError for anything but three whole numbers."""
+        """Return the layout with a name in the notation of the paper, D_s x D_r x D_m.
+
+        Parameters
+        ----------
+        name : str
+            Name of the layout, such as "2x3x1".
+
+        Returns
+        -------
+        Layout
+            The layout.
+
+        Raises
+        ------
+        InputError
+            If the name is not three whole numbers, at least 1, separated by "x".
+        """
         try:
             striping, replicas, mirrors = (int(number) for number in text("layout", name).split("x"))
         except ValueError as fault:
@@ -44,7 +76,17 @@ class Layout:
 
 @dataclass(frozen=True)
 class Layouts:
-    """Many layouts of the same disks: an array of whole numbers for each factor, fewest mirrors first."""
+    """Several layouts of the same disks, fewest mirrors first.
+
+    Parameters
+    ----------
+    striping : array of int, shape `[layout]`
+        D_s of each layout.
+    replicas : array of int, shape `[layout]`
+        D_r of each layout, rotational replicas on a disk.
+    mirrors : array of int, shape `[layout]`
+        D_m of each layout, copies on different disks.
+    """
 
     striping: NDArray
     replicas: NDArray
@@ -56,36 +98,52 @@ class Layouts:
 
     @property
     def copies(self) -> NDArray:
-        """Copies of a block, those on one disk and those on others."""
+        """Return the number of copies of a block, on the same disk and on other disks."""
         return self.replicas * self.mirrors
 
     @property
     def heads(self) -> NDArray:
-        """See `Shapes`: any disk of a mirror can serve a read."""
+        """Return the disks that hold a block: any disk of a mirror can serve a read. See `Shapes`."""
         return self.mirrors
 
     @property
     def written(self) -> NDArray:
-        """See `Shapes`: a write occupies every disk of a mirror."""
+        """Return the disks that a write occupies: every disk of a mirror. See `Shapes`."""
         return self.mirrors
 
     @property
     def turned(self) -> NDArray:
-        """See `Shapes`: the replicas of a disk pass one arc after another."""
+        """Return the revolutions until the other replicas of a disk have passed, arc by arc. See `Shapes`."""
         return 1 - 1 / self.replicas
 
     @property
     def room(self) -> NDArray:
-        """See `Shapes`."""
+        """Return the bytes of disk for each byte of data. See `Shapes`."""
         return self.copies
 
     def where(self, chosen: NDArray) -> "Layouts":
-        """Those that a mask or numbers choose."""
+        """Return the layouts that a mask or an array of indices selects."""
         return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])
 
     @takes(mirrors=optional(COUNT))
     def mirrored(self, mirrors: int | None) -> "Layouts":
-        """Those with so many mirrors, all of them where any number will do."""
+        """Return the layouts with a given number of mirrors.
+
+        Parameters
+        ----------
+        mirrors : int or None
+            Number of mirrors; None for all layouts.
+
+        Returns
+        -------
+        Layouts
+            The selected layouts.
+
+        Raises
+        ------
+        InputError
+            If the number is not whole or below 1.
+        """
         return self if mirrors is None else self.where(self.mirrors == mirrors)
 
     def at(self, number: int) -> Layout:
@@ -95,7 +153,25 @@ class Layouts:
 @takes(disks=COUNT, most_replicas=COUNT)
 @lru_cache(maxsize=1024)
 def layouts(disks: int, most_replicas: int = MOST_REPLICAS) -> Layouts:
-    """Every layout of `disks` disks with at most that many replicas on a disk. Raises InputError for none of either."""
+    """Return every layout of a number of disks.
+
+    Parameters
+    ----------
+    disks : int
+        Number of disks.
+    most_replicas : int
+        Largest number of replicas on a disk; 6 by default.
+
+    Returns
+    -------
+    Layouts
+        The layouts, fewest mirrors first.
+
+    Raises
+    ------
+    InputError
+        If a number is not whole or below 1.
+    """
     factors = [factor for factor in range(1, disks + 1) if disks % factor == 0]
     found = [
         (disks // (mirrors * replicas), replicas, mirrors)

@@ -1,9 +1,10 @@
-"""How many requests wait at a disk, and how long it stands idle, when Q of them are spread over the disks by chance.
+"""Calculate the queue and the idle time of a disk when Q requests are distributed over the disks at random.
 
-A closed loop keeps Q requests outstanding; each goes to one of N places at random and, when answered, to another. A disk
-with more to choose from is faster. With exponential services of mean s (1 + (r - 1)/n) where n wait, the numbers at the
-places have a product form: shares x of a place are distributed as Beta(r, r (N - 1)), and n is binomial. r = 1 is a service
-that does not depend on n. Service that varies less leaves the places busier; that part is an approximation.
+A closed loop keeps Q requests outstanding. Each request goes to one of N locations at random and, when it completes,
+to another. A disk with more requests to choose from is faster. Let service times be exponential with a mean of s (1 +
+(r - 1)/n) if n requests wait. Then the numbers at the locations have a product form: the shares x of a location are
+distributed as Beta(r, r (N - 1)), and n is binomial. With r = 1 the service does not depend on n. Service times that
+vary less than exponential ones keep the locations busier; this part is an approximation.
 """
 
 import numpy as np
@@ -13,24 +14,47 @@ from storagekit.analytic.array.positioning import Numbers
 from storagekit.core.checks import require_broadcast
 from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SPAN, TIME, Kind, takes, unchecked
 
-# the sums below have a removable pole at r = 1
+# The sums below have a removable pole at r = 1.
 _LEAST_SHAPE = 1 + 1e-6
-# places, and r of the product form; whole only in practice
+# number of locations, and r of the product form; they need not be whole
 _PLACES = Kind(least=1, most=MOST_COUNTED).each
-# requests: the differences of the sums below lose their digits beyond
+# Number of requests. Beyond it, the differences of the sums below lose all digits.
 _REQUESTS = Kind(least=0, most=1e9).each
 
 
 @takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
 def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
-    """n such that 1/(n + 1) has its mean over the choices that a place makes: what a mean distance goes with.
+    """Return n such that 1/(n + 1) is its mean over the choices of a location.
 
-    A request that leaves finds n others with the probability that n of Q - 1 are there, and what finds the place idle is
-    chosen among 1. With b = r (N - 1) and the Beta function B,
+    A mean seek distance depends on this number.
+
+    Parameters
+    ----------
+    places : float or array of float
+        Number N of locations, at least 1.
+    outstanding : float or array of float
+        Number Q of outstanding requests.
+    shape : float or array of float
+        r of the product form, at least 1; by default 1, for a service that does not depend on n.
+
+    Returns
+    -------
+    array of float
+        The number n.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    A request that leaves finds n others with the probability that n of Q - 1 requests are there. A request that finds
+    the location idle is chosen among 1. With b = r (N - 1) and the Beta function B,
 
         E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / Q B(r, b) - P_0/2,  P_0 = B(r, b + Q - 1) / B(r, b)
     """
-    from scipy.special import betaln  # not at the top: formulas of open arrivals start in less time without it
+    from scipy.special import betaln  # not at the top: without it, formulas of open arrivals start faster
 
     outstanding = np.maximum(np.asarray(outstanding, float), 1.0)
     shape = np.maximum(shape, _LEAST_SHAPE)
@@ -42,7 +66,27 @@ def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.
 
 @takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
 def idle_place(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
-    """Probability that none of the requests is at a place: B(r, b + Q) / B(r, b)."""
+    """Return the probability that no request is at a location: B(r, b + Q) / B(r, b), with b = r (N - 1).
+
+    Parameters
+    ----------
+    places : float or array of float
+        Number N of locations, at least 1.
+    outstanding : float or array of float
+        Number Q of outstanding requests.
+    shape : float or array of float
+        r of the product form, at least 1; 1 by default.
+
+    Returns
+    -------
+    array of float
+        Probability, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the arrays do not broadcast.
+    """
     from scipy.special import betaln
 
     others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
@@ -51,11 +95,36 @@ def idle_place(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> N
 
 @takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, servers=COUNT.up_to(1000).each)
 def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
-    """Share of the time that a server works at places with so many each, a request occupying one of them.
+    """Return the share of the time that a server works, at locations with m servers each.
+
+    A request occupies one server.
+
+    Parameters
+    ----------
+    places : float or array of float
+        Number of locations, at least 1.
+    outstanding : float or array of float
+        Number of outstanding requests.
+    servers : array of int
+        Number m of servers at each location, at most 1000.
+
+    Returns
+    -------
+    array of float
+        Share of the time, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The share is
 
         1 - sum over n < m of (1 - n/m) P(n)
 
-    with r = m in the product form: a service is m times as long where one of m works as where all do.
+    with r = m in the product form. A service takes m times as long if one of m servers works as if all of them do.
     """
     from scipy.special import betaln, gammaln
 
@@ -72,28 +141,74 @@ def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
 
 @takes(require_broadcast, waiting=_REQUESTS, time=TIME.each, more=SPAN.each, share=POSITIVE)
 def shape_of(waiting: NDArray, time: NDArray, more: NDArray, share: float) -> NDArray:
-    """r of the service 1 + (r - 1)/n that falls as fast as from `time` to `more` when `waiting` grows by a `share`."""
+    """Return r of the service 1 + (r - 1)/n from the service times of two queues.
+
+    Parameters
+    ----------
+    waiting : array of float
+        Number n of requests that wait.
+    time : array of float
+        Service time with this number, seconds.
+    more : array of float
+        Service time with a larger number, (1 + share) n, seconds.
+    share : float
+        Relative growth of the number, above 0.
+
+    Returns
+    -------
+    array of float
+        r, at least 1.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the arrays do not broadcast.
+    """
     fall = np.maximum(1 - more / time, 0) * (1 + share) / share
     return 1 + fall * waiting / np.maximum(1 - fall, 1e-3)
 
 
 @takes(require_broadcast, places=_PLACES, queue=Kind(least=1e-9, most=1e9).each, variation=AMOUNT.each, shape=_PLACES)
 def busy_share(places: Numbers, queue: Numbers, variation: Numbers, shape: Numbers = 1.0) -> NDArray:
-    """Share of the time that a place works, with `queue` outstanding for each; variation: squared, of the service time.
+    """Return the share of the time that a location works.
 
-    Mean value analysis with Schweitzer's estimate: a request meets f = (Q - 1)/Q of the mean queue. If it comes from
-    elsewhere, the service that it finds under way has (1 + c^2)/2 of a mean one left; if it comes back, a whole one, so
-    that with g = 1/N + (1 - 1/N)(1 + c^2)/2 of a service left
+    Parameters
+    ----------
+    places : float or array of float
+        Number N of locations, at least 1.
+    queue : float or array of float
+        Outstanding requests for each location, q = Q/N.
+    variation : float or array of float
+        Squared coefficient of variation of the service time, c^2.
+    shape : float or array of float
+        r of the product form, at least 1; 1 by default.
+
+    Returns
+    -------
+    array of float
+        Share of the time, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    This is mean value analysis with Schweitzer's estimate: a request meets f = (Q - 1)/Q of the mean queue. If the
+    request comes from another location, the residual time of the service in progress is (1 + c^2)/2 of a mean one. If
+    it returns to its location, the residual time is a whole service. So with g = 1/N + (1 - 1/N)(1 + c^2)/2 of a
+    service left,
 
         U = q / (1 + f (q - U) + f g U)
 
-    Where the service depends on n, more or less by the ratio of the product forms' own shares.
+    If the service depends on n, U is multiplied by the ratio of the shares of the two product forms.
     """
     places, queue = np.asarray(places, float), np.asarray(queue, float)
     met = np.maximum(1 - 1 / (places * queue), 0)
     left = 1 / places + (1 - 1 / places) * (1 + np.minimum(np.asarray(variation, float), 1)) / 2
     whole, square = 1 + met * queue, met * (1 - left)
-    # the smaller root of square U^2 - whole U + queue, in the form that holds for a square of 0
+    # the smaller root of square U^2 - whole U + queue, in the form that is valid for a square of 0
     busy = 2 * queue / (whole + np.sqrt(whole**2 - 4 * square * queue))
     idle = unchecked(idle_place)
     ratio = (1 - idle(places, places * queue, shape)) / (1 - idle(places, places * queue))

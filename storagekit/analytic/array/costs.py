@@ -1,12 +1,16 @@
-"""What a request costs in each layout, disk by disk.
+"""Calculate the costs of a request in each layout, disk by disk.
 
-The paper approximates D_m mirrors by D_r D_m replicas (section 2.5). Here they are counted one by one: a read goes to the
-idle head that is there first, and a write that propagates in the foreground occupies D_m disks and ends with the last.
+The paper approximates D_m mirrors by D_r D_m replicas (srarray, section 2.5). Here the mirrors are counted one by
+one. A read goes to the idle head that arrives first. A write that propagates in the foreground occupies D_m disks and
+ends with the last one.
 
-Of equations 12 to 16 throughput keeps the rotation, and departs in three things. An elevator that always has n places to go
-to crosses 2/3(n + 1) of the cylinders to the next, not 1/n (`Spindle.stroke`), which also covers the few for which the paper
-turns to equation 9. What a disk finds waiting varies, and q is only its mean (`closed_loop.waiting_at_choice`). And disks are
-idle less often than requests thrown at them by chance would leave them (`closed_loop.busy_share`).
+Throughput keeps the rotation of equations 12 to 16, and departs from them in three points:
+
+- An elevator with n waiting requests at all times crosses 2/3(n + 1) of the cylinders to the next one, not 1/n
+  (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
+- The number of requests that wait when a disk chooses is random, and q is only its mean
+  (`closed_loop.waiting_at_choice`).
+- Disks are idle less often than with requests that are placed independently at random (`closed_loop.busy_share`).
 """
 
 from dataclasses import dataclass
@@ -23,9 +27,9 @@ from storagekit.core.checks import numbers, require, require_broadcast, require_
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import AMOUNT, COUNT, POSITIVE, SHARE, SPAN, a, takes, unchecked
 
-# by what share of a queue its service is differenced
+# relative step of the queue in the finite difference of the service time
 _STEP = 0.1
-# asked with what has been looked at
+# versions without validation, for arguments that have been validated
 _waiting_at_choice, _busy_share = unchecked(closed_loop.waiting_at_choice), unchecked(closed_loop.busy_share)
 _shape_of, _staffed = unchecked(closed_loop.shape_of), unchecked(closed_loop.staffed)
 _crowding_of, _unpropagated_share = unchecked(crowding_of), unchecked(equations.unpropagated_share)
@@ -33,11 +37,25 @@ _crowding_of, _unpropagated_share = unchecked(crowding_of), unchecked(equations.
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked of an array; arrays where there are many questions.
+    """Workload of an array; arrays stand for several workloads.
 
-    read_share: reads among requests; background: share of the writes whose copies are propagated in idle time; queue:
-    outstanding requests for each disk; locality: L, by which distances are divided; data: size of the data set in
-    capacities of one drive. Raises InputError where one is out of range, or arrays do not broadcast.
+    Parameters
+    ----------
+    read_share : float or array of float
+        Share of reads among the requests, 0 to 1.
+    background : float or array of float
+        Share of the writes whose copies are propagated in idle time, 0 to 1.
+    queue : float or array of float
+        Outstanding requests for each disk, above 0.
+    locality : float or array of float
+        Locality L, by which seek distances are divided.
+    data : float or array of float
+        Size of the data set, in capacities of one drive.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
     """
 
     read_share: Numbers
@@ -56,14 +74,17 @@ class Load:
 
     @property
     def unpropagated(self) -> NDArray:
-        """p of equation 8."""
+        """Return p of equation 8, the share of requests that do not propagate copies in the foreground."""
         reads = np.asarray(self.read_share, float)
         writes = 1 - reads
         return _unpropagated_share(reads, writes * self.background, writes * (1 - np.asarray(self.background)))
 
     @property
     def settled_once(self) -> NDArray:
-        """Writes that count like reads, because only their first copy is written in the foreground."""
+        """Return the share of requests that are writes with background propagation.
+
+        They count like reads, because only their first copy is written in the foreground.
+        """
         return (1 - np.asarray(self.read_share, float)) * self.background
 
 
@@ -71,7 +92,31 @@ _LOAD = a(Load, "what is asked of an array, single_load(0.7, 0.0, 4.0, 1.0, 1.0)
 
 
 def single_load(read_share: float, background: float, queue: float, locality: float, data: float) -> Load:
-    """The load of one question. Raises InputError for an array, and as `Load`."""
+    """Return the load of a single workload.
+
+    Parameters
+    ----------
+    read_share : float
+        Share of reads among the requests, 0 to 1.
+    background : float
+        Share of the writes whose copies are propagated in idle time, 0 to 1.
+    queue : float
+        Outstanding requests for each disk, above 0.
+    locality : float
+        Locality L, by which seek distances are divided.
+    data : float
+        Size of the data set, in capacities of one drive.
+
+    Returns
+    -------
+    Load
+        The workload.
+
+    Raises
+    ------
+    InputError
+        If a value is an array, or out of range.
+    """
     given = {"read_share": read_share, "background": background, "queue": queue, "locality": locality, "data": data}
     for label, value in given.items():
         require_number(label, value)
@@ -80,8 +125,17 @@ def single_load(read_share: float, background: float, queue: float, locality: fl
 
 @dataclass(frozen=True)
 class Costs:
-    """For each layout: latency of a request alone, seconds; disk seconds that a request takes of the array in all; busy:
-    share of the time that a disk works at the question's queue."""
+    """Costs of a request in each layout.
+
+    Parameters
+    ----------
+    latency : array of float, shape `[..., layout]`
+        Latency of a request that is alone in the array, seconds.
+    disk_time : array of float, shape `[..., layout]`
+        Time that a request takes on all disks together, seconds.
+    busy : array of float, shape `[..., layout]`
+        Share of the time that a disk works, with the queue of the load.
+    """
 
     latency: NDArray
     disk_time: NDArray
@@ -89,13 +143,29 @@ class Costs:
 
     @takes(disks=POSITIVE.each)
     def throughput(self, disks: Numbers) -> NDArray:
-        """Requests a second."""
+        """Return the throughput of an array, requests a second.
+
+        Parameters
+        ----------
+        disks : float or array of float
+            Number of disks.
+
+        Returns
+        -------
+        array of float, shape `[..., layout]`
+            Throughput, requests a second.
+
+        Raises
+        ------
+        InputError
+            If a number is not above 0, or the arrays do not broadcast.
+        """
         require_broadcast(disks=disks, layouts=self.busy)
         return np.asarray(disks, float) * self.busy / self.disk_time
 
 
 def _shapes(label: str, value: Shapes) -> Shapes:
-    """The value. Raises InputError unless it has what `Shapes` have, an array of each."""
+    """Return the value. Raises InputError unless it has the columns of `Shapes`, each an array."""
     missing = [name for name in Columns.__annotations__ if not isinstance(getattr(value, name, None), np.ndarray)]
     if missing:
         raise InputError(
@@ -126,9 +196,32 @@ def _whole(load: Load, layouts: Shapes, used: NDArray, **arrays) -> None:
     scheduler=a(Scheduler, "a scheduler that formulas know, RLOOK() or RSATF()"),
 )
 def costs(spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, used: NDArray, scheduler: Scheduler) -> Costs:
-    """The costs where a disk's data and its replicas take a share `used` of the cylinders (0 to 1, last axis: layout).
+    """Return the costs of a request in each layout.
 
-    Raises InputError for what is none of these, and for arrays that do not go with the layouts.
+    Parameters
+    ----------
+    spindle : Linear or Curve
+        Timing of the drive.
+    load : Load
+        Workload.
+    layouts : Layouts or Columns
+        Layouts of the disks.
+    disks : float or array of float
+        Number of disks, at least 1.
+    used : array of float, shape `[..., layout]`
+        Share of the cylinders that the data of a disk and its replicas occupy, 0 to 1.
+    scheduler : Scheduler
+        Scheduler of each disk.
+
+    Returns
+    -------
+    Costs
+        Costs of a request, with the last axis for the layout.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type or is out of range, or an array does not fit the layouts.
     """
     reach = spindle.reach(used / np.asarray(load.locality))
     disk_time, busy = _occupied(spindle, load, layouts, disks, reach, scheduler)
@@ -137,9 +230,26 @@ def costs(spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, used: N
 
 @takes(_together, load=_LOAD, layouts=_shapes, disks=DISKS.each)
 def used_share(load: Load, layouts: Shapes, disks: Numbers) -> NDArray:
-    """Cylinders of a disk that hold data or replicas, above 1 where the layout does not fit.
+    """Return the share of a disk's cylinders that hold data or replicas.
 
-    Raises InputError for what is none of these, and for arrays that do not go with the layouts.
+    Parameters
+    ----------
+    load : Load
+        Workload.
+    layouts : Layouts or Columns
+        Layouts of the disks.
+    disks : float or array of float
+        Number of disks, at least 1.
+
+    Returns
+    -------
+    array of float, shape `[..., layout]`
+        Share of the cylinders; above 1 if the layout does not fit.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type or is out of range, or an array does not fit the layouts.
     """
     return np.multiply(load.data, layouts.room) / np.asarray(disks, float)
 
@@ -156,11 +266,12 @@ def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> N
 def _occupied(
     spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, reach: NDArray, scheduler: Scheduler
 ) -> tuple[NDArray, NDArray]:
-    """Disk seconds of a request, and the share of the time that a disk works.
+    """Return the disk time of a request, seconds, and the share of the time that a disk works.
 
-    The disks of a mirror have one queue. A read that finds some of them idle goes to the one that is there first; else it
-    waits at all of them, and a write always does, among what the others have left. Positioning times spread about their
-    mean as uniform ones do, by a third of its square.
+    The disks of a mirror have one queue. A read that finds idle disks goes to the first disk to arrive. Otherwise
+    it waits at all disks of the mirror, and a write always waits at all of them. Each disk chooses among the requests
+    that the others have left. Positioning times have the variance of uniform ones, a third of the square of their
+    mean.
     """
     p, heads, written = load.unpropagated, layouts.heads, layouts.written
     arc = np.divide(spindle.revolution, layouts.replicas)
@@ -168,7 +279,7 @@ def _occupied(
     alone = spindle.mean_seek(reach) + arc / 2
     places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
     seen, reads = unchecked(visible)(p, heads, written, *_beside_reads(spindle, layouts, reach, alone, load.queue))
-    # each head makes all writes, and no other has taken some before it
+    # Each head serves all writes, so that no other head has taken some of them.
     crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
     def chosen_among(crowd: NDArray) -> NDArray:
@@ -179,19 +290,20 @@ def _occupied(
         write = spindle.overhead + chosen + turned
         return unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
 
-    # how fast a disk gets with its queue, as if that were not so; then the queue as it is
+    # The first queue ignores that a disk gets faster with its queue. It gives the speed-up, and with that the actual
+    # queue.
     crowd = np.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
     slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
     shape = _shape_of(crowd, slow, fast, _STEP)
     chosen = chosen_among(_waiting_at_choice(places, outstanding, shape))
-    # what a mean queue leaves idle, then what a read gains from the choice among idle heads
+    # first the idle time with a mean queue, then the gain of a read from the choice among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
     variation = square * ((p + (1 - p) * written) / first) ** 2
     busy = _busy_share(places, load.queue * heads * seen, variation, shape)
     if np.all(heads == 1):
         return first, busy
-    # a read keeps one disk of its mirror busy, a write all of them
+    # A read keeps one disk of its mirror busy, a write keeps all of them busy.
     shared = (1 - reads) * busy + reads * np.minimum(busy, _staffed(places, outstanding, heads))
     busy = np.where(heads > 1, shared, busy)
     idle = np.where(heads > 1, 1 - busy, 0)
@@ -203,9 +315,12 @@ def _occupied(
 def _beside_reads(
     spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
 ) -> tuple[NDArray, NDArray]:
-    """Of writes on disks that are no mirrors, as parity has them: how much longer an access takes than a read's, and how much
-    longer the last of them than any: where nothing waits as much as positioning times differ, where queues are long as much
-    as exponential times do. Of mirrors 1, and that."""
+    """Return two factors of writes: the access time relative to a read's, and the last access relative to any.
+
+    They apply to writes on several disks that are no mirrors, as with parity. Without a queue, the last access takes
+    longer because positioning times differ. With a long queue, it takes longer by the factor of exponential times, H
+    of `visible`. For mirrors the factors are 1 and H.
+    """
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
     write = read + spindle.revolution * layouts.turned + spindle.write_settle
@@ -218,12 +333,38 @@ def _beside_reads(
 
 @takes(require_broadcast, p=SHARE.each, heads=COUNT.each, written=COUNT.each, longer=POSITIVE.each, last=POSITIVE.each)
 def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last: Numbers) -> tuple[NDArray, NDArray]:
-    """Requests that wait at a disk for each of those of its mirror, and the share of reads in its accesses.
+    """Return the ratio of requests that wait at a disk to those of its mirror, and the share of reads.
 
-    A request that waits T at a disk is gone after T/h if it is a read, which the first of h heads takes, and after H T if it
-    is a write of w accesses, which the last of them ends: H = 1 + 1/2 + ... + 1/w for exponential times. So a read is at one
-    disk for T in all, and a write for w T. longer: by what factor an access of a write takes longer than one of a read; last:
-    H, or what stands in its place.
+    Parameters
+    ----------
+    p : float or array of float
+        Share of requests that do not propagate copies in the foreground, 0 to 1.
+    heads : array of int, shape `[layout]`
+        Disks that hold a block.
+    written : array of int, shape `[layout]`
+        Disks that a write occupies, w.
+    longer : float or array of float
+        Ratio of the time of a write access to the time of a read access.
+    last : float or array of float
+        H, or another factor in its place.
+
+    Returns
+    -------
+    waiting : array of float
+        Requests that wait at a disk, for each outstanding request of its mirror.
+    reads : array of float
+        Share of reads among the accesses of a disk.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    Let a request wait a time T at a disk. A read leaves after T/h, because the first of h heads serves it. A write of
+    w accesses leaves after H T with the last of them, where H = 1 + 1/2 + ... + 1/w for exponential times. So a read
+    spends a time of T at one disk in all, and a write spends w T.
     """
     accesses = p + (1 - p) * written
     present = p + (1 - p) * written * longer
@@ -232,8 +373,35 @@ def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last:
 
 @takes(_together, load=_LOAD, layouts=_shapes, read=SPAN.each, write=SPAN.each, settle=SPAN.each)
 def occupied(load: Load, layouts: Shapes, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:
-    """Disk seconds of a mean request: one access `read`, or as many accesses `write` as disks are written at once.
-    Raises InputError for arrays that do not go with the layouts."""
+    """Return the disk time of a mean request, seconds.
+
+    Parameters
+    ----------
+    load : Load
+        Workload.
+    layouts : Layouts or Columns
+        Layouts of the disks.
+    read : array of float
+        Time of an access of a read, seconds.
+    write : array of float
+        Time of an access of a write, seconds, without settling.
+    settle : float or array of float
+        Settling time of a write, seconds.
+
+    Returns
+    -------
+    array of float, shape `[..., layout]`
+        Disk time, seconds.
+
+    Raises
+    ------
+    InputError
+        If a time is below 0, or an array does not fit the layouts.
+
+    Notes
+    -----
+    A request takes one `read` access, or a `write` access on each of the disks that are written at once.
+    """
     p = load.unpropagated
     return p * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)
 

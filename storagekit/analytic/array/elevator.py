@@ -1,4 +1,4 @@
-"""How a disk orders what waits at it, as far as formulas go: the mean positioning of what it takes next."""
+"""Calculate the mean positioning time of the next request under a scheduler, as far as formulas can."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from storagekit.core.kinds import MOST_COUNTED, Kind, takes
 
 
 class Scheduler(ABC):
-    """A scheduler of one disk that takes the nearest replica of whatever it takes (srarray, section 2.4)."""
+    """A scheduler of one disk that accesses each request at its nearest replica (srarray, section 2.4)."""
 
     name: ClassVar[str]
     assumption: ClassVar[str]
@@ -21,16 +21,31 @@ class Scheduler(ABC):
     def positioning(
         self, spindle: Spindle, reach: NDArray, arc: NDArray, waiting: Numbers, crowding: Numbers = ALONE
     ) -> NDArray:
-        """Mean seek and rotation of the request taken, seconds, among `waiting` (at least 1; need not be whole).
+        """Return the mean seek and rotation of the request that is served next, seconds.
 
-        reach: the cylinders in use, as a share of all, divided by the locality; arc: seconds from one replica to the next.
-        crowding: see `crowding_of`.
+        Parameters
+        ----------
+        spindle : Spindle
+            Timing of the drive.
+        reach : array of float
+            Share of the cylinders in use, divided by the locality.
+        arc : array of float
+            Time from one replica to the next, seconds.
+        waiting : float or array of float
+            Number of waiting requests, at least 1; it need not be whole.
+        crowding : float or array of float
+            Density of requests ahead of an elevator, see `crowding_of`; 3/2 by default.
+
+        Returns
+        -------
+        array of float
+            Mean positioning time, seconds.
         """
 
 
 @dataclass(frozen=True)
 class RLOOK(Scheduler):
-    """The elevator: the next cylinder in the direction of travel, at its nearest replica."""
+    """The elevator: the next cylinder in the direction of travel, at the nearest replica."""
 
     name = "RLOOK"
     assumption = "an elevator crosses 2/3(n + 1) of the reach to the next of n places (equation 12 has 1/n)"
@@ -41,10 +56,10 @@ class RLOOK(Scheduler):
 
 @dataclass(frozen=True)
 class RSATF(Scheduler):
-    """Whatever its arm and platter reach first, replicas counted.
+    """Shortest access time first, over all replicas: the request that arm and platter reach first.
 
-    Requests that were passed over are farther than random places are, so that a disk takes 5% to 25% more positioning
-    time than said here; all layouts alike.
+    Requests that were passed over are farther away than random locations. So a disk takes 5% to 25% more positioning
+    time than this model states, equally in all layouts.
     """
 
     name = "RSATF"
@@ -56,13 +71,32 @@ class RSATF(Scheduler):
 
 @takes(heads=Kind(least=1, most=MOST_COUNTED).each)
 def crowding_of(heads: Numbers) -> NDArray:
-    """How much denser requests are before an elevator than elsewhere, of h elevators that take from among the same.
+    """Return the density of requests ahead of an elevator relative to the density elsewhere.
 
-    Requests are as many at a place as the time since one was there. An elevator finds, going up, those of the time 2u since
-    it was at u (of 2(1 - u) going down), unless another has been there since; one that moves independently has been within t
-    with the chance that an interval of 2u or 2(1 - u) had ended. Means over u, before an elevator over anywhere:
+    Parameters
+    ----------
+    heads : float or array of float
+        Number h of elevators that serve the same requests, at least 1.
 
-        c = (h + 1)(h + 2) / h(h + 3): 3/2 of one alone, 6/5 of two, 1 of many
+    Returns
+    -------
+    array of float
+        Relative density c: 3/2 for one elevator, 6/5 for two, 1 for many.
+
+    Raises
+    ------
+    InputError
+        If the number is below 1.
+
+    Notes
+    -----
+    The requests at a location are proportional to the time since the last visit of an elevator. An elevator on its
+    way up was last at u a time of 2u before, and 2(1 - u) on its way down. It finds the requests of this time, unless
+    another elevator has visited u since. The probability that an independent elevator has visited u within t is the
+    probability that an interval of 2u or 2(1 - u) has ended. The ratio of the means over u, ahead of an elevator and
+    anywhere, is
+
+        c = (h + 1)(h + 2) / h(h + 3)
     """
     heads = np.asarray(heads, float)
     return (heads + 1) * (heads + 2) / (heads * (heads + 3))

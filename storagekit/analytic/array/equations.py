@@ -1,13 +1,14 @@
-"""The SR-Array's formulas: seek and rotation when data is striped, replicated and mirrored, and the best aspect ratio.
+"""Formulas of the SR-Array: seek and rotation of striped, replicated and mirrored data, and the best aspect ratio.
 
-Symbols: S `full_seek`, seconds of arm movement end to end, linear in distance; R `revolution`, seconds; D `disks`, a
-data set of one disk's capacity spread over them; D_s `striping`: 1/D_s of the cylinders is used; D_r `replicas` of a block at
-even angles of one cylinder, D = D_s D_r; p `share` of requests that do not propagate copies in the foreground; q `queue`,
-requests in one stroke of a disk; L `locality`, by which the paper divides S; T_o `overhead`, seconds.
+Symbols: S `full_seek`, seconds of arm movement from end to end, linear in distance; R `revolution`, seconds; D
+`disks`, over which a data set with the capacity of one disk is spread; D_s `striping`: 1/D_s of the cylinders is
+used; D_r `replicas` of a block at even angles of one cylinder, D = D_s D_r; p `share` of requests that do not
+propagate copies in the foreground; q `queue`, requests in one stroke of a disk; L `locality`, by which the paper
+divides S; T_o `overhead`, seconds.
 
-Every argument is a number or an array, NumPy's or JAX's; arrays broadcast, and JAX differentiates where the formula is
-smooth. What a formula cannot have raises InputError. The overhead is in no time but those of equations 15 and 16. An
-SR-Mirror, D_m copies on different disks, is approximated by D_r D_m in the place of D_r (srarray, section 2.5).
+Every argument is a number or an array of NumPy or JAX. Arrays broadcast. JAX differentiates a formula where it is
+smooth. A value out of range raises InputError. Only the times of equations 15 and 16 include the overhead. An
+SR-Mirror, with D_m copies on different disks, is approximated by D_r D_m in the place of D_r (srarray, section 2.5).
 
 Source: Yu et al., Trading capacity for performance in a disk array, OSDI 2000 (srarray), sections 2.1 to 2.5.
 """
@@ -21,15 +22,15 @@ import numpy as np
 from storagekit.core.checks import require, require_broadcast
 from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SHARE, SPAN, TIME, Call, Kind, takes, unchecked
 
-# a number or an array, NumPy's or JAX's
+# a number, or an array of NumPy or JAX
 Number = Any
 # section 4.1: more copies than this cannot be written within a revolution
 MOST_REPLICAS = 6
-# section 2.4: up to here requests are too sparse for a stroke, and a seek is a random one
+# section 2.4: up to this queue, requests are too sparse for a stroke, and a seek is random
 SPARSE_QUEUE = 3
-# a number of disks, whole only in practice
+# a number of disks, which need not be whole
 DISKS = Kind(least=1, most=MOST_COUNTED)
-# what the arguments of the formulas are, by name
+# validators of the arguments of the formulas, by name
 _KINDS = {
     "full_seek": SPAN,
     "revolution": TIME,
@@ -48,15 +49,23 @@ _KINDS = {
 
 
 class Aspect(NamedTuple):
-    """How D disks are divided: D_s `striping` and D_r `replicas`, not necessarily whole."""
+    """Division of D disks.
+
+    Parameters
+    ----------
+    striping : float or array of float
+        D_s, not necessarily whole.
+    replicas : float or array of float
+        D_r, not necessarily whole.
+    """
 
     striping: Any
     replicas: Any
 
 
 def _formula(function: Call) -> Call:
-    """A formula that looks at what it is given: each argument by its name, and whether arrays broadcast."""
-    # where nothing seeks there is no best shape
+    """Return a formula that validates each argument by its name, and that its arrays broadcast."""
+    # Without seeks no aspect is the best.
     kinds = _KINDS | ({"full_seek": TIME} if function.__name__.startswith(("best_", "unbounded_")) else {})
     held = {name: kinds[name].each for name in inspect.signature(function).parameters}
     return takes(require_broadcast, **held)(function)
@@ -64,106 +73,339 @@ def _formula(function: Call) -> Call:
 
 @_formula
 def seek_mirrored(full_seek, copies):
-    """Mean seek of the nearest of D heads, each at an independent uniform distance.
+    """Return the mean seek of the nearest of D heads, each at an independent uniform distance.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds.
+    copies : float or array of float
+        D, the number of heads.
+
+    Returns
+    -------
+    float or array of float
+        Mean seek, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is
 
         E seek = S / (2D + 1)
 
-    The heads of a mirror share the target, which makes their distances somewhat alike: the exact value for two heads is
-    5 S / 24 and not S / 5. Source: srarray, section 2.1.
+    The heads of a mirror share the target, so that their distances are correlated. The exact value for two heads is 5
+    S / 24 and not S / 5.
+
+    References
+    ----------
+    srarray, section 2.1.
     """
     return full_seek / (2 * copies + 1)
 
 
 @_formula
 def seek_striped(full_seek, disks):
-    """Mean seek where each of D disks uses 1/D of its cylinders.
+    """Return the mean seek where each of D disks uses 1/D of its cylinders.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds.
+    disks : float or array of float
+        D, the number of disks.
+
+    Returns
+    -------
+    float or array of float
+        Mean seek, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is
 
         S_s(D) = S / 3D
 
-    Source: srarray, equation 1.
+    References
+    ----------
+    srarray, equation 1.
     """
     return full_seek / (3 * disks)
 
 
 @_formula
 def rotation_even(revolution, replicas):
-    """Mean rotational wait for the nearest of D replicas at even angles.
+    """Return the mean rotational wait for the nearest of D replicas at even angles.
+
+    Parameters
+    ----------
+    revolution : float or array of float
+        R, seconds.
+    replicas : float or array of float
+        D, the number of replicas.
+
+    Returns
+    -------
+    float or array of float
+        Mean wait, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is
 
         R_r(D) = R / 2D
 
-    Source: srarray, equation 2.
+    References
+    ----------
+    srarray, equation 2.
     """
     return revolution / (2 * replicas)
 
 
 @_formula
 def rotation_random(revolution, replicas):
-    """Mean rotational wait for the nearest of D replicas at independent uniform angles.
+    """Return the mean rotational wait for the nearest of D replicas at independent uniform angles.
+
+    Parameters
+    ----------
+    revolution : float or array of float
+        R, seconds.
+    replicas : float or array of float
+        D, the number of replicas.
+
+    Returns
+    -------
+    float or array of float
+        Mean wait, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is
 
         R_r(D) = R / (D + 1)
 
-    Source: srarray, section 2.2.
+    References
+    ----------
+    srarray, section 2.2.
     """
     return revolution / (replicas + 1)
 
 
 @_formula
 def rotation_write_all(revolution, replicas):
-    """Mean rotation until all of D replicas at even angles are written.
+    """Return the mean rotation until all of D replicas at even angles are written.
+
+    Parameters
+    ----------
+    revolution : float or array of float
+        R, seconds.
+    replicas : float or array of float
+        D, the number of replicas.
+
+    Returns
+    -------
+    float or array of float
+        Mean rotation, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is
 
         R_w(D) = R - R / 2D
 
-    Source: srarray, equation 3.
+    References
+    ----------
+    srarray, equation 3.
     """
     return revolution - revolution / (2 * replicas)
 
 
 @_formula
 def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1.0):
-    """Mean latency of a random read, seconds.
+    """Return the mean latency of a random read.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds.
+    revolution : float or array of float
+        R, seconds.
+    striping : float or array of float
+        D_s.
+    replicas : float or array of float
+        D_r.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean latency, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T_R(D_s, D_r) = S / 3D_s + R / 2D_r
 
-    Source: srarray, equation 4; S/L for S, section 2.3.
+    References
+    ----------
+    srarray, equation 4; section 2.3 for the locality.
     """
     return seek_striped(full_seek / locality, striping) + rotation_even(revolution, replicas)
 
 
 @_formula
 def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
-    """The aspect of D disks with the least read latency, 1 <= D_r <= D.
+    """Return the aspect of D disks with the least read latency.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    Aspect
+        D_s and D_r, with 1 <= D_r <= D.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The aspect is, with S/L in the place of S,
 
         D_s = sqrt(2S D / 3R),  D_r = sqrt(3R D / 2S)
 
-    Source: srarray, equation 5. The bounds are ours; `unbounded_replicas` leaves them out.
+    The bounds of D_r are not in the paper; `unbounded_replicas` does not apply them.
+
+    References
+    ----------
+    srarray, equation 5.
     """
     return best_mixed(full_seek, revolution, disks, 1.0, locality)
 
 
 @_formula
 def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
-    """Mean read latency at the best aspect, seconds.
+    """Return the mean read latency at the best aspect.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean latency, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T_best = sqrt(2SR / 3D)
 
-    Source: srarray, equation 6; equation 4 at the bound where the best aspect meets one.
+    If the best aspect is at a bound, it is equation 4 at this bound.
+
+    References
+    ----------
+    srarray, equation 6.
     """
     return read_latency(full_seek, revolution, *best_read(full_seek, revolution, disks, locality), locality)
 
 
 @_formula
 def write_latency(full_seek, revolution, striping, replicas, locality: Number = 1.0):
-    """Mean latency of a write that propagates all its copies in the foreground, seconds.
+    """Return the mean latency of a write that propagates all its copies in the foreground.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds.
+    revolution : float or array of float
+        R, seconds.
+    striping : float or array of float
+        D_s.
+    replicas : float or array of float
+        D_r.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean latency, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T_W(D_s, D_r) = S / 3D_s + R - R / 2D_r
 
-    Source: srarray, equation 7.
+    References
+    ----------
+    srarray, equation 7.
     """
     return seek_striped(full_seek / locality, striping) + rotation_write_all(revolution, replicas)
 
 
 def _some(reads, background_writes, foreground_writes):
-    """Raises InputError where there is no request of any sort."""
+    """Raise InputError if there are no requests."""
     require_broadcast(reads=reads, background_writes=background_writes, foreground_writes=foreground_writes)
     requests = reads + background_writes + foreground_writes
     require(requests > 0, "requests", requests, "some: give reads or writes above 0")
@@ -171,11 +413,38 @@ def _some(reads, background_writes, foreground_writes):
 
 @takes(_some, reads=AMOUNT.each, background_writes=AMOUNT.each, foreground_writes=AMOUNT.each)
 def unpropagated_share(reads, background_writes, foreground_writes):
-    """Share of requests, 0 to 1, that do not propagate copies in the foreground; arguments are counts, rates or shares.
+    """Return the share of requests that do not propagate copies in the foreground.
+
+    All arguments are counts, all are rates or all are shares.
+
+    Parameters
+    ----------
+    reads : float or array of float
+        Reads X_r.
+    background_writes : float or array of float
+        Writes X_wb whose copies are propagated in the background.
+    foreground_writes : float or array of float
+        Writes X_wf whose copies are propagated in the foreground.
+
+    Returns
+    -------
+    float or array of float
+        p, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a number is below 0, there are no requests, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The share is
 
         p = (X_r + X_wb) / (X_r + X_wb + X_wf)
 
-    Source: srarray, equation 8.
+    References
+    ----------
+    srarray, equation 8.
     """
     unpropagated = reads + background_writes
     return unpropagated / (unpropagated + foreground_writes)
@@ -183,11 +452,42 @@ def unpropagated_share(reads, background_writes, foreground_writes):
 
 @_formula
 def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Number = 1.0):
-    """Mean latency over reads and writes, seconds.
+    """Return the mean latency over reads and writes.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds.
+    revolution : float or array of float
+        R, seconds.
+    striping : float or array of float
+        D_s.
+    replicas : float or array of float
+        D_r.
+    share : float or array of float
+        p, 0 to 1.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean latency, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T(D_s, D_r) = S / 3D_s + p R / 2D_r + (1 - p) (R - R / 2D_r)
 
-    Source: srarray, equation 9.
+    References
+    ----------
+    srarray, equation 9.
     """
     reads = read_latency(full_seek, revolution, striping, replicas, locality)
     return share * reads + (1 - share) * write_latency(full_seek, revolution, striping, replicas, locality)
@@ -195,22 +495,82 @@ def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Nu
 
 @_formula
 def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> Aspect:
-    """The aspect of D disks with the least mixed latency, 1 <= D_r <= D; pure striping where p <= 1/2.
+    """Return the aspect of D disks with the least mixed latency.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    share : float or array of float
+        p, 0 to 1.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    Aspect
+        D_s and D_r, with 1 <= D_r <= D; pure striping if p <= 1/2.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The aspect is, with S/L in the place of S,
 
         D_s = sqrt(2S D / 3R(2p - 1)),  D_r = sqrt(3R(2p - 1) D / 2S)
 
-    Source: srarray, equation 10.
+    References
+    ----------
+    srarray, equation 10.
     """
     return best_rlook(full_seek, revolution, disks, share, SPARSE_QUEUE, locality)
 
 
 @_formula
 def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1.0):
-    """Mean latency over reads and writes at the best aspect, seconds.
+    """Return the mean latency over reads and writes at the best aspect.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    share : float or array of float
+        p, 0 to 1.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean latency, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T_best = sqrt(2SR(2p - 1) / 3D) + (1 - p) R
 
-    Source: srarray, equation 11; equation 9 at the bound where the best aspect meets one.
+    If the best aspect is at a bound, it is equation 9 at this bound.
+
+    References
+    ----------
+    srarray, equation 11.
     """
     best = best_mixed(full_seek, revolution, disks, share, locality)
     return mixed_latency(full_seek, revolution, *best, share, locality)
@@ -218,11 +578,46 @@ def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1
 
 @_formula
 def rlook_service(full_seek, revolution, striping, replicas, share, queue, locality: Number = 1.0):
-    """Mean time of one request in an RLOOK stroke of q requests, seconds.
+    """Return the mean time of one request in an RLOOK stroke of q requests.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds.
+    revolution : float or array of float
+        R, seconds.
+    striping : float or array of float
+        D_s.
+    replicas : float or array of float
+        D_r.
+    share : float or array of float
+        p, 0 to 1.
+    queue : float or array of float
+        q, above 0.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T(D_s, D_r) = S / q D_s + p R / 2D_r + (1 - p) (R - R / 2D_r)
 
-    For q <= 3 it is equation 9, which is this one at q = 3. Source: srarray, equation 12.
+    For q <= 3 it is equation 9, which equals this equation at q = 3.
+
+    References
+    ----------
+    srarray, equation 12.
     """
     seek = full_seek / (locality * _stroke(queue) * striping)
     rotation = share * rotation_even(revolution, replicas) + (1 - share) * rotation_write_all(revolution, replicas)
@@ -231,25 +626,91 @@ def rlook_service(full_seek, revolution, striping, replicas, share, queue, local
 
 @_formula
 def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.0) -> Aspect:
-    """The aspect of D disks with the least RLOOK service time, 1 <= D_r <= D; pure striping where p <= 1/2.
+    """Return the aspect of D disks with the least RLOOK service time.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    share : float or array of float
+        p, 0 to 1.
+    queue : float or array of float
+        q, above 0.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    Aspect
+        D_s and D_r, with 1 <= D_r <= D; pure striping if p <= 1/2.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The aspect is, with S/L in the place of S,
 
         D_s = sqrt(2S D / R(2p - 1) q),  D_r = sqrt(R(2p - 1) q D / 2S)
 
-    For q <= 3 it is equation 10. Source: srarray, equation 13.
+    For q <= 3 it is equation 10.
+
+    References
+    ----------
+    srarray, equation 13.
     """
     square = _replicas_squared(full_seek, revolution, disks, share, queue, locality)
-    # bounded before the root, so that its gradient is finite where p <= 1/2
+    # The bounds precede the root, so that its gradient is finite where p <= 1/2.
     replicas = _namespace(square, disks).clip(square, 1, disks * disks) ** 0.5
     return Aspect(disks / replicas, replicas)
 
 
 @_formula
 def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Number = 1.0):
-    """Mean RLOOK service time at the best aspect, seconds.
+    """Return the mean RLOOK service time at the best aspect.
+
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    share : float or array of float
+        p, 0 to 1.
+    queue : float or array of float
+        q, above 0.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with S/L in the place of S,
 
         T_best = sqrt(2SR(2p - 1) / qD) + (1 - p) R
 
-    Source: srarray, equation 14; equation 12 at the bound where the best aspect meets one; equation 11 for q <= 3.
+    If the best aspect is at a bound, it is equation 12 at this bound. For q <= 3 it is equation 11.
+
+    References
+    ----------
+    srarray, equation 14.
     """
     best = best_rlook(full_seek, revolution, disks, share, queue, locality)
     return rlook_service(full_seek, revolution, *best, share, queue, locality)
@@ -257,33 +718,104 @@ def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Num
 
 @_formula
 def disk_throughput(overhead, service):
-    """Requests a second of one busy disk whose requests take T_o + T seconds.
+    """Return the throughput of one busy disk whose requests take T_o + T seconds.
+
+    Parameters
+    ----------
+    overhead : float or array of float
+        T_o, seconds.
+    service : float or array of float
+        T, seconds.
+
+    Returns
+    -------
+    float or array of float
+        N_1, requests a second.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The throughput is
 
         N_1 = 1 / (T_o + T)
 
-    Source: srarray, equation 15.
+    References
+    ----------
+    srarray, equation 15.
     """
     return 1 / (overhead + service)
 
 
 @_formula
 def array_throughput(disks, outstanding, one_disk):
-    """Requests a second of D disks that serve `one_disk` a second each, Q `outstanding` at disks chosen at random.
+    """Return the throughput of D disks with Q outstanding requests at disks chosen at random.
+
+    Parameters
+    ----------
+    disks : float or array of float
+        D.
+    outstanding : float or array of float
+        Q.
+    one_disk : float or array of float
+        N_1, throughput of one busy disk, requests a second.
+
+    Returns
+    -------
+    float or array of float
+        N_D, requests a second.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The throughput is
 
         N_D = D [1 - (1 - 1/D)^Q] N_1
 
-    Source: srarray, equation 16.
+    References
+    ----------
+    srarray, equation 16.
     """
     return disks * (1 - unchecked(idle_share)(disks, outstanding)) * one_disk
 
 
 @_formula
 def idle_share(disks, outstanding):
-    """Probability that none of Q outstanding requests is at a given one of D disks.
+    """Return the probability that no outstanding request is at a given disk.
+
+    Parameters
+    ----------
+    disks : float or array of float
+        D.
+    outstanding : float or array of float
+        Q, the number of outstanding requests.
+
+    Returns
+    -------
+    float or array of float
+        Probability, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The probability is
 
         (1 - 1/D)^Q
 
-    Source: srarray, section 2.4.
+    References
+    ----------
+    srarray, section 2.4.
     """
     return (1 - 1 / disks) ** outstanding
 
@@ -292,10 +824,40 @@ def idle_share(disks, outstanding):
 def unbounded_replicas(
     full_seek, revolution, disks, share: Number = 1.0, queue: Number = SPARSE_QUEUE, locality: Number = 1.0
 ):
-    """D_r of equation 13 before its bounds, 0 where p <= 1/2; of equation 10 for q <= 3 and of equation 5 with p = 1.
+    """Return D_r of equation 13 without its bounds.
 
-    Below 1 replicas cost more than they bring; above D even D replicas are too few. Source: srarray, section 4.1, which
-    quotes 5.8 and 11.6 replicas for nine disks.
+    Parameters
+    ----------
+    full_seek : float or array of float
+        S, seconds, above 0.
+    revolution : float or array of float
+        R, seconds.
+    disks : float or array of float
+        D.
+    share : float or array of float
+        p, 0 to 1; 1 by default, for equation 5.
+    queue : float or array of float
+        q, above 0; 3 by default. For q <= 3 the result is D_r of equation 10.
+    locality : float or array of float
+        L; 1 by default.
+
+    Returns
+    -------
+    float or array of float
+        D_r; 0 if p <= 1/2.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    If D_r is below 1, the costs of replicas exceed their benefits. If it is above D, even D replicas are too few.
+
+    References
+    ----------
+    srarray, section 4.1, which quotes 5.8 and 11.6 replicas for nine disks.
     """
     square = _replicas_squared(full_seek, revolution, disks, share, queue, locality)
     return _namespace(square).clip(square, 0, None) ** 0.5
@@ -303,11 +865,32 @@ def unbounded_replicas(
 
 @takes(optimum=AMOUNT, disks=COUNT, most=COUNT)
 def practical_replicas(optimum: float, disks: int, most: int = MOST_REPLICAS) -> int:
-    """The largest factor of `disks` that is neither above `optimum` nor above `most`; 1 where the optimum is below it.
+    """Return the largest factor of `disks` that exceeds neither `optimum` nor `most`.
 
-    Raises InputError for less than one disk or replica. Source: srarray, sections 2.3 (factors) and 4.1 (at most six).
+    Parameters
+    ----------
+    optimum : float
+        Best number of replicas, not necessarily whole.
+    disks : int
+        Number of disks.
+    most : int
+        Largest number of replicas; 6 by default.
+
+    Returns
+    -------
+    int
+        Number of replicas; 1 if the optimum is below 1.
+
+    Raises
+    ------
+    InputError
+        If `disks` or `most` is not whole or below 1, or `optimum` is below 0.
+
+    References
+    ----------
+    srarray, sections 2.3 (factors) and 4.1 (at most six).
     """
-    # a hair of slack: an optimum that is whole on paper must not lose a factor to rounding
+    # The tolerance keeps an optimum that is a whole number from losing a factor to rounding.
     limit = max(1.0, min(optimum * (1 + 1e-12), most))
     return max(factor for factor in range(1, min(disks, int(limit)) + 1) if disks % factor == 0)
 
@@ -321,6 +904,6 @@ def _stroke(queue):
 
 
 def _namespace(*values) -> ModuleType | Any:
-    """JAX's NumPy if a value is JAX's, without importing JAX for those who have none."""
+    """Return JAX's NumPy if a value is a JAX array, and NumPy otherwise, without an import of JAX."""
     spaces = (value.__array_namespace__() for value in values if hasattr(value, "__array_namespace__"))
     return next((space for space in spaces if space is not np), np)

@@ -1,4 +1,4 @@
-"""The disks of an array, of one kind or of several."""
+"""Describe the disks of an array, of one kind or of several, and share requests between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +15,30 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, POSITIVE, a, hold, several, takes, unchecked
 from storagekit.drive import Drive
 
-# asked with what has been looked at
+# version without validation, for arguments that have been validated
 _costs = unchecked(costs)
-# a share of the cylinders may be this much above one by rounding
+# Rounding may raise a share of the cylinders above 1 by this factor.
 _SLACK = 1 + 1e-9
 
 
 @dataclass(frozen=True)
 class DiskKind:
-    """Disks of one kind: their timing, how many, and the capacity of one in capacities of the array's mean disk."""
+    """Disks of one kind.
+
+    Parameters
+    ----------
+    spindle : Linear or Curve
+        Timing of the drive.
+    count : int
+        Number of disks.
+    capacity : float
+        Capacity of a disk, relative to the mean capacity of the disks of the array.
+
+    Raises
+    ------
+    InputError
+        If a value has the wrong type or is out of range.
+    """
 
     spindle: Linear | Curve
     count: int
@@ -35,7 +50,18 @@ class DiskKind:
 
 @dataclass(frozen=True)
 class Population:
-    """All disks of an array."""
+    """All disks of an array.
+
+    Parameters
+    ----------
+    kinds : sequence of DiskKind
+        At least one kind of disks.
+
+    Raises
+    ------
+    InputError
+        If there are no kinds, or one has another type.
+    """
 
     kinds: tuple[DiskKind, ...]
 
@@ -51,12 +77,32 @@ class Population:
         return np.array([kind.count for kind in self.kinds])
 
     def divides(self, layouts: Layouts) -> NDArray:
-        """Layouts whose mirrors can be disks of the same kind."""
+        """Return a mask, `[layout]`, of the layouts whose mirrors can be disks of the same kind."""
         return np.all(self.counts[:, None] % layouts.mirrors == 0, axis=0)
 
 
 def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: float | None) -> Population:
-    """One drive for all disks, or a sequence with one drive for each. Raises InputError for a bad drive or count."""
+    """Return the disks of an array.
+
+    Parameters
+    ----------
+    drive : Drive, DriveFigures or sequence of them
+        The drive of all disks, or one drive for each disk.
+    disks : int
+        Number of disks.
+    overhead : float or None
+        Time in the place of the overhead of the drives, seconds; None for their own.
+
+    Returns
+    -------
+    Population
+        The disks, with equal drives as one kind.
+
+    Raises
+    ------
+    InputError
+        If a drive, the number of drives or the number of disks is wrong.
+    """
     require_whole("disks", disks)
     if isinstance(drive, Drive | DriveFigures):
         return Population((DiskKind(spindle(drive, overhead), int(disks), 1.0),))
@@ -73,7 +119,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
             different.append([one, 1])
         else:
             same[1] += 1
-    # these raise for what is no drive
+    # `spindle` raises InputError for an object that is not a drive.
     views = [spindle(one, overhead) for one, _ in different]
     mean = sum(one.capacity * count for one, count in different) / disks
     found = zip(views, different, strict=True)
@@ -86,9 +132,16 @@ def _alike(one, other) -> bool:
 
 @dataclass(frozen=True)
 class SharedCosts:
-    """Costs of each layout and how its disks share them.
+    """Costs of each layout, and the share of its disks in the requests.
 
-    used: cylinders in use, kind by layout; requests: share of the requests that one disk of a kind gets, alike.
+    Parameters
+    ----------
+    costs : Costs
+        Costs of a request in each layout.
+    used : array of float, shape `[kind, layout]`
+        Share of the cylinders in use.
+    requests : array of float, shape `[kind, layout]`
+        Share of the requests that one disk of a kind receives.
     """
 
     costs: Costs
@@ -102,10 +155,34 @@ class SharedCosts:
 
 @takes(disks=a(Population), load=a(Load), layouts=a(Layouts), scheduler=a(Scheduler))
 def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> SharedCosts:
-    """Costs where every disk is equally busy: one disk's share of the data is inverse to the time its requests take.
+    """Return the costs of each layout if every disk is equally busy.
 
-    That time grows with the share, so that shares are found by iteration (damped: it converges because seeks grow no
-    faster than the reach).
+    Parameters
+    ----------
+    disks : Population
+        The disks of the array.
+    load : Load
+        Workload.
+    layouts : Layouts
+        Layouts of the disks.
+    scheduler : Scheduler
+        Scheduler of each disk.
+
+    Returns
+    -------
+    SharedCosts
+        Costs of each layout, and how the disks share the requests.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type.
+
+    Notes
+    -----
+    The share of the data on a disk is inversely proportional to the time that its requests take. This time grows with
+    the share, so that the shares are found by iteration. It is damped, and converges because seeks grow no faster
+    than the reach.
     """
     counts = disks.counts[:, None]
 

@@ -1,15 +1,20 @@
-"""How long requests take that come by themselves: the distribution of response times of an array, first come first served.
+"""Calculate the distribution of response times of an array under Poisson arrivals, first come first served.
 
-Each disk is a queue M/G/1. Its waiting times are a geometric sum of what is left of services (Pollaczek and Khinchine), here
-summed by Fourier transform, so that they have a distribution and not a mean alone:
+Each disk is an M/G/1 queue. Its waiting time is a geometric sum of residual service times (Pollaczek and Khinchine).
+The sum is computed by Fourier transform, which gives the distribution and not only the mean:
 
     W = sum of N residual services,  P(N = n) = (1 - rho) rho^n
 
-exact where services are independent (above 98% busy the waits are taken to be exponential). Three things are approximations.
-A read that any of h heads may serve waits where none is idle, with Erlang's probability of h servers, and for a queue that h
-heads work off. Where writes occupy them all the heads are one: by the share of the time that writes take, the two are mixed.
-The disks that a write occupies wait alike if they are mirrors, and else alike by the share of their work that they have in
-common, apart by the rest.
+The result is exact if service times are independent. Above 98% utilization the waits are taken to be exponential.
+
+Three parts are approximations:
+
+- A read that any of h heads may serve waits if no head is idle, with Erlang's probability of h servers. Then h heads
+  serve its queue.
+- If writes occupy all heads, the heads act as a single one. The two cases are mixed by the share of the time that
+  writes take.
+- The disks of a write wait equally long if they are mirrors. Other disks wait equally long by the share of their work
+  that they have in common, and independently by the rest.
 """
 
 from dataclasses import dataclass
@@ -27,22 +32,38 @@ from storagekit.analytic.queueing import waiting_probability
 from storagekit.core.checks import require
 from storagekit.core.kinds import POSITIVE, SHARE, SPAN, a, hold, takes, unchecked
 
-# how many mean waits of those that wait the points of time cover
+# length of the time grid, in mean waits of the requests that wait
 _COVERED = 14.0
-# how many of them there are: so many in the longest service, within these limits, a power of two for the transform
-# (against 65,536 of them, means and quantiles of up to 12 disks change by 0.1% at most, 0.2% near saturation)
+# Points of the time grid: the number within the longest service, and the limits of the total, a power of two for the
+# transform. Against 65,536 points, means and quantiles of up to 12 disks change by 0.1% at most, 0.2% near
+# saturation.
 _IN_SERVICE, _FEWEST, _MOST = 256, 2048, 8192
-# utilization from which on waits are taken to be exponential
+# utilization above which waits are taken to be exponential
 _HEAVY = 0.98
-# in which a utilization is found
+# iterations of the search for the utilization
 _ROUNDS = 60
 _SPANS, _SHARES = SPAN.each, SHARE.each
 
 
 @dataclass(frozen=True)
 class TransferSizes:
-    """What transfers and overheads take, seconds, and how often each: both `[size]`, shares adding up to 1. again: seconds
-    that a write takes besides, where it has to read what it does not cover; 0 by default. Raises InputError for others."""
+    """Transfer and overhead times of the request sizes, and the share of each size.
+
+    Parameters
+    ----------
+    seconds : array of float, shape `[size]`
+        Transfer time and overhead of a request of each size, seconds.
+    shares : array of float, shape `[size]`
+        Share of each size among the requests; they sum to 1.
+    again : float or array of float, shape `[size]`
+        Additional time of a write that first reads the part of its data that it does not cover, seconds; 0 by
+        default.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, the shapes differ, or the shares do not sum to 1.
+    """
 
     seconds: NDArray
     shares: NDArray
@@ -66,15 +87,27 @@ class TransferSizes:
 
     @property
     def written(self) -> NDArray:
-        """What those of writes take, seconds, `[size]`."""
+        """Return the transfer and overhead times of writes, seconds, `[size]`."""
         return self.seconds + self.again
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """An array under Poisson arrivals. utilization: of a disk; saturation: requests a second at which it is 1. time, within:
-    the share of requests answered `within` each `time`, seconds; empty where arrivals are too many, and `mean`, seconds, and
-    quantiles are infinite."""
+    """Response times of an array under Poisson arrivals.
+
+    Parameters
+    ----------
+    utilization : float
+        Share of the time that a disk is busy; 1 or more if the array is overloaded.
+    saturation : float
+        Arrival rate at which the utilization is 1, requests a second.
+    mean : float
+        Mean response time, seconds; infinite if the array is overloaded.
+    time : array of float, shape `[time]`
+        Evenly spaced times, seconds; empty if the array is overloaded.
+    within : array of float, shape `[time]`
+        Share of the requests that complete within each `time`; empty if the array is overloaded.
+    """
 
     utilization: float
     saturation: float
@@ -84,13 +117,29 @@ class Loaded:
 
     @takes(share=SHARE)
     def quantile(self, share: float) -> float:
-        """The response time, seconds, that this share of the requests keeps within."""
+        """Return the response time within which a share of the requests completes.
+
+        Parameters
+        ----------
+        share : float
+            Share of the requests, 0 to 1.
+
+        Returns
+        -------
+        float
+            Response time, seconds; infinite if the array is overloaded.
+
+        Raises
+        ------
+        InputError
+            If the share is out of range.
+        """
         return float(np.interp(share, self.within, self.time)) if self.time.size else np.inf
 
 
 @dataclass(frozen=True)
 class _Services:
-    """Of one disk: the positioning time's distribution, from `seeks` that are equally likely and an `arc`."""
+    """Service times of one disk: one of the equally likely `seeks`, a wait uniform over `arc`, and a transfer."""
 
     seeks: NDArray
     arc: float
@@ -99,48 +148,49 @@ class _Services:
     settle: float
 
     def positioned(self, time: NDArray) -> NDArray:
-        """The probability that positioning takes at most `time`."""
+        """Return the probability that positioning takes at most `time`."""
         ordered, area = self._staircase
 
         def integral(at: NDArray) -> NDArray:
-            # of the seeks' distribution function, a staircase
+            # integral of the distribution function of the seeks, which is a step function
             return np.interp(at, ordered, area) + np.maximum(at - ordered[-1], 0.0)
 
         return (integral(time) - integral(time - self.arc)) / self.arc
 
     @cached_property
     def _staircase(self) -> tuple[NDArray, NDArray]:
+        """Return the sorted seeks, and the integral of their distribution function up to each of them."""
         ordered = np.sort(self.seeks)
         return ordered, np.concatenate([[0.0], np.cumsum(np.diff(ordered) * np.arange(1, ordered.size) / ordered.size)])
 
 
 @dataclass(frozen=True)
 class _Served:
-    """The distributions of services at evenly spaced times."""
+    """Distribution functions of service times at evenly spaced times."""
 
     services: _Services
     time: NDArray
 
     @cached_property
     def _misses(self) -> list[NDArray]:
-        """The probability that a read of each size takes one head longer."""
+        """Return the probability that a read by one head takes longer than each time, one array for each size."""
         return [1 - self.services.positioned(self.time - each) for each in self.services.sizes.seconds]
 
     def read(self, heads: int) -> NDArray:
-        """The probability that a read that the nearest of so many heads serves takes at most each time."""
+        """Return the probability that a read by the nearest of `heads` heads takes at most each time."""
         shares = self.services.sizes.shares
         parts = (share * (1 - miss**heads) for share, miss in zip(shares, self._misses, strict=True))
         return sum(parts, start=np.zeros_like(self.time))
 
     @cached_property
     def writes(self) -> NDArray:
-        """The same of writes of each size on one disk, `[size, time]`."""
+        """Return the probability that a write of each size takes at most each time on one disk, `[size, time]`."""
         later = self.time - self.services.turn - self.services.settle
         return np.array([self.services.positioned(later - each) for each in self.services.sizes.written])
 
     @cached_property
     def write(self) -> NDArray:
-        """The same of any write on one disk."""
+        """Return the probability that a write of any size takes at most each time on one disk."""
         return self.services.sizes.shares @ self.writes
 
 
@@ -151,10 +201,34 @@ class _Served:
 def loaded(
     spindle: Spindle, shape: Shape, reach: float, sizes: TransferSizes, *, disks: int, rate: float, reads: float
 ) -> Loaded:
-    """The response times of `rate` requests a second to an array, a share `reads` of them reads, the rest written at once.
+    """Calculate the response times of an array under Poisson arrivals.
 
-    spindle: its overhead is not counted, `sizes` have it. reach: the cylinders with data as a share of all. Raises InputError
-    for what is none of these, and for a rate of 0.
+    Parameters
+    ----------
+    spindle : Linear or Curve
+        Timing of the drive. Its overhead is not counted, because `sizes` includes it.
+    shape : Shape
+        Layout of the array.
+    reach : float
+        Share of the cylinders that hold data, 0 to 1.
+    sizes : TransferSizes
+        Transfer times of the requests.
+    disks : int
+        Number of disks, at least 1.
+    rate : float
+        Arrival rate, requests a second, above 0.
+    reads : float
+        Share of reads, 0 to 1. The other requests are writes, whose copies or parity are written immediately.
+
+    Returns
+    -------
+    Loaded
+        Utilization and distribution of response times.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type or is out of range; a rate of 0 is out of range.
     """
     seeks = spindle.hop(np.asarray(reach) * unchecked(nearest_of_several.distances)())
     turn = float(np.asarray(spindle.revolution)) * shape.turned
@@ -176,7 +250,10 @@ def loaded(
 
 @dataclass(frozen=True)
 class _Ways:
-    """Who serves what: the moments of a disk's services at a utilization, from their distributions at `fine` times."""
+    """Mix of reads and writes, and the moments of a disk's service times at a utilization.
+
+    The moments are integrated from the distributions in `fine`.
+    """
 
     shape: Shape
     reads: float
@@ -184,11 +261,11 @@ class _Ways:
 
     @property
     def of_reads(self) -> float:
-        """The share of reads in the accesses of a disk."""
+        """Return the share of reads among the accesses of a disk."""
         return self.reads / (self.reads + (1 - self.reads) * self.shape.written)
 
     def found_idle(self, busy: float) -> NDArray:
-        """The probability that a read finds so many idle heads, from none on."""
+        """Return the probabilities that a read finds 0, 1, 2, ... idle heads."""
         heads = self.shape.heads
         waits = self.waits(busy)
         free = np.array([comb(heads, n) * (1 - busy) ** n * busy ** (heads - n) for n in range(1, heads + 1)])
@@ -196,7 +273,7 @@ class _Ways:
         return np.concatenate([[waits], free * (1 - waits) / total if total > 0 else free])
 
     def waits(self, busy: float) -> float:
-        """The probability that a read finds no idle head."""
+        """Return the probability that a read finds no idle head."""
         if busy >= 1 or self.shape.heads == 1:
             return min(busy, 1.0)
         together = self.together
@@ -204,19 +281,23 @@ class _Ways:
 
     @property
     def pool(self) -> int:
-        """The disks that work off one queue."""
+        """Return the number of disks that serve one queue."""
         return max(self.shape.heads, self.shape.pool)
 
     @property
     def together(self) -> float:
-        """The share of a disk's time that goes to writes, which occupy all heads of their block at once."""
+        """Return the share of a disk's busy time that goes to writes, which occupy all heads of their block at once."""
         means, share = self.moments[0], self.of_reads
         return (1 - share) * means[-1] / (share * means[0] + (1 - share) * means[-1])
 
     @property
     def alike(self) -> float:
-        """How far the disks of a write wait alike, and its last access is the longest: those of a mirror, which share what
-        waits, do; others as far as what one does for writes goes to the other as well."""
+        """Return how far, from 0 to 1, the disks of a write wait equally long.
+
+        If they do, the write ends with its longest access. The disks of a mirror have the same queue, so that the
+        degree is 1. For other disks it is the share of their work that is writes, times the share of the writes that
+        two disks have in common.
+        """
         if self.shape.heads > 1:
             return 1.0
         shared = (self.shape.written - 1) / (self.shape.group - 1) if self.shape.group > 1 else 0.0
@@ -224,29 +305,35 @@ class _Ways:
 
     @cached_property
     def moments(self) -> NDArray:
-        """Means and mean squares of services: of reads by the nearest of 1, 2, ... heads, and of a write, `[2, service]`."""
+        """Return the means and mean squares of service times, `[2, service]`.
+
+        The services are reads by the nearest of 1, 2, ... heads, and a write.
+        """
         ways = [self.fine.read(heads) for heads in range(1, self.shape.heads + 1)]
         exceeds, time = 1 - np.array([*ways, self.fine.write]), self.fine.time
         return np.array([np.trapezoid(weight * exceeds, time) for weight in (1.0, 2 * time)])
 
     def moment(self, busy: float, power: int) -> float:
-        """The mean, or the mean square, of any access."""
+        """Return the mean, for a `power` of 1, or the mean square, for 2, of the service time of an access."""
         chances, of = self.found_idle(busy), self.moments[power - 1]
         return float(self.of_reads * (chances[0] * of[0] + chances[1:] @ of[:-1]) + (1 - self.of_reads) * of[-1])
 
     def access(self, served: _Served, busy: float) -> NDArray:
-        """Distribution of the service of any access."""
+        """Return the distribution of the service time of an access."""
         none, *idle = self.found_idle(busy)
         chances = [none + idle[0], *idle[1:]]
         read = sum((chance * served.read(heads) for heads, chance in enumerate(chances, 1)), np.zeros_like(served.time))
         return self.of_reads * read + (1 - self.of_reads) * served.write
 
     def left(self, busy: float) -> float:
-        """The mean wait of those that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
+        """Return the mean wait of the requests that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
         return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
 
     def busy(self, arrivals: float) -> float:
-        """The utilization at which so many accesses a second take as long as they do there; 1 where they never fit."""
+        """Return the utilization of a disk with `arrivals` accesses a second; 1 if it is overloaded.
+
+        Service times depend on the utilization, so that it is found by damped iteration.
+        """
         busy = min(1.0, arrivals * self.moment(0.0, 1))
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
             busy = min(1.0, (busy + arrivals * self.moment(busy, 1)) / 2)
@@ -254,11 +341,11 @@ class _Ways:
 
 
 def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
-    """The share of requests answered within each of evenly spaced times."""
-    # in heavy traffic waits are exponential, and services shorter than the steps between times
+    """Return the share of requests that complete within each of evenly spaced times."""
+    # In heavy traffic waits are exponential, and services are shorter than the step between times.
     many, time = busy > _HEAVY, served.time
     waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(served, busy), busy)
-    # heads that serve one queue work it off together, but for writes
+    # Heads with one queue serve its reads in parallel, but not its writes.
     faster = ways.together + (1 - ways.together) / ways.pool
     waits = _Waits(np.interp(time, time * faster, waiting))
     within = np.zeros_like(time)
@@ -271,8 +358,8 @@ def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
 
 
 def _written(ways: _Ways, served: _Served, waits: "_Waits", busy: float) -> NDArray:
-    """The same of the writes."""
-    # all copies of one write, or its data and parity, have one size
+    """Return the share of writes that complete within each of evenly spaced times."""
+    # All copies of a write, or its data and parity, have the same size.
     ones, written, shares = served.writes, ways.shape.written, served.services.sizes.shares
     found = np.zeros_like(served.time)
     if ways.alike > 0:
@@ -285,8 +372,11 @@ def _written(ways: _Ways, served: _Served, waits: "_Waits", busy: float) -> NDAr
 
 
 def _waiting(exceeds: NDArray, busy: float) -> NDArray:
-    """The distribution of the waits that are not 0, from how probably a service exceeds each of evenly spaced times."""
-    # what is left of a service has that density; of each step half lies at either end
+    """Return the distribution of the waits above 0.
+
+    `exceeds` is the probability that a service exceeds each of evenly spaced times.
+    """
+    # The residual service time has this density. Half of each step is counted at either end.
     step = (exceeds[:-1] + exceeds[1:]) / 4
     mass = np.append(step, 0.0) + np.insert(step, 0, 0.0)
     left = np.fft.rfft(mass / mass.sum(), 2 * mass.size)
@@ -296,13 +386,13 @@ def _waiting(exceeds: NDArray, busy: float) -> NDArray:
 
 
 class _Waits:
-    """Waits of a distribution at evenly spaced times, and what follows them."""
+    """Waiting times with a distribution at evenly spaced times, and their sums with service times."""
 
     def __init__(self, within: NDArray):
         self._transform = _transformed(within)
 
     def then(self, service: NDArray) -> NDArray:
-        """The distributions of wait and service together, which are independent, `[..., time]`."""
+        """Return the distributions of the wait plus an independent service, `[..., time]`."""
         points = service.shape[-1]
         both = np.fft.irfft(self._transform * _transformed(service), 2 * points)[..., :points]
         return np.clip(np.cumsum(both, axis=-1), 0.0, 1.0)

@@ -1,12 +1,12 @@
-"""The mean of the least and of the most of n positioning times, each a seek and a wait for the platter.
+"""Calculate the mean of the least and of the greatest of n positioning times, each a seek and a wait for the platter.
 
-n heads of a mirror stand at independent distances and angles: a read goes to the one that is there first, a write waits
-for the last. Each time is seek + U, U uniform over an `arc`, the seconds from one replica to the next; with G(t) the
-probability that one exceeds t,
+The n heads of a mirror stand at independent distances and angles. A read goes to the head that arrives first, and a
+write waits for the last one. Each time is seek + U, with U uniform over an `arc`, the seconds from one replica to the
+next. With G(t) the probability that one time exceeds t,
 
     E least = integral of G(t)^n,  E most = integral of 1 - (1 - G(t))^n
 
-(srarray, section 2.5, says of the first that it is below the nearest seek and the nearest angle taken apart.)
+srarray, section 2.5, states that the first is below the nearest seek and the nearest angle, taken separately.
 """
 
 from functools import lru_cache
@@ -18,19 +18,20 @@ from numpy.typing import ArrayLike, NDArray
 from storagekit.core.checks import require, require_broadcast
 from storagekit.core.kinds import COUNT, MOST_COUNTED, SHARE, SPAN, TIME, Kind, takes
 
-# the mean times are smooth in the seek's part of seek + arc: linear between these points is right to 1e-5
+# The mean times are smooth in the seek's share of seek + arc. Linear interpolation between these points is accurate
+# to 1e-5.
 _PARTS = np.linspace(0.0, 1.0, 401)
-# what quadrature over a measured curve needs for 0.1 percent
+# Quadrature over a measured curve with these numbers of points is accurate to 0.1 percent.
 _SEEK_SAMPLES = 64
 _TIMES = 193
-# heads, or requests of which one head takes the nearest, which need not be a whole number
+# number of heads, or of requests from which one head takes the nearest; it need not be whole
 _COPIES = Kind(least=1, most=MOST_COUNTED).each
-# of which some are idle by chance: the ways to choose among more are beyond a float64
+# largest number of heads that are idle with a probability: the binomial coefficients of more exceed a float64
 _CHANCED = 1000
 
 
 def _linear(full: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike = 1.0) -> None:
-    """Raises InputError where these do not go together."""
+    """Raise InputError if the arguments do not fit together."""
     require_broadcast(full=full, arc=arc, copies=copies, idle=idle)
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
     require(full + arc > 0, "seek and arc together", full + arc, "above 0", "s")
@@ -44,12 +45,12 @@ def _linear(full: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike 
 
 
 def _last(full: ArrayLike, arc: ArrayLike, copies: ArrayLike) -> None:
-    # whole numbers, whatever holds them
+    # Whole numbers may be stored as floats.
     _linear(full, arc, np.asarray(copies).astype(int))
 
 
 def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike = 1.0) -> None:
-    """Raises InputError where these do not go together."""
+    """Raise InputError if the arguments do not fit together."""
     sampled, one_each = np.shape(seeks), np.shape(seeks)[:1]
     require(
         len(sampled) == 2 and 0 not in sampled, "seeks of shape", str(sampled), "[layout, sample], at least one of each"
@@ -63,11 +64,29 @@ def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLik
 
 @takes(_linear, full=SPAN.each, arc=SPAN.each, copies=_COPIES, idle=SHARE.each)
 def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:
-    """Mean of the least of `copies` times, with seeks linear in the distance of two uniform points, `full` end to end.
+    """Return the mean of the least of `copies` positioning times, with seeks linear in distance, seconds.
 
-    Each head but one is there to choose with probability `idle`; where none is, the request takes what comes. The last
-    axis of full and arc is that of copies. Raises InputError where both are 0, and for more than 1000 heads of which some may
-    be away, or not a whole number of them.
+    Parameters
+    ----------
+    full : float or array of float, shape `[..., layout]`
+        Seek time end to end, seconds. The distance is between two uniform points.
+    arc : float or array of float, shape `[..., layout]`
+        Time from one replica to the next, seconds.
+    copies : array, shape `[..., layout]`
+        Number of heads. It need not be whole if all heads are idle.
+    idle : float or array of float
+        Probability that a head is idle, and may be chosen; 1 by default. If no head is idle, the request is served
+        without a choice.
+
+    Returns
+    -------
+    array of float, shape `[..., layout]`
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If both `full` and `arc` are 0. If `idle` is below 1: for more than 1000 heads, or a number that is not whole.
     """
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
     if np.all(idle == 1) and copies.dtype.kind == "f":
@@ -87,12 +106,33 @@ def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLi
 
 @takes(_last, full=SPAN.each, arc=SPAN.each, copies=COUNT.each)
 def most_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray) -> NDArray:
-    """Mean of the most of `copies` times, with seeks as in `least_linear`."""
+    """Return the mean of the greatest of `copies` positioning times, with seeks linear in distance, seconds.
+
+    Parameters
+    ----------
+    full : float or array of float, shape `[..., layout]`
+        Seek time end to end, seconds. The distance is between two uniform points.
+    arc : float or array of float, shape `[..., layout]`
+        Time from one replica to the next, seconds.
+    copies : array of int, shape `[..., layout]`
+        Number of heads.
+
+    Returns
+    -------
+    array of float, shape `[..., layout]`
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If both `full` and `arc` are 0, or a number of heads is not whole.
+    """
     full, arc, copies = np.broadcast_arrays(full, arc, copies)
     return _looked_up(full, arc, copies, _most_table)
 
 
 def _looked_up(full, arc, copies, table) -> NDArray:
+    """Return the mean times, interpolated in the table of each number of heads."""
     whole = full + arc
     part = full / whole
     column = _column(copies)
@@ -104,12 +144,15 @@ def _looked_up(full, arc, copies, table) -> NDArray:
 
 
 def _column(copies: NDArray) -> NDArray:
-    """The number at each place of the last axis, the same all along the others."""
+    """Return the numbers along the last axis, which are equal along all other axes."""
     return copies.reshape(-1, copies.shape[-1])[0] if copies.size else copies.reshape(-1)
 
 
 def _least_of_some(full, arc, copies) -> NDArray:
-    """Copies that are not whole: the mean is nearly a power of their number, and its logarithm read off a table."""
+    """Return the mean of the least of a number of times that need not be whole.
+
+    The mean is nearly a power of the number, so that its logarithm is interpolated in a table.
+    """
     whole = full + arc
     crowds, table = _crowd_table()
     row = np.clip(np.interp(np.log(copies), crowds, np.arange(crowds.size)), 0, crowds.size - 1.001)
@@ -123,28 +166,31 @@ def _least_of_some(full, arc, copies) -> NDArray:
 
 @lru_cache(maxsize=1)
 def _crowd_table() -> tuple[NDArray, NDArray]:
-    """Logarithms of numbers of heads up to 10,000, and of the mean time of the first of each, number by part."""
+    """Return logarithms of numbers of heads up to 10,000, and of the mean of the least time, `[number, part]`."""
     crowds = np.geomspace(1, 1e4, 41)
     return np.log(crowds), np.log([_least_table(crowd) for crowd in crowds])
 
 
 @lru_cache(maxsize=256)
 def _least_table(copies: float) -> NDArray:
+    """Return the mean of the least time for each part, as a share of seek + arc."""
     exceeds, weights = _nodes()
     return (exceeds**copies * weights).sum(axis=1)
 
 
 @lru_cache(maxsize=256)
 def _most_table(copies: int) -> NDArray:
+    """Return the mean of the greatest time for each part, as a share of seek + arc."""
     exceeds, weights = _nodes()
     return ((1 - (1 - exceeds) ** copies) * weights).sum(axis=1)
 
 
 @lru_cache(maxsize=1)
 def _nodes() -> tuple[NDArray, NDArray]:
-    """G and the weights of its integral, part by node, for a seek of at most `part` and an arc of 1 - part.
+    """Return G and the weights of its integral, `[part, node]`, for a seek of at most `part` and an arc of 1 - part.
 
-    G is a polynomial between the ends of seek and arc, so that Gauss's nodes are exact up to 21 copies, and nearly beyond.
+    G is a polynomial between the ends of seek and arc. So Gauss's nodes are exact up to 21 copies, and nearly exact
+    beyond.
     """
     full, arc = _PARTS[:, None], 1 - _PARTS[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(32)
@@ -158,7 +204,10 @@ def _nodes() -> tuple[NDArray, NDArray]:
 
 
 def _area(time, full):
-    """The integral up to `time` of the probability that a seek exceeds it: 1 below 0, (1 - t/full)^2 within, 0 above."""
+    """Return the integral up to `time` of the probability that a seek exceeds it.
+
+    The probability is 1 below 0, (1 - t/full)^2 from 0 to `full`, and 0 above.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         within = full / 3 * (1 - (1 - np.clip(time / full, 0, 1)) ** 3)
     return np.where(time < 0, time, within)
@@ -166,9 +215,23 @@ def _area(time, full):
 
 @takes(power=Kind(least=0, above=True).each)
 def distances(power: ArrayLike = 2.0) -> NDArray:
-    """Distances of density k (1 - d)^(k - 1), each as likely as the others: the middles of equal shares, last axis.
+    """Return equally likely distances with the density k (1 - d)^(k - 1).
 
-    A power k of 2 is that of two uniform points of a unit line.
+    Parameters
+    ----------
+    power : float or array of float
+        Exponent k, above 0. The default of 2 is the density of the distance between two uniform points of a unit
+        line.
+
+    Returns
+    -------
+    array of float, shape `[..., sample]`
+        Distances as a share of the line: the medians of 64 intervals of equal probability.
+
+    Raises
+    ------
+    InputError
+        If `power` is not above 0.
     """
     middle = (np.arange(_SEEK_SAMPLES) + 0.5) / _SEEK_SAMPLES
     return 1 - (1 - middle) ** (1 / np.asarray(power, float)[..., None])
@@ -176,23 +239,66 @@ def distances(power: ArrayLike = 2.0) -> NDArray:
 
 @takes(_sampled, seeks=SPAN.each, arc=TIME.each, copies=COUNT.each, idle=SHARE.each)
 def least_sampled(seeks: NDArray, arc: NDArray, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:
-    """`least_linear` for any curve: `seeks`, shape (layout, sample), equally likely; arc, copies and idle, a layout each."""
+    """Return the mean of the least of `copies` positioning times, with seeks sampled from any curve, seconds.
+
+    Parameters
+    ----------
+    seeks : array of float, shape `[layout, sample]`
+        Seek times, all equally likely, seconds.
+    arc : array of float, shape `[layout]`
+        Time from one replica to the next, seconds, above 0.
+    copies : array of int, shape `[layout]`
+        Number of heads.
+    idle : float or array of float, shape `[layout]`
+        Probability that a head is idle, and may be chosen; 1 by default. If no head is idle, the request is served
+        without a choice.
+
+    Returns
+    -------
+    array of float, shape `[layout]`
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the shapes differ.
+    """
     exceeds, step = _exceeds(seeks, arc)
     n, free = copies[:, None], np.broadcast_to(np.asarray(idle, float), copies.shape)[:, None]
-    # the sum over the number of idle heads of its probability and G^number, but G where there is none
+    # sum over the number n of idle heads of P(n) G^n, with G in the place of G^0
     chosen = (1 - free + free * exceeds) ** n - (1 - free) ** n * (1 - exceeds)
     return np.trapezoid(chosen, axis=1) * step
 
 
 @takes(_sampled, seeks=SPAN.each, arc=TIME.each, copies=COUNT.each)
 def most_sampled(seeks: NDArray, arc: NDArray, copies: NDArray) -> NDArray:
-    """`most_linear` for any curve, arguments as in `least_sampled`."""
+    """Return the mean of the greatest of `copies` positioning times, with seeks sampled from any curve, seconds.
+
+    Parameters
+    ----------
+    seeks : array of float, shape `[layout, sample]`
+        Seek times, all equally likely, seconds.
+    arc : array of float, shape `[layout]`
+        Time from one replica to the next, seconds, above 0.
+    copies : array of int, shape `[layout]`
+        Number of heads.
+
+    Returns
+    -------
+    array of float, shape `[layout]`
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the shapes differ.
+    """
     exceeds, step = _exceeds(seeks, arc)
     return np.trapezoid(1 - (1 - exceeds) ** copies[:, None], axis=1) * step
 
 
 def _exceeds(seeks: NDArray, arc: NDArray) -> tuple[NDArray, NDArray]:
-    """G at equal steps of time, layout by time, and the step."""
+    """Return G at equal steps of time, `[layout, time]`, and the step, seconds, `[layout]`."""
     last = seeks.max(axis=1) + arc
     time = np.linspace(np.zeros_like(last), last, _TIMES, axis=1)
     seeks = np.sort(seeks, axis=1)

@@ -1,4 +1,4 @@
-"""What the formulas ask of a drive: the mean, the square and the best of the seeks within a reach.
+"""Calculate the mean, the mean square and the least of the seeks of a drive within a reach.
 
 A reach is a distance as a share of the full stroke: the cylinders that hold data, divided by the locality.
 """
@@ -20,21 +20,40 @@ from storagekit.drive import Drive
 
 Numbers = float | NDArray
 _SPANS, _TIMES = SPAN.each, TIME.each
-# asked with what has been looked at
+# versions without validation, for arguments that have been validated
 _distances, _seek_striped = unchecked(nearest_of_several.distances), unchecked(seek_striped)
 _least_linear, _most_linear = unchecked(nearest_of_several.least_linear), unchecked(nearest_of_several.most_linear)
 _least_sampled, _most_sampled = unchecked(nearest_of_several.least_sampled), unchecked(nearest_of_several.most_sampled)
-# how much denser requests are before an elevator that has them for itself than elsewhere
+# density of requests ahead of an elevator that serves them alone, relative to the density elsewhere
 ALONE = 1.5
 
 
 @dataclass(frozen=True)
 class DriveFigures:
-    """A drive as the formulas see it, times in seconds, where no more is known of it; `spindle` is their view of a `Drive`.
+    """A drive with only a few known figures.
 
-    full_seek: S, a seek end to end, linear in distance; revolution: R; overhead: T_o, all that an access takes besides
-    seek and rotation (processing, transfer, track switch, acceleration); write_settle: added to a write's seek;
-    capacity: in any unit that the drives of one population share.
+    `spindle` returns the timing of a `Drive` or of these figures for the formulas.
+
+    Parameters
+    ----------
+    full_seek : float
+        Seek time S from end to end, linear in distance, seconds.
+    revolution : float
+        Time R of a revolution, seconds.
+    overhead : float
+        Time T_o of an access without seek and rotation, seconds: processing, transfer, track switch and acceleration;
+        0 by default.
+    write_settle : float
+        Additional seek time of a write, compared with a read, seconds; 0 by default.
+    capacity : float
+        Capacity in any unit that all drives of a population share; 1 by default.
+    name : str
+        Name of the drive.
+
+    Raises
+    ------
+    InputError
+        If `full_seek`, `revolution` or `capacity` is not above 0, or another time is below 0.
     """
 
     full_seek: float
@@ -56,7 +75,7 @@ class DriveFigures:
 
 
 class Spindle(ABC):
-    """A drive's timing. `revolution`, `overhead` and `write_settle` are seconds."""
+    """Timing of a drive. `revolution`, `overhead` and `write_settle` are seconds."""
 
     revolution: Numbers
     overhead: Numbers
@@ -64,48 +83,115 @@ class Spindle(ABC):
     assumption: str
 
     def reach(self, share: Numbers) -> NDArray:
-        """Cylinders, as a share of all, that hold the first `share` of the data."""
+        """Return the share of the cylinders that hold the first `share` of the data."""
         return np.asarray(share, float)
 
     @abstractmethod
     def hop(self, reach: Numbers) -> NDArray:
-        """Seek over exactly that distance, seconds."""
+        """Return the time of a seek over the distance `reach`, seconds."""
 
     @abstractmethod
     def mean_seek(self, reach: Numbers) -> NDArray:
-        """Mean seek between uniform places within a reach, seconds."""
+        """Return the mean seek time between uniform locations within a reach, seconds."""
 
     @abstractmethod
     def mean_square_seek(self, reach: Numbers) -> NDArray:
-        """Mean square of such a seek."""
+        """Return the mean square of the seek time between uniform locations within a reach, seconds squared."""
 
     @abstractmethod
     def stroke(self, reach: Numbers, waiting: Numbers, crowding: Numbers = ALONE) -> NDArray:
-        """Mean seek, seconds, of an elevator to the next of `waiting` (1 or more) places that keep their number.
+        """Return the mean seek time of an elevator to the next request, seconds.
 
-        Going up, it finds at u the requests of the time since it was there last, in proportion to u; going down, to 1 - u.
-        So there are always a third as many as are served on a round of twice the reach: 2/3n of the reach from one to the
-        next where n are many, and 1/3 where n is 1. 2/3(n + 1) has both, and is at most 7% low between. crowding: that 3/2,
-        or c in its place (`elevator.crowding_of`): 1/(c (n - 1) + 3) of the reach.
+        Parameters
+        ----------
+        reach : float or array of float
+            Reach, as a share of the full stroke.
+        waiting : float or array of float
+            Number of waiting requests, 1 or more, which is constant.
+        crowding : float or array of float
+            Density c of requests ahead of the elevator, relative to the density elsewhere (`elevator.crowding_of`);
+            3/2 by default.
+
+        Returns
+        -------
+        array of float
+            Mean seek time, seconds.
+
+        Notes
+        -----
+        At position u the elevator finds the requests that have arrived since its last visit. Their number is
+        proportional to u on the way up, and to 1 - u on the way down. So the requests that wait are always a third of
+        the requests served in a round of twice the reach. The distance to the next request is 2/3n of the reach if
+        the number n is large, and 1/3 if n is 1. The distance 2/3(n + 1) has both limits, and is at most 7% too low
+        between them. With c in the place of 3/2 it is
+
+            1/(c (n - 1) + 3)
+
+        of the reach.
         """
 
     @abstractmethod
     def least(self, reach: NDArray, arc: NDArray, copies: NDArray, idle: Numbers = 1.0) -> NDArray:
-        """Mean positioning of a request at the first of `copies` heads to get there, each idle with a probability.
+        """Return the mean positioning time of the first of `copies` heads to arrive, seconds.
 
-        Also of one head that takes the nearest of so many requests. `copies` may be no whole number where all are idle.
+        It is also the mean of one head that serves the nearest of `copies` requests.
+
+        Parameters
+        ----------
+        reach : array of float
+            Reach, as a share of the full stroke.
+        arc : array of float
+            Time from one replica to the next, seconds.
+        copies : array
+            Number of heads. It need not be whole if all heads are idle.
+        idle : float or array of float
+            Probability that a head is idle; 1 by default.
+
+        Returns
+        -------
+        array of float
+            Mean positioning time, seconds.
         """
 
     @abstractmethod
     def most(self, reach: NDArray, arc: NDArray, copies: NDArray) -> NDArray:
-        """Mean positioning of the last of `copies` heads to get there."""
+        """Return the mean positioning time of the last of `copies` heads to arrive, seconds.
+
+        Parameters
+        ----------
+        reach : array of float
+            Reach, as a share of the full stroke.
+        arc : array of float
+            Time from one replica to the next, seconds.
+        copies : array of int
+            Number of heads.
+
+        Returns
+        -------
+        array of float
+            Mean positioning time, seconds.
+        """
 
 
 @dataclass(frozen=True)
 class Linear(Spindle):
-    """Seeks linear in distance; figures may be arrays, one drive for each question.
+    """Timing of a drive with seek times linear in distance; arrays have one drive for each element.
 
-    Raises InputError where one is below 0, or a revolution 0.
+    Parameters
+    ----------
+    full_seek : float or array of float
+        Seek time from end to end, seconds.
+    revolution : float or array of float
+        Time of a revolution, seconds, above 0.
+    overhead : float or array of float
+        Time of an access without seek and rotation, seconds.
+    write_settle : float or array of float
+        Additional seek time of a write, compared with a read, seconds; 0 by default.
+
+    Raises
+    ------
+    InputError
+        If a time is below 0, or a revolution is 0.
     """
 
     full_seek: Numbers
@@ -139,11 +225,29 @@ class Linear(Spindle):
 
 @dataclass(frozen=True)
 class Curve(Spindle):
-    """A seek curve, `times[d]` seconds for d cylinders, linear between whole distances.
+    """Timing of a drive with a seek curve, linear between whole distances.
 
-    `inner` is its first and `outer` its second integral from 0: with both ends uniform within X cylinders a distance has
-    the density 2 (X - d) / X^2, so that the mean seek is 2 outer(X) / X^2. held: shares of the data in the first of so many
-    equal parts of the cylinders; outer zones hold more.
+    Parameters
+    ----------
+    times : array of float, shape `[distance]`
+        Seek time for each distance in cylinders, from 0, seconds.
+    inner : array of float, shape `[distance]`
+        Integral of `times` from 0.
+    outer : array of float, shape `[distance]`
+        Integral of `inner` from 0.
+    held : array of float, shape `[boundary]`
+        Share of the data before each of evenly spaced cylinders; outer zones hold more.
+    revolution : float
+        Time of a revolution, seconds.
+    overhead : float
+        Time of an access without seek and rotation, seconds.
+    write_settle : float
+        Additional seek time of a write, compared with a read, seconds.
+
+    Notes
+    -----
+    With both ends uniform within X cylinders, a distance d has the density 2 (X - d) / X^2. So the mean seek is 2
+    outer(X) / X^2.
     """
 
     times: NDArray
@@ -177,12 +281,12 @@ class Curve(Spindle):
         return (self._samples(reach) ** 2).mean(axis=-1)
 
     def stroke(self, reach, waiting, crowding=ALONE):
-        # distances with the density (1 - d)^k: the mean is the elevator's, and exact for one request
+        # Distances with the density (1 - d)^k have the mean distance of the elevator, and are exact for one request.
         samples = _distances(crowding * (np.asarray(waiting, float) - 1) + 2)
         return self.hop(np.asarray(reach, float)[..., None] * samples).mean(axis=-1)
 
     def least(self, reach, arc, copies, idle=1.0):
-        # one head has no choice, and its mean is exact
+        # A single head has no choice, and its mean is exact.
         found = np.array(np.broadcast_to(self.mean_seek(reach) + arc / 2, copies.shape))
         idle = np.broadcast_to(idle, copies.shape)
         many = copies > 1
@@ -205,9 +309,24 @@ class Curve(Spindle):
 
 
 def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linear | Curve:
-    """The planner's view of a drive; `overhead` seconds in the place of the drive's own, where given.
+    """Return the timing of a drive for the formulas.
 
-    Raises InputError for what is neither a mechanical drive nor `DriveFigures`, and for an impossible overhead.
+    Parameters
+    ----------
+    drive : Drive or DriveFigures
+        A mechanical drive, or its figures.
+    overhead : float, optional
+        Time in the place of the drive's overhead, seconds.
+
+    Returns
+    -------
+    Linear or Curve
+        `Linear` for figures, `Curve` for a drive.
+
+    Raises
+    ------
+    InputError
+        If `drive` has another type, or the overhead is impossible.
     """
     if overhead is not None:
         require_not_negative("overhead", overhead, "s")
@@ -226,7 +345,7 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
 
 
 def _held(drive: Drive) -> NDArray:
-    """Share of the sectors before each of evenly spaced cylinders."""
+    """Return the share of the sectors before each of evenly spaced cylinders."""
     sectors = np.linspace(0, drive.capacity - 1, 513).astype(np.int64)
     place = drive.locate(cast(Array, sectors), cast(Array, np.ones_like(sectors)))
     return np.interp(np.linspace(0, 1, 513), np.asarray(place.cylinder) / (drive.cylinders - 1), sectors / sectors[-1])

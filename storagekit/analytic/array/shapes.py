@@ -1,4 +1,4 @@
-"""What requests occupy in any layout of an array, as far as formulas go: mirrors, replicas, parity."""
+"""Describe the resources that requests occupy in any layout of an array: mirrors, replicas, parity."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,12 +10,12 @@ from storagekit.core.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, hold
 
 
 class Shapes(Protocol):
-    """Many layouts of the same disks, an array with a number for each.
+    """Several layouts of the same disks; each property is an array with one number for each layout.
 
-    replicas: of a block on its disk, at even angles. heads: disks that hold a block, any of which serves a read. written:
-    disks that a write occupies whose copies, or parity, are written at once. turned: revolutions that it takes on each of
-    these beyond positioning and transfer: from the first replica to the last, or from reading what was there to writing.
-    room: bytes of disk for a byte of data.
+    replicas: replicas of a block on its disk, at even angles. heads: disks that hold a block; any of them serves a
+    read. written: disks that a write occupies if its copies, or its parity, are written at once. turned: revolutions
+    that a write takes on each of these disks beyond positioning and transfer: from the first replica to the last, or
+    from reading the old data to writing. room: bytes of disk for each byte of data.
     """
 
     @property
@@ -36,9 +36,31 @@ class Shapes(Protocol):
 
 @dataclass(frozen=True)
 class Shape:
-    """One of `Shapes`, in numbers. pool: disks that work off one queue where they are more than the `heads`, as the
-    neighbours on a ring, which share with further ones. group: disks of which a write occupies `written`, where they are not
-    mirrors. Raises InputError where a number is out of range."""
+    """A single layout.
+
+    Parameters
+    ----------
+    replicas : int
+        Replicas of a block on its disk, at even angles; 1 by default.
+    heads : int
+        Disks that hold a block; any of them serves a read; 1 by default.
+    written : int
+        Disks that a write occupies if its copies, or its parity, are written at once; 1 by default.
+    turned : float
+        Revolutions that a write takes on each of these disks beyond positioning and transfer; 0 by default.
+    room : float
+        Bytes of disk for each byte of data; 1 by default.
+    pool : int
+        Disks that serve one queue, if they are more than `heads`; 0 by default. Neighbours on a ring, for example,
+        share with further neighbours.
+    group : int
+        Disks from which a write occupies `written`, if they are not mirrors; 0 by default.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
     replicas: int = 1
     heads: int = 1
@@ -54,7 +76,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Columns:
-    """`Shapes` by their columns."""
+    """`Shapes` stored as one array for each property.
+
+    Parameters
+    ----------
+    replicas, heads, written : array of int, shape `[layout]`
+        See `Shapes`.
+    turned, room : array of float, shape `[layout]`
+        See `Shapes`.
+    """
 
     replicas: NDArray
     heads: NDArray
@@ -64,4 +94,5 @@ class Columns:
 
     @classmethod
     def of(cls, shapes: list[Shape]) -> "Columns":
+        """Return the columns of several layouts."""
         return cls(*(np.array([getattr(one, name) for one in shapes]) for name in Columns.__annotations__))

@@ -1,8 +1,9 @@
-"""Proportional sharing in distributed storage (dsfq): how unfair it may be, where it settles, and how unfair a run was.
+"""Proportional sharing in distributed storage (dsfq): bounds of unfairness, long-run rates, unfairness of a run.
 
-`bounds` has the bounds of equations 4 and 8, the cap of delays of equation 11 and the floor that it guarantees. `levels` is
-theorem 3: streams backlogged at the same bricks. `maxmin` computes rates for any streams at any bricks, `hybrid` those where
-delays are capped for minimum shares. `witness` finds the worst interval of a run's log, which is what the bounds bound.
+`bounds` has the bounds of equations 4 and 8, the cap of delays of equation 11 and the floor that it guarantees.
+`levels` is theorem 3: streams backlogged at the same bricks. `maxmin` computes rates for any streams at any bricks,
+`hybrid` the rates if delays are capped for minimum shares. `witness` finds the worst interval in the log of a run, to
+which the bounds apply.
 """
 
 from storagekit.analytic.fairness.bounds import Reading as Reading

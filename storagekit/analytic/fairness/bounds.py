@@ -1,11 +1,11 @@
-"""How unfair fair queueing can be: bounds over every interval in which two streams are both backlogged at a brick.
+"""Calculate bounds of the unfairness of fair queueing, over every interval with two streams backlogged at a brick.
 
-Unfairness is the difference of the work done for two streams, each over its weight (dsfq, equation 1):
+Unfairness is the difference of the work done for two streams, each divided by its weight (dsfq, equation 1):
 
     | W_f(t1, t2) / phi_f - W_g(t1, t2) / phi_g |
 
-Costs are in whatever a request is charged, sectors say; a bound is a cost over a weight. Arguments may be numbers or
-arrays, arrays broadcast.
+Costs have the unit of the charge for a request, such as sectors. A bound is a cost divided by a weight. Arguments
+may be numbers or arrays, and arrays broadcast.
 """
 
 from collections.abc import Callable
@@ -21,19 +21,37 @@ from storagekit.core.kinds import AMOUNT, COUNT, a, takes
 
 @dataclass(frozen=True)
 class Side:
-    """What a bound must know of one of the two streams, at the brick A where both are backlogged.
+    """One of the two streams of a bound, at the brick A where both are backlogged.
 
-    weight: phi. largest: the largest cost of its requests to A. largest_anywhere: the largest to any brick; None: that to A.
-    bricks: how many it sends requests to, N. largest_batch: the largest batchcost at A, the cost of a request to A and of
-    all that went to other bricks since the one before, through the same coordinator; None: that of the request alone, as it
-    is with one brick. Of several coordinators it is the largest of any (dsfq, equations 9 and 10):
+    Parameters
+    ----------
+    weight : float or array of float
+        Weight phi, above 0.
+    largest : float or array of float
+        Largest cost of the stream's requests to A.
+    largest_anywhere : float or array of float, optional
+        Largest cost of its requests to any brick; by default the largest cost to A.
+    bricks : int or array of int
+        Number N of bricks that receive its requests; 1 by default.
+    largest_batch : float or array of float, optional
+        Largest batchcost at A: the cost of a request to A, plus the cost of all requests that its coordinator has
+        sent to other bricks since the previous request to A. With several coordinators it is the largest over all of
+        them. It is infinite if a coordinator sends nothing to A. By default it is the cost of the request alone, as
+        with one brick.
+    coordinators : int or array of int
+        Number n of coordinators through which the stream is sent; 1 by default.
+
+    Raises
+    ------
+    InputError
+        If a weight is not above 0, a cost is below 0, a number of bricks or coordinators is below 1, or the largest
+        cost to any brick is below the largest to A.
+
+    Notes
+    -----
+    The largest batchcost of several coordinators is (dsfq, equations 9 and 10):
 
         batchcost_f,A = max(batchcost_f1,A, ..., batchcost_fn,A)
-
-    Infinite where a coordinator sends nothing to A. coordinators: how many the stream is sent through, n.
-
-    Raises InputError for a weight that is not above 0, a cost below 0, fewer than one brick or coordinator, and a largest
-    cost anywhere that is below that at A.
     """
 
     weight: ArrayLike
@@ -58,21 +76,22 @@ class Side:
 
     @property
     def anywhere(self) -> NDArray:
-        """The largest cost of a request to any brick."""
+        """Return the largest cost of a request to any brick."""
         return np.asarray(self.largest if self.largest_anywhere is None else self.largest_anywhere, float)
 
     @property
     def batch(self) -> NDArray:
-        """The largest batchcost at the brick, that included which no request to the brick has ended yet."""
+        """Return the largest batchcost at the brick, including a batch that no request to the brick has ended."""
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
 _SIDE = a(Side, "what a bound must know of a stream, Side(weight=1, largest=8)")
-# of one side of equation 8: the cost that its queues multiply, and how many batches are added to D_SFQ
+# For one stream in equation 8: the cost that its queues multiply, and the number of batches added to D_SFQ.
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
 
 def _reading(label: str, value: Reading) -> Reading:
+    """Return the value. Raises InputError unless it is a function of one side."""
     if not callable(value):
         raise InputError(f"{label}: given {shown(value)}; give printed or repaired, as equation 8 is read")
     require_takes(label, value, ["side"])
@@ -81,30 +100,91 @@ def _reading(label: str, value: Reading) -> Reading:
 
 @takes(side=_SIDE)
 def printed(side: Side) -> tuple[ArrayLike, ArrayLike]:
-    """Equation 8 as the paper has it: the largest cost at that brick, and D_SFQ + 1 batches, also of several coordinators.
+    """Return the terms of equation 8 as printed: the largest cost at the brick, and D_SFQ + 1 batches.
 
-    Both break: a stream's larger requests elsewhere are also served in the interval, and each of its coordinators may be in
-    the midst of a batch.
+    Parameters
+    ----------
+    side : Side
+        One of the two streams.
+
+    Returns
+    -------
+    cost : float or array of float
+        Largest cost of the stream's requests to the brick.
+    batches : int
+        1, also for several coordinators.
+
+    Raises
+    ------
+    InputError
+        If `side` has another type.
+
+    Notes
+    -----
+    Neither term gives a valid bound. Larger requests of the stream at other bricks are also served in the interval.
+    Each of its coordinators may be in the middle of a batch.
     """
     return side.largest, 1
 
 
 @takes(side=_SIDE)
 def repaired(side: Side) -> tuple[ArrayLike, ArrayLike]:
-    """Equation 8 with the largest cost at any brick, and D_SFQ + n batches of a stream with n coordinators.
+    """Return the terms of equation 8 with the largest cost at any brick, and D_SFQ + n batches for n coordinators.
 
-    Of equal costs everywhere and one coordinator it says what is printed.
+    Parameters
+    ----------
+    side : Side
+        One of the two streams.
+
+    Returns
+    -------
+    cost : float or array of float
+        Largest cost of the stream's requests to any brick.
+    batches : int or array of int
+        Number n of coordinators of the stream.
+
+    Raises
+    ------
+    InputError
+        If `side` has another type.
+
+    Notes
+    -----
+    With equal costs at all bricks and one coordinator, the terms equal the printed ones.
     """
     return side.anywhere, side.coordinators
 
 
 @takes(f=_SIDE, g=_SIDE)
 def bound_one_server(f: Side, g: Side, depth: ArrayLike) -> NDArray:
-    """The most unfairness of SFQ(D) on one server, `depth` requests D in service at once.
+    """Return the largest unfairness of SFQ(D) on one server.
+
+    Parameters
+    ----------
+    f, g : Side
+        The two streams.
+    depth : float or array of float
+        Number D of requests in service at once.
+
+    Returns
+    -------
+    array of float
+        Bound, cost over weight.
+
+    Raises
+    ------
+    InputError
+        If a value has the wrong type or is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The bound is
 
         (c_f / phi_f + c_g / phi_g) (D + 1)
 
-    Source: dsfq, theorem 1, equation 4.
+    References
+    ----------
+    dsfq, theorem 1, equation 4.
     """
     _require_least("depth", depth, 0)
     require_broadcast(f=_first(f), g=_first(g), depth=depth)
@@ -114,16 +194,40 @@ def bound_one_server(f: Side, g: Side, depth: ArrayLike) -> NDArray:
 
 @takes(f=_SIDE, g=_SIDE, reading=_reading)
 def bound_total(f: Side, g: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
-    """The most unfairness of TOTAL-DSFQ, of the work of all bricks.
+    """Return the largest unfairness of TOTAL-DSFQ in the work of all bricks.
+
+    Parameters
+    ----------
+    f, g : Side
+        The two streams.
+    depth : float or array of float
+        Number D of requests that a brick has issued to all its disks.
+    waiting : float or array of float
+        D_SFQ, the largest number of requests of one stream that wait at a brick.
+    reading : callable
+        `printed`: c is the largest cost at the brick, and n = m = 1. `repaired`: c is the largest cost at any brick,
+        and n and m are the numbers of coordinators of f and of g.
+
+    Returns
+    -------
+    array of float
+        Bound, cost over weight; infinite if a batchcost is infinite.
+
+    Raises
+    ------
+    InputError
+        If a value has the wrong type or is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The bound is
 
         ((D + D_SFQ) N_f + 1) c_f / phi_f + ((D + D_SFQ) N_g + 1) c_g / phi_g
             + (D_SFQ + n) batchcost_f / phi_f + (D_SFQ + m) batchcost_g / phi_g
 
-    depth: D, requests that a brick has handed to its disks, over all of them. waiting: D_SFQ, the most requests of one
-    stream that wait at a brick. reading: `printed`, where c is the largest cost at the brick and n = m = 1; or `repaired`,
-    where c is the largest at any brick, and n and m are the coordinators of f and of g. Infinite with an infinite batchcost.
-
-    Source: dsfq, theorem 2, equation 8; for several coordinators theorem 4, equations 9 and 10.
+    References
+    ----------
+    dsfq, theorem 2, equation 8; for several coordinators theorem 4, equations 9 and 10.
     """
     _require_least("depth", depth, 0)
     _require_least("waiting", waiting, 0)
@@ -132,12 +236,12 @@ def bound_total(f: Side, g: Side, depth: ArrayLike, waiting: ArrayLike, reading:
 
 
 def _first(side: Side) -> NDArray:
-    """One of each of the cases that a side is of."""
+    """Return zeros with the common shape of the fields of a side after broadcasting."""
     return np.zeros(np.broadcast_shapes(*(np.shape(value) for value in vars(side).values() if value is not None)))
 
 
 def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
-    """What one of the two streams adds to equation 8."""
+    """Return the terms of equation 8 that belong to one of the two streams."""
     given = *reading(side), side.bricks, side.weight, depth, waiting
     cost, batches, bricks, weight, depth, waiting = (np.asarray(one, float) for one in given)
     queues = (depth + waiting) * bricks + 1
@@ -146,15 +250,35 @@ def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) 
 
 @takes(require_broadcast, weight=numbers, minimum=numbers)
 def delay_factor(weight: ArrayLike, minimum: ArrayLike) -> NDArray:
-    """How many times its cost a request may be delayed for its stream to keep a minimum share of every brick.
+    """Return the largest delay of a request, as a multiple of its cost, that keeps a minimum share of every brick.
+
+    Parameters
+    ----------
+    weight : float or array of float
+        Weight phi of the stream; the weights of all streams sum to 1.
+    minimum : float or array of float
+        Minimum share phi_min of each brick, at most the weight.
+
+    Returns
+    -------
+    array of float
+        Factor; 0 if the minimum equals the weight, even for a weight of 1.
+
+    Raises
+    ------
+    InputError
+        If a weight is not above 0 and at most 1, a minimum is not above 0 and at most the weight, or a weight of 1
+        has a smaller minimum.
+
+    Notes
+    -----
+    The factor is
 
         (phi / phi_min - 1) / (1 - phi)
 
-    weight: phi, of weights that sum to 1. minimum: phi_min, the share of a brick. A minimum that is the weight leaves no
-    delay, even of a stream whose weight is 1.
-
-    Raises InputError for a weight that is not above 0 and at most 1, a minimum that is not above 0 and at most the weight,
-    and a weight of 1 with a smaller minimum. Source: dsfq, equation 11.
+    References
+    ----------
+    dsfq, equation 11.
     """
     weight, minimum = np.broadcast_arrays(np.asarray(weight, float), np.asarray(minimum, float))
     require((weight > 0) & (weight <= 1), "weight", weight, "above 0 and at most 1; divide the weights by their sum")
@@ -171,23 +295,78 @@ def delay_factor(weight: ArrayLike, minimum: ArrayLike) -> NDArray:
 
 @takes(require_broadcast, work=AMOUNT.each, share=numbers, largest=numbers, others=numbers, depth=numbers)
 def floor(work: ArrayLike, share: ArrayLike, largest: ArrayLike, others: ArrayLike, depth: ArrayLike) -> NDArray:
-    """The least work that a brick does for a stream with a minimum share, in an interval in which it is backlogged there.
+    """Return the least work that a brick does for a stream with a minimum share while the stream is backlogged there.
+
+    Parameters
+    ----------
+    work : float or array of float
+        W_A, the work of the brick for all streams in the interval.
+    share : float or array of float
+        Minimum share m.
+    largest : float or array of float
+        c_f, the largest cost of the stream's requests to the brick.
+    others : float or array of float
+        Sum of the largest costs c_g of all other streams at the brick.
+    depth : float or array of float
+        Number D of requests in service at once.
+
+    Returns
+    -------
+    array of float
+        W_f, a cost; below 0 in a short interval.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The work is
 
         W_f >= m W_A - (D + 1) ((1 - m) c_f + m sum of c_g)
 
-    work: W_A, what the brick does for all streams in the interval. share: m. largest: c_f, the largest cost of the stream's
-    requests to the brick. others: the sum of the largest costs c_g of all other streams there. depth: D. Below 0 in a short
-    interval.
+    Delays of at most `delay_factor` make m the weight of the stream, and the weights of the others then sum to 1 - m.
+    Theorem 1 applies between the stream and each of the others, and is summed over the others.
 
-    Source: theorem 1 of dsfq between the stream, whose delays of at most `delay_factor` make its weight m, and each of the
-    others, whose weights then sum to 1 - m, summed over these.
+    References
+    ----------
+    dsfq, theorem 1.
     """
     return np.asarray(share, float) * np.asarray(work, float) - shortfall(share, largest, others, depth)
 
 
 @takes(require_broadcast, share=numbers, largest=numbers, others=numbers, depth=numbers)
 def shortfall(share: ArrayLike, largest: ArrayLike, others: ArrayLike, depth: ArrayLike) -> NDArray:
-    """How far a stream may fall behind its minimum share of a brick, as in `floor`: (D + 1) ((1 - m) c_f + m sum of c_g)."""
+    """Return the largest work by which a stream may fall behind its minimum share of a brick, as in `floor`.
+
+    Parameters
+    ----------
+    share : float or array of float
+        Minimum share m.
+    largest : float or array of float
+        c_f, the largest cost of the stream's requests to the brick.
+    others : float or array of float
+        Sum of the largest costs c_g of all other streams at the brick.
+    depth : float or array of float
+        Number D of requests in service at once.
+
+    Returns
+    -------
+    array of float
+        Work, a cost.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The work is
+
+        (D + 1) ((1 - m) c_f + m sum of c_g)
+    """
     share = np.asarray(share, float)
     require((share > 0) & (share <= 1), "minimum share", share, "above 0 and at most 1")
     for label, value in (("largest cost", largest), ("others' largest costs", others), ("depth", depth)):

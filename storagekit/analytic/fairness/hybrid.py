@@ -1,12 +1,14 @@
-"""Rates under HYBRID-DSFQ: total shares, but for a minimum that every stream has of every brick at which it is backlogged.
+"""Calculate rates under HYBRID-DSFQ: proportional total shares, with minimum shares of every brick.
 
-A minimum share caps the delay of a request at F times its cost, F of `delay_factor`. While a brick's virtual time rises at v,
-requests of a backlogged stream that is served x there and o elsewhere move its tags on by their cost and delay over phi,
+A stream has its minimum share at every brick where it is backlogged. The minimum share caps the delay of a request at
+F times its cost, with F from `delay_factor`. Let the virtual time of a brick rise at the rate v. A backlogged stream
+is served x there and o elsewhere. Its requests move its tags on by their cost and delay, divided by phi:
 
     v = (x + min(o, F x)) / phi,   so that   x = max(phi v - o, phi v / (1 + F))
 
-and v is what fills the brick. Where all streams wait at a brick and one alone is capped, its share is the minimum; it is more
-where some of them are elsewhere, or where those that are not capped have service elsewhere too.
+The rate v is the value that fills the brick. If all streams wait at a brick and only one is capped, its share is the
+minimum. Its share is larger if some streams are elsewhere, or if streams that are not capped also have service
+elsewhere.
 """
 
 from dataclasses import dataclass
@@ -20,21 +22,30 @@ from storagekit.analytic.fairness.bounds import delay_factor
 from storagekit.analytic.fairness.maxmin import STREAMS, MaxMin, max_min_rates
 from storagekit.core.kinds import takes
 
-# of the largest rate, between two rounds; rounding alone may move rates by 1e-11
+# Largest change of a settled rate between two rounds, relative to the largest capacity. Rounding alone may change
+# rates by 1e-11.
 _STILL = 1e-10
 _ROUNDS = 20_000
 
 
 @dataclass(frozen=True)
 class WithMinimums:
-    """Rates, and `lifted`, where a stream is served for its minimum alone: its total is above that of the others there."""
+    """Rates of streams with minimum shares.
+
+    Parameters
+    ----------
+    rates : MaxMin
+        Rates, allocation and bottlenecks.
+    lifted : array of bool, shape `[stream, brick]`
+        Whether the stream is served for its minimum alone: its total is above the total of the other streams there.
+    """
 
     rates: MaxMin
     lifted: Bool[np.ndarray, "stream brick"]
 
 
 class _Brick(NamedTuple):
-    """What fills a brick: weights, the least part phi / (1 + F) of them, service elsewhere, demand, all `[stream]`."""
+    """Inputs for filling a brick, all `[stream]`: weights, weights / (1 + F), service elsewhere, and demand."""
 
     weight: np.ndarray
     least: np.ndarray
@@ -42,7 +53,7 @@ class _Brick(NamedTuple):
     demand: np.ndarray
 
     def served(self, level: ArrayLike) -> np.ndarray:
-        """Of each stream while virtual time rises at `level`."""
+        """Return the service of each stream while virtual time rises at `level`."""
         height = np.asarray(level)[..., None]
         return np.minimum(np.maximum(self.weight * height - self.elsewhere, self.least * height), self.demand)
 
@@ -55,13 +66,35 @@ def hybrid_rates(
     demand: ArrayLike = np.inf,
     minimum: ArrayLike = 0.0,
 ) -> WithMinimums:
-    """The long-run rates of streams that are backlogged where `demand` is infinite, or limited by it.
+    """Return the long-run rates of streams, each backlogged where its `demand` is infinite and limited by it elsewhere.
 
-    capacity, weights, reach, demand: as in `max_min_rates`. minimum: `[stream]`, phi_min, at most the stream's share of all
-    weights; 0 for none. Without any the rates are those of `max_min_rates`. Brick after brick is filled for what its streams
-    have at the others, until nothing moves.
+    Parameters
+    ----------
+    capacity, weights, reach, demand
+        See `max_min_rates`.
+    minimum : float or array of float, shape `[stream]`
+        Minimum share phi_min of each stream, at most its share of all weights; 0, the default, for no minimum.
+        Without any minimum the rates equal the result of `max_min_rates`.
 
-    Raises InputError as `max_min_rates` and, for minimums, `delay_factor` do; RuntimeError where rates do not settle. Source:
+    Returns
+    -------
+    WithMinimums
+        Rates, and the bricks where a minimum determines the service.
+
+    Raises
+    ------
+    InputError
+        Under the conditions of `max_min_rates` and, for minimums, of `delay_factor`.
+    RuntimeError
+        If the rates do not settle.
+
+    Notes
+    -----
+    The bricks are filled one after another, each given the service of its streams at the other bricks, until no rate
+    changes.
+
+    References
+    ----------
     dsfq, section 3.4, equations 11 and 12.
     """
     minimum = np.asarray(minimum, float)
@@ -81,9 +114,9 @@ def hybrid_rates(
 
 
 def _capped(weights: np.ndarray, minimum: np.ndarray) -> np.ndarray:
-    """1 / (1 + F) of each stream, 0 of those without a minimum."""
+    """Return 1 / (1 + F) of each stream, and 0 for a stream without a minimum."""
     shares = weights / weights.sum()
-    # a stream that is alone has all of every brick
+    # A stream that is alone receives the whole of every brick.
     some = (minimum > 0) & (shares < 1)
     found = np.zeros(len(weights))
     found[some] = 1 / (1 + delay_factor(shares[some], minimum[some]))
@@ -93,7 +126,7 @@ def _capped(weights: np.ndarray, minimum: np.ndarray) -> np.ndarray:
 def _settled(
     capacity: np.ndarray, weights: np.ndarray, least: np.ndarray, demand: np.ndarray, served: np.ndarray
 ) -> tuple[Float[np.ndarray, "stream brick"], Float[np.ndarray, " brick"]]:
-    """What each stream has at each brick when nothing moves any more, and the bricks' levels, infinite where none is full."""
+    """Return the settled service, `[stream, brick]`, and the level of each brick, infinite if it is not full."""
     served, level = served.copy(), np.zeros(len(capacity))
     for _ in range(_ROUNDS):
         before = served.copy()
@@ -106,7 +139,10 @@ def _settled(
 
 
 def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:
-    """What each stream is served when the brick is full or all demand met, and the level, infinite if that is met."""
+    """Return the service of each stream if the brick is full or all demand is met, and the level.
+
+    The level is infinite if all demand is met.
+    """
     if brick.demand.sum() <= room:
         return brick.demand, np.inf
     here = brick.demand > 0
@@ -114,9 +150,10 @@ def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:
     slope = weight - least
     with np.errstate(divide="ignore", invalid="ignore"):
         turns = np.where(slope > 0, elsewhere / slope, 0)
-        # where each is met: by its total or, sooner, by its minimum
+        # level at which the demand of each stream is met, by its total or by its minimum, whichever is lower
         met = np.minimum((demand + elsewhere) / weight, np.where(least > 0, demand / least, np.inf))
-    # service is straight between these; beyond the last nobody is left to be raised, or all that are rise as one
+    # Service is linear between these levels. Beyond the last one no stream is left to rise, or all such streams rise
+    # together.
     bends = np.unique(np.concatenate([[0.0], turns, met]))
     bends = bends[np.isfinite(bends)]
     of = _Brick(weight, least, elsewhere, demand)

@@ -1,4 +1,4 @@
-"""Where total proportional sharing settles at bricks that several streams wait for."""
+"""Calculate the long-run rates of total proportional sharing at bricks where several streams wait."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,16 @@ from storagekit.core.kinds import takes
 
 
 class WaterLevel(NamedTuple):
-    """What streams backlogged at the same bricks come to.
+    """Long-run rates of streams that are backlogged at the same bricks.
 
-    level: L, the normalized rate of those that are served there. rates: `[..., stream]`, the normalized rate of each over
-    all bricks, L or what it gets elsewhere where that is more. service: `[..., stream]`, what each gets there, a second,
-    not normalized; 0 of a stream that is blocked.
+    Parameters
+    ----------
+    level : array of float, shape `[...]`
+        Normalized rate L of the streams that are served at the bricks, cost a second over weight.
+    rates : array of float, shape `[..., stream]`
+        Normalized rate of each stream over all bricks: the larger of L and its rate elsewhere.
+    service : array of float, shape `[..., stream]`
+        Rate of each stream at these bricks, cost a second, not normalized; 0 for a blocked stream.
     """
 
     level: NDArray
@@ -24,21 +29,44 @@ class WaterLevel(NamedTuple):
 
 @takes(other=numbers, weights=numbers, capacity=numbers)
 def water_level(other: ArrayLike, weights: ArrayLike, capacity: ArrayLike) -> WaterLevel:
-    """The long-run rates under TOTAL-DSFQ of streams that are all backlogged at a set S of bricks.
+    """Return the long-run rates under TOTAL-DSFQ of streams that are all backlogged at a set S of bricks.
+
+    Parameters
+    ----------
+    other : array of float, shape `[..., stream]`
+        Rate of each stream at bricks outside S, divided by its weight, cost a second over weight.
+    weights : array of float, shape `[..., stream]`
+        Weight phi of each stream.
+    capacity : float or array of float, shape `[...]`
+        Rate of all bricks of S together, cost a second. Leading axes broadcast.
+
+    Returns
+    -------
+    WaterLevel
+        The level, and the rates of the streams.
+
+    Raises
+    ------
+    InputError
+        If a rate or a capacity is below 0, a weight is not above 0, a value is not finite, or the arrays do not
+        broadcast.
+
+    Notes
+    -----
+    The level L solves
 
         sum over f of phi_f max(0, L - other_f) = capacity
 
-    other: `[..., stream]`, what each gets at bricks outside S, a second and over its weight. weights: `[..., stream]`, phi.
-    capacity: `[...]`, what the bricks of S serve together, a second. Leading axes broadcast.
-
-    The streams in ascending order of `other`, the first k alone would be raised to
+    With the streams in ascending order of `other`, the first k alone would be raised to
 
         L_k = (capacity + sum of phi_f other_f) / sum of phi_f,  f the first k
 
-    and the level is the least L_k: the first k alone never get more than the capacity, so that no L_k is below the level,
-    and with those that are served it is the level.
+    The level is the least L_k. The first k streams alone never receive more than the capacity, so that no L_k is
+    below the level. With the streams that are served, L_k is the level.
 
-    Raises InputError unless rates and capacity are 0 or more, weights above 0, and all finite. Source: dsfq, theorem 3.
+    References
+    ----------
+    dsfq, theorem 3.
     """
     require_broadcast(other=other, weights=weights)
     other, weights = np.broadcast_arrays(np.asarray(other, float), np.asarray(weights, float))
@@ -51,7 +79,7 @@ def water_level(other: ArrayLike, weights: ArrayLike, capacity: ArrayLike) -> Wa
     order = np.argsort(other, axis=-1, kind="stable")
     ordered, weight = np.take_along_axis(other, order, -1), np.take_along_axis(weights, order, -1)
     least = ordered[..., :1]
-    # from the least rate on, so that a small capacity is not lost beside a large rate
+    # relative to the least rate, so that a small capacity is not lost in the rounding of a large rate
     filled = capacity[..., None] + np.cumsum(weight * (ordered - least), axis=-1)
     above = np.min(filled / np.cumsum(weight, axis=-1), axis=-1, keepdims=True)
     here = np.maximum(0, above - (other - least))

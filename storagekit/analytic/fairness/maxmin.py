@@ -1,16 +1,18 @@
-"""Max-min fair total rates of streams that are served by several bricks each: what total proportional sharing approaches.
+"""Calculate max-min fair total rates of streams at several bricks, which total proportional sharing approaches.
 
-A brick that serves whoever has the least normalized total serves a stream only while none that wants more there has less. No
-stream's total can then be raised but by lowering one that has no more: the rates are max-min fair.
+Each brick serves the stream with the least normalized total. So it serves a stream only while no other stream that
+demands more there has a smaller total. The total of a stream can then rise only if a stream that has no larger total
+loses: the rates are max-min fair.
 
-They come by progressive filling. All totals rise together until a set T of streams is held back: its bricks are full, or it
-has all that it asks for. These streams and the bricks they fill are settled, the others go on. What holds T back is a cut,
+The rates are found by progressive filling. All totals rise together until a set T of streams is limited: its bricks
+are full, or its demand is met. These streams and the bricks that they fill are settled, and the others continue. The
+limit of T is a cut,
 
     level = (sum over bricks of min(capacity, demand of T there) + what T has already) / sum of phi over T,
 
-the least of any set. A linear program finds it, which raises the least normalized total: its dual is a cut, all of whose
-streams have one price and all others none, so that who is held back is read off without a tolerance, and the level is then
-computed from the cut and not taken from the solver.
+the least over all sets. A linear program that maximizes the least normalized total finds it. Its dual is a cut: all
+streams of the cut have the same price, and all others have a price of 0. So the limited streams follow without a
+tolerance, and the level is computed from the cut and not taken from the solver.
 """
 
 from dataclasses import dataclass
@@ -26,20 +28,27 @@ from storagekit.core.checks import numbers, require, require_each_positive, show
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import NUMBER, takes
 
-# of sums of shares, rounded
+# relative rounding error of sums of shares
 _ROUNDING = 1e-12
-# the finest that HiGHS takes
+# the smallest tolerances that HiGHS accepts
 _FINEST = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True)
 class MaxMin:
-    """Rates, an allocation that attains them, and what holds each stream back.
+    """Rates of streams, an allocation that attains them, and the limits of each stream.
 
-    rates: total service of each stream, a second. allocation: what each gets at each brick; others may attain the same
-    rates. demand: what each asks for there, infinite where it takes all it gets, 0 where it sends nothing. bottleneck: the
-    full bricks where it would take more, in its place among streams of its own level or passed over for those of lower ones;
-    none where its demand is what holds it back.
+    Parameters
+    ----------
+    rates : array of float, shape `[stream]`
+        Total service of each stream, cost a second.
+    allocation : array of float, shape `[stream, brick]`
+        Service of each stream at each brick, cost a second. Other allocations may attain the same rates.
+    demand : array of float, shape `[stream, brick]`
+        Demand of each stream at each brick, cost a second: infinite if it is backlogged, 0 where it sends nothing.
+    bottleneck : array of bool, shape `[stream, brick]`
+        The full bricks where the stream demands more. They serve streams of its level in turn, or streams of lower
+        levels first. None if its demand limits it.
     """
 
     rates: Float[np.ndarray, " stream"]
@@ -49,7 +58,23 @@ class MaxMin:
 
     @takes(stream=NUMBER)
     def binding(self, stream: int) -> Binding:
-        """What holds one stream back: its bricks, with what it gets of what they serve, or its demand."""
+        """Return the limit of one stream: its full bricks, with its service and their total service, or its demand.
+
+        Parameters
+        ----------
+        stream : int
+            Number of the stream, from 0.
+
+        Returns
+        -------
+        Binding
+            The limit.
+
+        Raises
+        ------
+        InputError
+            If there is no such stream.
+        """
         require(stream < len(self.rates), "stream", stream, f"one of 0 to {len(self.rates) - 1}")
         full = np.flatnonzero(self.bottleneck[stream])
         if not full.size:
@@ -62,6 +87,7 @@ class MaxMin:
 
 
 def _reach(label: str, value: ArrayLike) -> np.ndarray:
+    """Return the value as an array of bool. Raises InputError unless each element is true or false, 1 or 0."""
     given = np.asarray(value)
     if given.dtype.kind != "b" and not (given.dtype.kind in "iuf" and np.all((given == 0) | (given == 1))):
         raise InputError(f"{label} {shown(value)}: give True or False for each stream and brick, [stream, brick]")
@@ -81,24 +107,50 @@ def max_min_rates(
     demand: ArrayLike = np.inf,
     minimum: ArrayLike = 0.0,
 ) -> MaxMin:
-    """The weighted max-min fair rates R_f = sum over bricks of x_fb, and x.
+    """Return the weighted max-min fair rates R_f = sum over bricks of x_fb, and the allocation x.
+
+    Parameters
+    ----------
+    capacity : array of float, shape `[brick]`
+        Service rate of each brick, cost a second.
+    weights : array of float, shape `[stream]`
+        Weight phi of each stream.
+    reach : array of bool, shape `[stream, brick]`
+        Whether the stream sends requests to the brick.
+    demand : float or array of float, shape `[stream, brick]`
+        Demand of each stream at each brick, cost a second; infinite, the default, where it is always backlogged.
+    minimum : float or array of float, shape `[stream]`
+        Minimum share of each brick where the stream is backlogged (HYBRID-DSFQ); 0 by default. A demand below it is
+        met.
+
+    Returns
+    -------
+    MaxMin
+        Rates, allocation and bottlenecks.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, a capacity or demand is below 0, a capacity is not finite, a weight is not above 0, or
+        the minimum shares of the streams at a brick sum to more than 1.
+
+    Notes
+    -----
+    The constraints are
 
         x >= 0,  sum over f of x_fb <= capacity_b,  x_fb <= demand_fb,  x_fb >= minimum_f capacity_b where demand allows
 
-    The least R_f / phi_f is as large as it can be, then the next, and so on. No brick is idle unless all demand there is
-    met.
+    The least R_f / phi_f is maximized, then the next larger one, and so on. A brick is idle only if all demand there
+    is met. Levels are distinguished to 1e-10 of the largest capacity. 32 bricks and 64 streams take less than a
+    second.
 
-    capacity: `[brick]`, what each serves a second. weights: `[stream]`, phi. reach: `[stream, brick]`, where each sends
-    requests. demand: `[stream, brick]`, what it would take there, a second; infinite where it is always backlogged.
-    minimum: `[stream]`, the least share that it has of each brick where it is backlogged (HYBRID-DSFQ); a demand below it is
-    met. Levels are told apart to 1e-10 of the largest capacity. 32 bricks and 64 streams take less than a second.
-
-    Raises InputError where shapes disagree, a capacity or demand is below 0, a capacity not finite, a weight not above 0, or
-    the minimum shares of the streams at a brick sum to more than 1. Source: dsfq, sections 2.2, 3.3 (theorem 3) and 3.4.
+    References
+    ----------
+    dsfq, sections 2.2, 3.3 (theorem 3) and 3.4.
     """
     capacity, weights, reach, demand, minimum = _checked(capacity, weights, reach, demand, minimum)
     reserved = np.minimum(minimum[:, None] * capacity, demand)
-    # what is left when all have their minimum, none of it below 0 by rounding
+    # capacity that remains after all minimums; rounding must not make it negative
     room = np.maximum(capacity - reserved.sum(axis=0), 0)
     filling = _Filling(room, weights, demand - reserved, reserved.sum(axis=1))
     rates, extra, bottleneck = _fill(filling)
@@ -106,7 +158,7 @@ def max_min_rates(
 
 
 def _checked(capacity, weights, reach, demand, minimum) -> tuple[np.ndarray, ...]:
-    """Everything as arrays of the shapes they have, a demand of 0 where a stream does not reach."""
+    """Return the validated arguments as arrays, with a demand of 0 where a stream sends nothing."""
     require(
         reach.ndim == 2 and reach.size > 0, "reach of shape", str(reach.shape), "[stream, brick], at least one of each"
     )
@@ -129,8 +181,7 @@ def _checked(capacity, weights, reach, demand, minimum) -> tuple[np.ndarray, ...
 
 
 class _Filling(NamedTuple):
-    """What remains to be shared: capacity `[brick]`, weights and what each has already `[stream]`, demand `[stream, brick]`
-    beyond that."""
+    """Remaining capacity `[brick]`, weights and service so far `[stream]`, and further demand `[stream, brick]`."""
 
     capacity: np.ndarray
     weights: np.ndarray
@@ -139,7 +190,7 @@ class _Filling(NamedTuple):
 
 
 def _fill(given: _Filling) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rates, what is added to what streams have already, and the full bricks that hold each back."""
+    """Return the rates, the service in addition to `already`, and the full bricks that limit each stream."""
     capacity = given.capacity.copy()
     rising, open_bricks = np.ones(len(given.weights), bool), np.ones(len(capacity), bool)
     rates, extra = np.zeros(len(rising)), np.zeros(given.demand.shape)
@@ -155,14 +206,14 @@ def _fill(given: _Filling) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rates[settled] = level * given.weights[settled]
         rising[settled], open_bricks[filled] = False, False
         bottleneck[settled] = (given.demand[settled] > 0) & ~open_bricks
-        # where they leave something they have all that they asked for
+        # At bricks that are not full, the demand of these streams is met.
         capacity[bricks[~full]] -= left.demand[np.ix_(held, ~full)].sum(axis=0)
         np.maximum(capacity, 0, out=capacity)
     return _met(given, rates, extra, bottleneck)
 
 
 def _cut(left: _Filling, held: np.ndarray) -> tuple[float, np.ndarray]:
-    """The level at which these streams are held back, and the bricks that are full of them."""
+    """Return the level at which these streams are limited, and the bricks that they fill."""
     asked = left.demand[held].sum(axis=0)
     full = asked > left.capacity
     total = np.where(full, left.capacity, asked).sum() + left.already[held].sum()
@@ -170,14 +221,17 @@ def _cut(left: _Filling, held: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _met(given: _Filling, rates, extra, bottleneck) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Streams that have all they ask for are held back by no brick, also where a brick fills at the same level."""
+    """Remove the bottlenecks of streams whose demand is met, even if a brick fills at the same level."""
     most = given.already + given.demand.sum(axis=1)
     met = rates >= most * (1 - _ROUNDING)
     return np.where(met, most, rates), np.where(met[:, None], given.demand, extra), bottleneck & ~met[:, None]
 
 
 def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
-    """Streams that cannot all have more than the highest common level, at least one of them; what each is served then."""
+    """Return the streams that cannot all exceed the highest common level, and the service of each stream.
+
+    At least one stream is limited.
+    """
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -206,5 +260,5 @@ def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
     price = -found.ineqlin.marginals[:streams]
     served = np.zeros(left.demand.shape)
     served[stream, brick] = np.maximum(found.x[:edges], 0) * scale
-    # prices are 0 or one and the same; of a mixture of cuts every upper part is a cut
+    # Prices are 0 or a single value. In a mixture of cuts, the streams above any price are a cut.
     return price > price.max() / 2, served

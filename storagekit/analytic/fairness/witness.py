@@ -1,8 +1,8 @@
-"""The unfairness that a run had: the worst interval of a log, in one pass over its events.
+"""Find the unfairness of a run: the worst interval of its log, in one pass over the events.
 
-A bound speaks of every interval of joint backlog. In one period of backlog the worst interval of a path U(t) is the largest
-fall of U, or of -U: the highest value so far less the present one. So a log of n events takes n steps and not n^2 intervals.
-Sums are float64: of whole costs they are exact up to 2^53, however long a run is.
+A bound applies to every interval of joint backlog. In one period of backlog, the worst interval of a path U(t) is the
+largest fall of U, or of -U: the highest value so far minus the present one. So a log of n events takes n steps and
+not n^2 intervals. Sums are float64. For whole costs they are exact up to 2^53, for a run of any length.
 """
 
 from typing import NamedTuple
@@ -19,12 +19,12 @@ from storagekit.core.checks import numbers, require, require_each_positive, show
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import takes
 
-# as a log in float32 has it
+# the value in a log of float32
 _INSTANT = float(np.float32(INSTANT))
 
 
 def _flags(label: str, value: Bool[AnyArray, "..."]) -> Bool[np.ndarray, "..."]:
-    """The value. Raises InputError unless all of it is true or false."""
+    """Return the value as an array of bool. Raises InputError unless each element is true or false."""
     given = np.asarray(value)
     if given.dtype.kind != "b" and given.size:
         raise InputError(f"{label} {shown(value)}: give True or False after each event")
@@ -38,18 +38,38 @@ def largest_unfairness(
     backlogged: Bool[AnyArray, "event *batch"],
     gap: Float[AnyArray, "event *batch"],
 ) -> Float[np.ndarray, "*batch"]:
-    """The largest | W_f / phi_f - W_g / phi_g | of any interval in which two streams are both backlogged at one brick.
+    """Return the largest | W_f / phi_f - W_g / phi_g | of any interval with both streams backlogged at one brick.
 
-    served: cost of what ended at each event, at any brick, for the two streams of the pair. weights: `[stream]`, or
-    `[stream, *batch]`. backlogged: whether both are backlogged at the brick from the end of the event on. gap: seconds since
-    the event before during which they were not; 0 where there were none.
+    Parameters
+    ----------
+    served : array of float, shape `[event, stream, *batch]`
+        Cost of the requests that ended at each event, at any brick, for the two streams of the pair.
+    weights : array of float, shape `[stream]` or `[stream, *batch]`
+        Weights phi of the two streams.
+    backlogged : array of bool, shape `[event, *batch]`
+        Whether both streams are backlogged at the brick from the end of the event on.
+    gap : array of float, shape `[event, *batch]`
+        Time since the previous event during which they were not both backlogged, seconds; 0 if they always were.
 
-    Periods of backlog begin at the end of an event. The event that ends one belongs to it, and so does what happens in the
-    same instant: a gap of `INSTANT` or less ends no period. What is served between periods counts nowhere. 0 where there is
-    no period.
+    Returns
+    -------
+    array of float, shape `[*batch]`
+        Largest unfairness, cost over weight; 0 if there is no period of backlog.
 
-    Raises InputError where there are not two streams, shapes differ, a cost or gap is not 0 or more and finite, or a weight
-    not above 0. Source: dsfq, equation 1.
+    Raises
+    ------
+    InputError
+        If there are not two streams, shapes differ, a cost or gap is below 0 or not finite, or a weight is not above
+        0.
+
+    Notes
+    -----
+    A period of backlog begins at the end of an event. The event that ends a period belongs to it, and so do events at
+    the same instant: a gap of `INSTANT` or less ends no period. Service between periods is not counted.
+
+    References
+    ----------
+    dsfq, equation 1.
     """
     cost, joint, away = _log(served, backlogged, gap, "event", "stream")
     require(cost.shape[1] == 2, "streams", cost.shape[1], "2: unfairness is between the two of a pair")
@@ -68,10 +88,32 @@ def worst_interval(
     backlogged: Bool[np.ndarray, " event"],
     gap: Float[np.ndarray, " event"],
 ) -> tuple[int, int]:
-    """Where `largest_unfairness` is found: after which event the interval begins, and with which it ends.
+    """Return the interval of the largest unfairness: it begins after one event and ends with another.
 
-    normalized: what was served at each event, over the weights of the two streams. backlogged, gap: as there, of one run. For
-    short logs: every beginning of a period is held against every end.
+    Parameters
+    ----------
+    normalized : array of float, shape `[event, stream]`
+        Cost served at each event, divided by the weights of the two streams.
+    backlogged : array of bool, shape `[event]`
+        See `largest_unfairness`, for one run.
+    gap : array of float, shape `[event]`
+        See `largest_unfairness`, for one run.
+
+    Returns
+    -------
+    begin : int
+        Number of the event at whose end the interval begins.
+    end : int
+        Number of the event with which the interval ends.
+
+    Raises
+    ------
+    InputError
+        If there are not two streams, shapes differ, or a cost or gap is below 0 or not finite.
+
+    Notes
+    -----
+    Every beginning in a period is compared with every end, so that the function is for short logs.
     """
     require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream]: of one run")
     require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2: unfairness is between the two of a pair")
@@ -80,7 +122,7 @@ def worst_interval(
     best, away, begins = (0.0, 0, 0), np.inf, [0]
     for event, (now, gone) in enumerate(zip(backlogged, gap, strict=True)):
         away += gone
-        # the event that ends a period belongs to it, and what happens in that instant
+        # The event that ends a period belongs to it, and so do events at the same instant.
         begins = [*begins, event] if away <= _INSTANT else [event]
         best = max(best, *((abs(float(path[begin] - path[event])), begin, event) for begin in begins))
         away = 0.0 if now else away
@@ -95,10 +137,32 @@ def largest_drop(
     backlogged: Bool[AnyArray, "event *batch"],
     gap: Float[AnyArray, "event *batch"],
 ) -> Float[np.ndarray, "*batch"]:
-    """The furthest that a stream falls behind a share of one brick: the largest m W_A - W_f of any interval of its backlog.
+    """Return the largest m W_A - W_f of any interval of a stream's backlog at one brick, as bounded by `shortfall`.
 
-    served, total: cost of what ended at each event at the brick, for the stream and for all of them. share: m, a number or
-    one for each lane. backlogged, gap: as in `largest_unfairness`, of this stream alone. What `shortfall` bounds.
+    It is the largest work by which the stream falls behind a share of the brick.
+
+    Parameters
+    ----------
+    served : array of float, shape `[event, *batch]`
+        Cost of the stream's requests that ended at the brick at each event.
+    total : array of float, shape `[event, *batch]`
+        The same cost for all streams.
+    share : float or array of float, shape `[*batch]`
+        Share m, 0 to 1.
+    backlogged : array of bool, shape `[event, *batch]`
+        Whether the stream is backlogged at the brick from the end of the event on.
+    gap : array of float, shape `[event, *batch]`
+        Time since the previous event during which it was not backlogged, seconds.
+
+    Returns
+    -------
+    array of float, shape `[*batch]`
+        Largest difference, a cost.
+
+    Raises
+    ------
+    InputError
+        If shapes differ, or a value is out of range.
     """
     cost, own, away = _log(served, backlogged, gap, "event")
     work, part = np.asarray(total, float), np.asarray(share, float)
@@ -109,7 +173,7 @@ def largest_drop(
 
 
 def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The columns of a log on the host, of shapes that agree."""
+    """Return the columns of a log as arrays on the host, with shapes that agree."""
     served, backlogged, gap = np.asarray(served, float), np.asarray(backlogged, bool), np.asarray(gap, float)
     names = ", ".join(axes)
     require(served.ndim >= len(axes), "served of shape", str(served.shape), f"[{names}, *batch]")
@@ -124,7 +188,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _with_lanes(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
-    """`values` with an axis of one for every lane axis that they lack."""
+    """Return `values` with an axis of length 1 for every batch axis that they lack."""
     require(
         values.ndim in (1, dimensions), f"{label} of shape", str(values.shape), "one for all lanes, or with them all"
     )
@@ -132,8 +196,11 @@ def _with_lanes(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
 
 
 class _Fall(NamedTuple):
-    """Where the path stands since its period began, how high it was, how far it fell in any period, and for how many seconds
-    there has been no backlog: none within a period, infinitely many before the first."""
+    """State of a path at an event.
+
+    value: its value since the period began. highest: its highest value in the period. furthest: its largest fall in
+    any period. away: seconds without backlog, 0 within a period and infinite before the first.
+    """
 
     value: Array
     highest: Array
@@ -142,7 +209,7 @@ class _Fall(NamedTuple):
 
 
 def _largest_fall(steps: np.ndarray, backlogged: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """Largest U(t1) - U(t2), t1 <= t2 in one period, of the path U that moves by `steps [event, *batch]`."""
+    """Return the largest U(t1) - U(t2), t1 <= t2 in one period, of the path U with `steps`, `[event, *batch]`."""
     with jax.enable_x64(True):
         return np.asarray(_scanned(*(jnp.asarray(column) for column in (steps, backlogged, gap))))
 
@@ -158,8 +225,11 @@ def _scanned(
 
 
 def _step(fall: _Fall, step: Array, backlogged: Array, gap: Array) -> _Fall:
-    """One event. In a period, or in the instant that ends it, the path moves; after it there is none until the next begins,
-    at this event's end and at 0."""
+    """Return the state after one event.
+
+    The path moves in a period, and in the instant that ends it. Afterwards it is 0 until the next period begins, at
+    the end of an event.
+    """
     away = fall.away + gap
     moves = away <= _INSTANT
     value = jnp.where(moves, fall.value + step, 0)

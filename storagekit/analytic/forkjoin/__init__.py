@@ -1,8 +1,8 @@
-"""Fork-join: requests cut into parts that several servers work on, and are done when the last part is.
+"""Fork-join queues: requests are cut into parts for several servers, and complete with the last part.
 
-`exponential` has the queues of textbooks, `bounds` those with block times of a disk, `tail` how rarely several blocks take
-long. Striping over a network (swift) is `parts`, `striping` and `striped_system`; `completion` simulates it by the
-recursion of `recursion`.
+`exponential` has the queues of textbooks. `bounds` has queues with the block times of a disk. `tail` bounds the
+probability that several blocks take long. `parts`, `striping` and `striped_system` model striping over a network
+(swift). `completion` simulates it with the recursion of `recursion`.
 """
 
 from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds

@@ -1,4 +1,7 @@
-"""Fork-join queues with service times of any law: bounds of the mean response time, and the block times of a disk."""
+"""Calculate bounds of the mean response time of fork-join queues with the block times of a disk.
+
+The service times may have any distribution.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +21,33 @@ _PARTS = {
 
 @takes(**_PARTS)
 def latest(disk: Disk, unit: float, blocks: int, disks: int) -> float:
-    """Mean time of the last of `disks` disks to serve `blocks` blocks of `unit` bytes, all idle at first, seconds.
+    """Return the mean time of the last of several disks to serve its blocks, all disks idle at first.
 
-    The sum of 2 `blocks` independent uniform times by its distribution on a grid (fast Fourier transform), and of the latest
-    of them the integral of 1 - F^D. Raises InputError for no blocks or disks, or a unit of none.
+    Parameters
+    ----------
+    disk : Disk
+        The disks, all of the same kind.
+    unit : float
+        Size of a block, bytes, above 0.
+    blocks : int
+        Number of blocks on each disk, at least 1.
+    disks : int
+        Number D of disks, at least 1.
+
+    Returns
+    -------
+    float
+        Mean time, seconds.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type or is out of range.
+
+    Notes
+    -----
+    The service of a disk is the sum of 2 `blocks` independent uniform times, and a constant. The distribution F of
+    the sum is computed on a grid by fast Fourier transform. The mean of the latest sum is the integral of 1 - F^D.
     """
     constant = blocks * float(disk.transfer(unit))
     span = blocks * 2 * (disk.seek + disk.rotation)
@@ -36,8 +62,10 @@ def latest(disk: Disk, unit: float, blocks: int, disks: int) -> float:
 
 
 def _uniform(width: float, step: float) -> NDArray:
-    """Probabilities of the points 0, step, 2 step, ... for a uniform time of 0 to `width`: those of the intervals around
-    them, shared between their two ends so that the mean is kept."""
+    """Return the probabilities of the points 0, step, 2 step, ... for a uniform time of 0 to `width`.
+
+    The probability of each interval is divided between its two ends, so that the mean is kept.
+    """
     ends = np.minimum(np.arange(int(np.ceil(width / step)) + 2) * step, width)
     if width == 0:
         return np.array([1.0])
@@ -51,19 +79,50 @@ def _uniform(width: float, step: float) -> NDArray:
 
 @takes(**_PARTS, rate=RATE.each)
 def completion_bounds(disk: Disk, unit: float, blocks: int, disks: int, rate: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Bounds of the mean time to complete a request of `blocks` blocks on each of `disks` disks, `rate` requests a second.
+    """Return a lower and an upper bound of the mean time to complete a request on several disks.
 
-    Below: the mean wait of M/G/1 and the latest of the service times. Above: the latest of D independent response times, no
-    more than their mean and (D - 1)/sqrt(2 D - 1) standard deviations (Hartley and David, Universal bounds for mean range and
-    extreme observation, Annals of Mathematical Statistics 25, 1954). The argument is that of `response_bounds`. The
-    variance of the response in M/G/1 is Takacs' (Kleinrock, Queueing Systems, volume I, 1975, section 5.7). Infinite from
-    saturation on.
+    Parameters
+    ----------
+    disk : Disk
+        The disks, all of the same kind.
+    unit : float
+        Size of a block, bytes, above 0.
+    blocks : int
+        Number of blocks of a request on each disk, at least 1.
+    disks : int
+        Number D of disks, at least 1.
+    rate : float or array of float
+        Arrival rate, requests a second.
+
+    Returns
+    -------
+    below : array of float
+        Lower bound, seconds; infinite at saturation and above.
+    above : array of float
+        Upper bound, seconds; infinite at saturation and above.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type or is out of range.
+
+    Notes
+    -----
+    The lower bound is the mean wait of M/G/1 plus the latest of the service times. The upper bound is the latest of D
+    independent response times. This is at most their mean plus (D - 1)/sqrt(2 D - 1) standard deviations (Hartley and
+    David). The argument is the same as in `response_bounds`. The variance of the response time of M/G/1 is from
+    Takacs (Kleinrock, section 5.7).
+
+    References
+    ----------
+    Hartley and David, Universal bounds for mean range and extreme observation, Annals of Mathematical Statistics 25,
+    1954. Kleinrock, Queueing Systems, volume I, 1975, section 5.7.
     """
     rate = np.asarray(rate, float)
     mean = blocks * float(disk.mean(unit))
     variance = blocks * disk.variance()
     second = variance + mean**2
-    # a symmetric law: the third central moment is 0
+    # The distribution is symmetric, so that its third central moment is 0.
     third = mean**3 + 3 * mean * variance
     alone = response_mg1(rate, mean, second)
     wait = alone - mean

@@ -1,4 +1,4 @@
-"""Completion times against load, and the load that can be sustained: many systems at once, on the same random numbers."""
+"""Simulate completion times against load, and the sustainable load, for many systems with common random numbers."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,31 @@ from storagekit.analytic.forkjoin.striped_system import StripedSystem
 from storagekit.core.checks import numbers, require
 from storagekit.core.kinds import COUNT, SEED, a, several
 
-# the interval halved so often is 6e-5 of saturation
+# After this number of halvings the interval is 6e-5 of saturation.
 _HALVINGS = 14
-# JAX takes no more of a number into a key
+# JAX uses only 32 bits of a number for a key.
 _SEED = SEED.up_to(2**32 - 1)
 
 
 class Simulation:
-    """A stream of requests for each of several systems, drawn once.
+    """Streams of requests for several systems, with random numbers that are drawn once.
 
-    systems: they may differ in everything but the share of writes. seeds: independent streams. requests: of each; the first
-    tenth is warm-up. `draws` are their random numbers. Raises InputError where systems have different shares of writes,
-    for no systems, seeds or requests, seeds that are alike, and more of all of them than fit in memory.
+    The attribute `draws` has the random numbers.
+
+    Parameters
+    ----------
+    systems : sequence of StripedSystem
+        The systems. They may differ in everything except the share of writes.
+    seeds : sequence of int
+        One seed for each independent stream, all different.
+    requests : int
+        Number of requests of each stream; the first tenth is warm-up.
+
+    Raises
+    ------
+    InputError
+        If there are no systems, seeds or requests, systems have different shares of writes, two seeds are equal, or
+        the random numbers exceed the memory.
     """
 
     def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
@@ -48,8 +61,23 @@ class Simulation:
         self._read = jnp.asarray(draws.operation >= shares[0])[:, None, None, :]
 
     def completion(self, rates: NDArray) -> Float[np.ndarray, "system load seed"]:
-        """Mean seconds to complete a request, `rates` requests a second `[system, load]` or `[system, load, seed]`; infinite
-        from saturation on, where it only grows."""
+        """Return the mean time to complete a request.
+
+        Parameters
+        ----------
+        rates : array of float, shape `[system, load]` or `[system, load, seed]`
+            Arrival rates, requests a second, above 0.
+
+        Returns
+        -------
+        array of float, shape `[system, load, seed]`
+            Mean time, seconds; infinite at saturation and above, where the time only grows.
+
+        Raises
+        ------
+        InputError
+            If a rate is not above 0 or not finite, or the shape is wrong.
+        """
         rates = numbers("rates", rates).astype(float)
         require(rates.ndim in (2, 3), "rates of shape", str(rates.shape), "[system, load] or [system, load, seed]")
         rates = rates[..., None] if rates.ndim == 2 else rates
@@ -60,10 +88,21 @@ class Simulation:
         return np.where(rates < self._limits, np.asarray(taken, float), np.inf)
 
     def sustainable(self) -> Float[np.ndarray, "system seed"]:
-        """The rate at which the mean time to complete a request is the mean time between requests (swift, section 5.2).
+        """Return the rate at which the mean time to complete a request equals the mean time between requests.
 
-        By halving the interval from none to saturation; on common random numbers the one grows with the rate and the other
-        falls.
+        Returns
+        -------
+        array of float, shape `[system, seed]`
+            Rate, requests a second.
+
+        Notes
+        -----
+        The rate is found by bisection between 0 and saturation. On common random numbers, the time to complete a
+        request grows with the rate, and the time between requests falls.
+
+        References
+        ----------
+        swift, section 5.2.
         """
         low = np.zeros((len(self.systems), 1, self.draws.gap.shape[1]))
         high = low + self._limits
@@ -74,12 +113,12 @@ class Simulation:
         return ((low + high) / 2)[:, 0]
 
     def _stacked(self, parts: list[NDArray]) -> Array:
-        """`[request, system, 1, seed, disk]`, with no work for disks that a system does not have."""
+        """Return `[request, system, 1, seed, disk]`, with no work for disks that a system does not have."""
         padded = [np.pad(part, ((0, 0), (0, 0), (0, self._widest - part.shape[-1]))) for part in parts]
         return jnp.asarray(np.stack(padded, axis=1)[:, :, None])
 
     def _stacked_paths(self) -> Paths:
-        """Leaves `[system, 1, 1]`, offsets with the disks behind."""
+        """Return paths with leaves `[system, 1, 1]`; the offsets have the disks as a last axis."""
 
         def stacked(*leaves: Array) -> Array:
             padded = [jnp.pad(leaf, (0, self._widest - len(leaf))) if leaf.ndim else leaf for leaf in leaves]

@@ -1,7 +1,8 @@
-"""Fork-join queues of textbooks: Poisson requests, each with a part for every one of N queues, exponential service times.
+"""Calculate response times of fork-join queues with Poisson requests and exponential service times.
 
-A request is done when the last of its parts is. `rate` is requests a second, `service` the mean seconds of a part, the same
-for all queues; arguments may be arrays and broadcast; an overloaded system has an infinite response time.
+Each request has one part for each of N queues, and completes with its last part. `rate` is requests a second.
+`service` is the mean service time of a part, seconds, equal for all queues. Arguments may be arrays, and broadcast.
+The response time of an overloaded system is infinite.
 """
 
 from fractions import Fraction
@@ -17,19 +18,58 @@ from storagekit.core.kinds import COUNT, RATE, TIME, takes
 
 @takes(queues=COUNT)
 def harmonic(queues: int) -> float:
-    """H_N = 1 + 1/2 + ... + 1/N: the mean of the latest of N exponential times of mean 1."""
+    """Return H_N = 1 + 1/2 + ... + 1/N, the mean of the latest of N exponential times of mean 1.
+
+    Parameters
+    ----------
+    queues : int
+        Number N of queues, at least 1.
+
+    Returns
+    -------
+    float
+        H_N.
+
+    Raises
+    ------
+    InputError
+        If the number is not whole or below 1.
+    """
     return float(np.sum(1.0 / np.arange(1, queues + 1)))
 
 
 @takes(require_broadcast, rate=RATE.each, service=TIME.each)
 def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
-    """Mean response time of two queues, exact.
+    """Return the exact mean response time of two queues.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S of a part, seconds.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded system.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with rho = rate S,
 
         R_2 = (12 - rho)/8 S/(1 - rho)
 
-    Source: Flatto and Hahn, Two parallel queues created by arrivals with two demands, SIAM Journal on Applied Mathematics
-    44(5), 1984; as a mean response time in Nelson and Tantawi, Approximate analysis of fork/join synchronization in parallel
-    queues, IEEE Transactions on Computers 37(6), 1988.
+    References
+    ----------
+    Flatto and Hahn, Two parallel queues created by arrivals with two demands, SIAM Journal on Applied Mathematics
+    44(5), 1984. As a mean response time: Nelson and Tantawi, Approximate analysis of fork/join synchronization in
+    parallel queues, IEEE Transactions on Computers 37(6), 1988.
     """
     load = _load(rate, service)
     return np.where(load < 1, (12 - load) / 8, 1) * response_mm1(rate, service)
@@ -37,11 +77,38 @@ def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
 
 @takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
 def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
-    """Nelson and Tantawi's approximation for N queues of two or more; exact for two.
+    """Return the approximate mean response time of N queues by Nelson and Tantawi; it is exact for two queues.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S of a part, seconds.
+    queues : int
+        Number N of queues; the approximation is for two or more. For one queue the result is the exact M/M/1.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded system.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with rho = rate S and R_2 of `response_two`,
 
         R_N = (H_N/H_2 + 4/11 (1 - H_N/H_2) rho) R_2
 
-    Source: Nelson and Tantawi, as for `response_two`; within 5% of simulation up to N = 32.
+    It is within 5% of simulation up to N = 32.
+
+    References
+    ----------
+    Nelson and Tantawi, as for `response_two`.
     """
     if queues == 1:
         return response_mm1(rate, service)
@@ -52,12 +119,39 @@ def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray
 
 @takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
 def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
-    """Varma and Makowski's interpolation: exact as the load goes to 0 and as it goes to 1, straight between; exact for two.
+    """Return the mean response time of N queues by Varma and Makowski's interpolation.
+
+    It is exact as the load approaches 0 and 1, linear between the two limits, and exact for two queues.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S of a part, seconds.
+    queues : int
+        Number N of queues, at most 64.
+
+    Returns
+    -------
+    array of float
+        Mean response time, seconds; infinite for an overloaded system.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The mean is, with rho = rate S,
 
         R_N = (H_N + (V_N - H_N) rho) S/(1 - rho)
         V_N = sum_r C(N, r) (-1)^(r-1) sum_(m=1..r) C(r, m) (m-1)!/r^(m+1)
 
-    Source: Varma and Makowski, Interpolation approximations for symmetric fork-join queues, Performance Evaluation 20, 1994.
+    References
+    ----------
+    Varma and Makowski, Interpolation approximations for symmetric fork-join queues, Performance Evaluation 20, 1994.
     """
     load, light = _load(rate, service), harmonic(queues)
     return np.where(load < 1, light + (heavy(queues) - light) * load, 1) * response_mm1(rate, service)
@@ -65,14 +159,44 @@ def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> N
 
 @takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
 def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[NDArray, NDArray]:
-    """Below: a mean wait and the latest of N service times. Above: the latest of N independent response times.
+    """Return a lower and an upper bound of the mean response time of N queues.
+
+    Parameters
+    ----------
+    rate : float or array of float
+        Arrival rate, requests a second.
+    service : float or array of float
+        Mean service time S of a part, seconds.
+    queues : int
+        Number N of queues, at least 1.
+
+    Returns
+    -------
+    below : array of float
+        Lower bound, seconds; infinite for an overloaded system.
+    above : array of float
+        Upper bound, seconds; infinite for an overloaded system.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or the arrays do not broadcast.
+
+    Notes
+    -----
+    The bounds are, with rho = rate S,
 
         S rho/(1 - rho) + H_N S <= R_N <= H_N S/(1 - rho)
 
-    Below because the queue with the longest part waits as long as any, the wait being independent of the part. Above because
-    the queues share their arrivals, which makes their response times associated. Source: Nelson and Tantawi, as above;
-    Baccelli, Makowski and Shwartz, The fork-join queue and related systems with synchronization constraints,
-    Advances in Applied Probability 21(3), 1989.
+    The lower bound is a mean wait plus the latest of N service times. It holds because the queue with the longest
+    part waits as long as any other queue, and the wait is independent of the part. The upper bound is the latest of N
+    independent response times. It holds because the queues share their arrivals, which makes their response times
+    associated.
+
+    References
+    ----------
+    Nelson and Tantawi, as for `response_two`. Baccelli, Makowski and Shwartz, The fork-join queue and related systems
+    with synchronization constraints, Advances in Applied Probability 21(3), 1989.
     """
     alone = response_mm1(rate, service)
     part = np.asarray(service, float)
@@ -81,7 +205,23 @@ def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[N
 
 @takes(queues=COUNT)
 def heavy(queues: int) -> float:
-    """V_N of `response_interpolated`: (1 - rho) R_N / S as the load goes to 1. In whole numbers, for its terms cancel."""
+    """Return V_N of `response_interpolated`, the limit of (1 - rho) R_N / S as the load approaches 1.
+
+    Parameters
+    ----------
+    queues : int
+        Number N of queues, at most 64.
+
+    Returns
+    -------
+    float
+        V_N, computed in whole numbers because its terms cancel.
+
+    Raises
+    ------
+    InputError
+        If the number is not whole, below 1 or above 64.
+    """
     require(queues <= 64, "queues", queues, "at most 64: the terms of the sum grow like 2^N")
 
     def inner(r: int) -> Fraction:
@@ -91,5 +231,5 @@ def heavy(queues: int) -> float:
 
 
 def _load(rate: ArrayLike, service: ArrayLike) -> NDArray:
-    """rho = rate S."""
+    """Return the load rho = rate S."""
     return np.asarray(rate, float) * np.asarray(service, float)

@@ -1,4 +1,4 @@
-"""What a striped transfer passes through: disks, processors, a network. Times are seconds, sizes bytes.
+"""Model the parts that a striped transfer passes: disks, processors, a network. Times are seconds, sizes bytes.
 
 Source: swift, sections 5.1 and 5.2.
 """
@@ -22,11 +22,26 @@ from storagekit.drive.seek import mean_seek
 
 @dataclass(frozen=True)
 class Disk:
-    """A device whose every block costs a seek, a rotational wait, both uniform from 0 to twice their mean, and its transfer.
+    """A device on which each block takes a seek, a rotational wait and a transfer.
 
-    The view that `like` has of a `Drive`, or of a device of which no more is known. seek, rotation: mean seconds. rate: bytes
-    a second. name: of the device. A flash device has no rotation, and its latency for a seek. Raises InputError where a time
-    is negative or the rate not above 0.
+    Seek and wait are uniform from 0 to twice their mean. `Disk.like` returns such a model of a `Drive`. A flash
+    device has no rotation, and its latency is given as a seek.
+
+    Parameters
+    ----------
+    seek : float
+        Mean seek time, seconds.
+    rotation : float
+        Mean rotational wait, seconds.
+    rate : float
+        Transfer rate, bytes a second.
+    name : str
+        Name of the device; "disk" by default.
+
+    Raises
+    ------
+    InputError
+        If a time is negative, or the rate is not above 0.
     """
 
     seek: float
@@ -44,11 +59,32 @@ class Disk:
     @classmethod
     @takes(drive=a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")'))
     def like(cls, drive: Drive) -> Disk:
-        """A disk with the means of a mechanical drive: seeks between random cylinders with the command's overhead, half a
-        turn, a megabyte at random addresses; that the times are uniform is the model's and not the drive's."""
+        """Return a disk with the mean times of a mechanical drive.
+
+        Parameters
+        ----------
+        drive : Drive
+            A mechanical drive.
+
+        Returns
+        -------
+        Disk
+            The disk.
+
+        Raises
+        ------
+        InputError
+            If `drive` has another type.
+
+        Notes
+        -----
+        The mean seek is between random cylinders, and includes the overhead of the command. The mean rotation is half
+        a turn. The transfer rate is the mean of a megabyte at evenly spaced addresses. The uniform distribution of
+        the times is an assumption of the model, not a property of the drive.
+        """
         seek = mean_seek(drive.seek, drive.cylinders) + float(drive.overhead)
         sectors = MB // SECTOR
-        # on the host: addresses of large drives have more than 32 bits
+        # The host computes the addresses, because large drives need more than 32 bits.
         address = np.linspace(0, drive.capacity - sectors - 1, 1_000).astype(np.int64)
         count = np.full_like(address, sectors)
         passing = float(jnp.mean(drive.locate(cast(Array, address), cast(Array, count)).transfer))
@@ -56,25 +92,28 @@ class Disk:
 
     @takes(unit=SPACE.each)
     def transfer(self, unit: ArrayLike) -> NDArray:
-        """Seconds that `unit` bytes take to pass."""
+        """Return the transfer time of `unit` bytes, seconds."""
         return self._passing(unit)
 
     @takes(unit=SPACE.each)
     def mean(self, unit: ArrayLike) -> NDArray:
-        """Mean time of a block of `unit` bytes: seek, rotation and transfer (swift, section 5.1)."""
+        """Return the mean time of a block of `unit` bytes, seconds: seek, rotation and transfer."""
         return self.seek + self.rotation + self._passing(unit)
 
     def variance(self) -> float:
-        """Variance of the time of a block, whatever its size: of two independent uniform times."""
+        """Return the variance of the time of a block of any size, seconds squared.
+
+        It is the variance of the sum of two independent uniform times.
+        """
         return (self.seek**2 + self.rotation**2) / 3
 
     @takes(unit=SPACE.each)
     def slowest(self, unit: ArrayLike) -> NDArray:
-        """The longest that a block can take."""
+        """Return the longest possible time of a block of `unit` bytes, seconds."""
         return 2 * (self.seek + self.rotation) + self._passing(unit)
 
     def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
-        """Times of blocks of `unit` bytes for random numbers in [0, 1), in their precision."""
+        """Return the times of blocks of `unit` bytes, seconds, from random numbers in [0, 1), in their precision."""
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 
     def _passing(self, unit: ArrayLike) -> NDArray:
@@ -83,12 +122,30 @@ class Disk:
 
 @dataclass(frozen=True)
 class Host:
-    """A processor that handles packets: `per_packet` instructions and `per_byte` for each of its bytes, at `speed` a second.
+    """A processor that sends and receives packets.
 
-    By default 1,500 and 1, of 100 million instructions a second (swift, sections 5 and 5.1). `per_check_byte` are
-    instructions for each byte that goes into check data by exclusive or; the paper leaves its cost open, and copying's 1 is
-    taken for it. duplex: one such processor sends and another receives. Raises InputError where the speed is not above 0 or a
-    count negative.
+    Parameters
+    ----------
+    speed : float
+        Instructions a second; 100 million by default.
+    per_packet : float
+        Instructions for each packet; 1,500 by default.
+    per_byte : float
+        Instructions for each byte of a packet; 1 by default.
+    per_check_byte : float
+        Instructions for each byte that enters check data by exclusive or; 1 by default, the cost of a copy, because
+        the paper does not state it.
+    duplex : bool
+        Whether one processor sends and another one receives; by default one does both.
+
+    Raises
+    ------
+    InputError
+        If the speed is not above 0, or a number of instructions is negative.
+
+    References
+    ----------
+    swift, sections 5 and 5.1, for the default values.
     """
 
     speed: float = 100e6
@@ -105,27 +162,39 @@ class Host:
 
     @takes(size=SPACE.each)
     def seconds(self, size: ArrayLike) -> NDArray:
-        """To send or to receive a packet of `size` bytes."""
+        """Return the time to send or to receive a packet of `size` bytes, seconds."""
         return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
 
     @takes(sending=SPAN, receiving=SPAN)
     def busy(self, sending: float, receiving: float) -> float:
-        """Seconds that the busiest processor works where there are so many to send and to receive."""
+        """Return the time that the busier processor works, seconds, given the seconds of sending and of receiving."""
         return max(sending, receiving) if self.duplex else sending + receiving
 
     @takes(size=SPACE.each)
     def check_seconds(self, size: ArrayLike) -> NDArray:
-        """To take `size` bytes into check data."""
+        """Return the time to add `size` bytes to check data, seconds."""
         return self.per_check_byte * np.asarray(size, float) / self.speed
 
 
 @dataclass(frozen=True)
 class Network:
-    """What carries packets: token rings that all hosts share, or a switch with a link for each host.
+    """A network: token rings that all hosts share, or a switch with a link for each host.
 
-    rate: bytes a second, of a ring or of a link in one direction. acquisition: mean seconds until a sender has the token,
-    0 on a switch. rings: how many there are, packets spread evenly; for a switch, links of each host. switched: whether it is
-    a switch. Raises InputError where a figure is out of range.
+    Parameters
+    ----------
+    rate : float
+        Rate of a ring, or of a link in one direction, bytes a second.
+    acquisition : float
+        Mean time until a sender has the token, seconds; by default 0, as on a switch.
+    rings : int
+        Number of rings, over which packets are spread evenly, or of links of each host of a switch; 1 by default.
+    switched : bool
+        Whether the network is a switch; false by default.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
     """
 
     rate: float
@@ -141,5 +210,5 @@ class Network:
 
     @takes(size=SPACE.each)
     def seconds(self, size: ArrayLike) -> NDArray:
-        """How long a packet of `size` bytes holds a ring or a link, the token's way to its sender included."""
+        """Return the time that a packet of `size` bytes holds a ring or a link, seconds, with the token acquisition."""
         return self.acquisition + np.asarray(size, float) / self.rate

@@ -1,4 +1,4 @@
-"""The random numbers of a simulated stream of requests: the same whatever the load, the disks or the unit."""
+"""Draw the random numbers of a simulated stream of requests, which do not depend on load, disks or unit."""
 
 from functools import partial
 from typing import NamedTuple
@@ -18,10 +18,20 @@ _MOST = 10**8
 
 
 class Draws(NamedTuple):
-    """Random numbers for `request` requests in each of `seed` independent streams.
+    """Random numbers for requests in independent streams.
 
-    gap: time since the request before it, times the rate (exponential of mean 1). operation: below the write share for a
-    write. place: where it begins. seek, rotation: of its blocks, in [0, 1).
+    Parameters
+    ----------
+    gap : array of float, shape `[request, seed]`
+        Time since the previous request, times the rate: exponential of mean 1.
+    operation : array of float, shape `[request, seed]`
+        Uniform in [0, 1); a write if it is below the share of writes.
+    place : array of float, shape `[request, seed]`
+        Uniform in [0, 1), for the disk where the request begins.
+    seek : array of float, shape `[request, seed, block]`
+        Uniform in [0, 1), for the seek of each block.
+    rotation : array of float, shape `[request, seed, block]`
+        Uniform in [0, 1), for the rotational wait of each block.
     """
 
     gap: Float[np.ndarray, "request seed"]
@@ -32,8 +42,27 @@ class Draws(NamedTuple):
 
 
 def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
-    """`Draws` of `requests` requests of at most `blocks` blocks for each seed. A block has the same numbers whatever else is
-    drawn."""
+    """Return the random numbers of requests with at most `blocks` blocks, one stream for each seed.
+
+    Parameters
+    ----------
+    seeds : list of int
+        One seed for each stream, all different.
+    requests : int
+        Number of requests of each stream.
+    blocks : int
+        Largest number of blocks of a request.
+
+    Returns
+    -------
+    Draws
+        Random numbers. The numbers of a block do not depend on the other numbers that are drawn.
+
+    Raises
+    ------
+    InputError
+        If there are no requests or seeds, two seeds are equal, or there are more than 10^8 blocks in all.
+    """
     require_whole("requests", requests)
     require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "different from one another, at least one")
     drawn = requests * len(seeds) * blocks
@@ -47,7 +76,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _fractions(key: Array, requests: int, blocks: int) -> tuple[Array, Array]:
-    """Two numbers in [0, 1) for every block number of every request: `[request, seed, block]`."""
+    """Return two numbers in [0, 1) for every block number of every request, `[request, seed, block]`."""
     first = jnp.zeros((1, key.shape[1]), jnp.int32)
     numbers = jnp.arange(blocks, dtype=jnp.uint32)
     one, other = jax.vmap(lambda number: words(key, first, requests, number), out_axes=-1)(numbers)
@@ -55,14 +84,48 @@ def _fractions(key: Array, requests: int, blocks: int) -> tuple[Array, Array]:
 
 
 class Work(NamedTuple):
-    """What requests ask of the disks: seconds of service and number of blocks, 0 of a disk that is not asked."""
+    """Work of requests on the disks.
+
+    Parameters
+    ----------
+    seconds : array of float, shape `[request, seed, disk]`
+        Service time; 0 for a disk without a block of the request.
+    blocks : array of float, shape `[request, seed, disk]`
+        Number of blocks; 0 for a disk without a block of the request.
+    """
 
     seconds: Float[np.ndarray, "request seed disk"]
     blocks: Float[np.ndarray, "request seed disk"]
 
 
 def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Work:
-    """The work of the requests on each disk: every block a seek, a rotational wait and its transfer (swift, section 5.1)."""
+    """Return the work of the requests on each disk.
+
+    Parameters
+    ----------
+    disk : Disk
+        The disks, all of the same kind.
+    striping : Striping
+        Distribution of blocks over the disks.
+    draws : Draws
+        Random numbers of the requests.
+    write_share : float
+        Share of writes, 0 to 1.
+
+    Returns
+    -------
+    Work
+        Service times and numbers of blocks. Each block takes a seek, a rotational wait and its transfer.
+
+    Raises
+    ------
+    InputError
+        If the random numbers are for fewer blocks.
+
+    References
+    ----------
+    swift, section 5.1.
+    """
     rows, disks = striping.rows, striping.disks
     require(
         draws.seek.shape[-1] >= rows * disks,
@@ -78,5 +141,5 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
 
 
 def most_blocks(stripings: list[Striping]) -> int:
-    """Random numbers that any of them needs for a request."""
+    """Return the largest number of blocks for which any of the stripings needs random numbers for a request."""
     return max(striping.rows * striping.disks for striping in stripings)

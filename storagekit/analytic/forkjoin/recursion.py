@@ -1,8 +1,9 @@
-"""The max-plus recursion: every server's unfinished work, from one request to the next.
+"""Calculate the unfinished work of every server from one request to the next, by the max-plus recursion.
 
-The disks of a striped request serve in the order of requests, so that all a disk needs to know is how long it is still busy
-when the next request comes (Lindley): a request costs a handful of vector operations for all loads, layouts and seeds at
-once, and no events. Times are relative to the request's arrival, so that float32 stays exact however long a stream is.
+The disks of a striped request serve requests in their order. So the state of a disk is the time for which it is still
+busy when the next request arrives (Lindley). A request takes a few vector operations for all loads, layouts and seeds
+at once, and no events. Times are relative to the arrival of the request, so that float32 stays exact for a stream of
+any length.
 """
 
 from typing import NamedTuple
@@ -17,15 +18,23 @@ from storagekit.core.checks import require, require_broadcast, shown, traced
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import SPAN, Kind, a
 
-# float32 has no finer times beyond it than minutes
+# Beyond it, the resolution of float32 is minutes.
 _SPANS, _TRANSIT = SPAN.up_to(1e9).each, Kind(least=-1e9, most=1e9, unit="s").each
 
 
 class RequestStream(NamedTuple):
-    """Requests in the order in which they come, and what they ask of each disk.
+    """Requests in the order of their arrival, and their work on each disk.
 
-    gap: seconds since the request before. read: whether it is a read. work: seconds of service, 0 of a disk that is not
-    asked; blocks: how many blocks these are.
+    Parameters
+    ----------
+    gap : array of float, shape `[request, *batch]`
+        Time since the previous request, seconds.
+    read : array of bool, shape `[request, *batch]`
+        Whether the request is a read.
+    work : array of float, shape `[request, *batch, disk]`
+        Service time on each disk, seconds; 0 for a disk without a block of the request.
+    blocks : array of float, shape `[request, *batch, disk]`
+        Number of blocks on each disk.
     """
 
     gap: Float[Array, "request *batch"]
@@ -35,11 +44,20 @@ class RequestStream(NamedTuple):
 
 
 class Path(NamedTuple):
-    """What a request passes before and after the disks, in seconds, for reads or for writes.
+    """Times that a request takes before and after the disks, seconds, for reads or for writes.
 
-    out: how long its client is busy sending. offset: from when the client begins to when each disk has all it needs. port:
-    how long an agent is busy with a block that it sends, or with an acknowledgement. transit: from then to when it has
-    reached the client. receive: how long that is busy with it.
+    Parameters
+    ----------
+    out : array of float, shape `[*batch]`
+        Time that its client is busy with sending.
+    offset : array of float, shape `[*batch, disk]`
+        Time from the client's start until each disk has all its input.
+    port : array of float, shape `[*batch]`
+        Time that an agent is busy with a block that it sends, or with an acknowledgement.
+    transit : array of float, shape `[*batch]`
+        Time from then until the packet has reached the client.
+    receive : array of float, shape `[*batch]`
+        Time that the client is busy with the packet.
     """
 
     out: Float[Array, "*batch"]
@@ -50,19 +68,40 @@ class Path(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """The way of reads and that of writes."""
+    """Paths of reads and of writes.
+
+    Parameters
+    ----------
+    read : Path
+        Path of a read.
+    write : Path
+        Path of a write.
+    """
 
     read: Path
     write: Path
 
 
 def path(out: float, offset: ArrayLike, port: float, transit: float, receive: float) -> Path:
-    """A `Path` of numbers, with an offset for each disk."""
+    """Return a `Path` of numbers, with an offset for each disk, `[disk]`, all in seconds.
+
+    Parameters
+    ----------
+    out, port, transit, receive : float
+        See `Path`, seconds.
+    offset : array of float, shape `[disk]`
+        See `Path`, seconds.
+
+    Returns
+    -------
+    Path
+        The path, in float32.
+    """
     return Path(*(jnp.asarray(part, jnp.float32) for part in (out, offset, port, transit, receive)))
 
 
 class _Busy(NamedTuple):
-    """How long each server is still busy: every disk, the port of every agent, the client with sending and with receiving."""
+    """Time for which each server is still busy: disks, ports of the agents, sending and receiving of the client."""
 
     disk: Array
     port: Array
@@ -70,6 +109,7 @@ class _Busy(NamedTuple):
     receiving: Array
 
     def after(self, gap: Array) -> "_Busy":
+        """Return the times `gap` seconds later."""
         wide = gap[..., None]
         disk, port = (jnp.maximum(part - wide, 0) for part in (self.disk, self.port))
         sending, receiving = (jnp.maximum(part - gap, 0) for part in (self.sending, self.receiving))
@@ -77,20 +117,38 @@ class _Busy(NamedTuple):
 
 
 def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *batch"]:
-    """Seconds from each request's arrival to its completion: the client has the last of its blocks, or, of a write, the last
-    acknowledgement.
+    """Return the time from the arrival to the completion of each request.
 
-    paths: None where there is nothing but disks. The lanes of `stream` and of `paths` broadcast.
+    A read completes when the client has its last block, a write with the last acknowledgement.
 
-    A disk serves requests in their order, the blocks of one together. Where blocks come slower than the next server takes
-    them, what counts is when the last one comes; where they come faster, when the first came and how many they are: of the
-    two the later is taken, at an agent's port and at the client. Sending and receiving do not disturb each other, and of two
-    requests the later does not disturb the earlier. So it is exact for the disks and low elsewhere: against a simulation of
-    every packet by 1% where disks are the limit, by 10% where a ring is two thirds as busy as they are; where the client's
-    processor is the limit and seven tenths busy, by 8% if it has one for each direction, and by 32% if one does both
-    (tests/analytic/forkjoin/test_network.py).
+    Parameters
+    ----------
+    stream : RequestStream
+        The requests.
+    paths : Paths, optional
+        Paths between client and disks; None for disks alone. The batch axes of `stream` and `paths` broadcast.
 
-    Raises InputError for times below 0 or not finite, but for a transit, which may be negative, and for shapes that disagree.
+    Returns
+    -------
+    array of float, shape `[request, *batch]`
+        Time, seconds.
+
+    Raises
+    ------
+    InputError
+        If a time is not finite or is below 0, except a transit, which may be negative, or if shapes disagree.
+
+    Notes
+    -----
+    A disk serves requests in their order, and the blocks of a request together. If blocks arrive more slowly than the
+    next server processes them, the arrival of the last block determines the end. If they arrive faster, the arrival
+    of the first block and the number of blocks determine it. The later of the two is used, at the port of an agent
+    and at the client. Sending and receiving do not delay each other, and a request is not delayed by later ones.
+
+    So the result is exact for the disks, and too low elsewhere. The following errors are against a simulation of
+    every packet (tests/analytic/forkjoin/test_network.py). It is low by 1% if disks are the limit, and by 10% if a
+    ring is two thirds as busy as the disks. With the processor of the client as the limit and seven tenths busy, it
+    is low by 8% with a processor for each direction. With one processor for both directions, it is low by 32%.
     """
     stream = _stream(stream)
     return _completion_times(stream, None if paths is None else _paths(paths, stream))
@@ -112,7 +170,7 @@ def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array
 
 
 def _stream(given: RequestStream) -> RequestStream:
-    """The stream, in arrays. Raises InputError where it is none."""
+    """Return the stream with arrays. Raises InputError unless it is a valid `RequestStream`."""
     gap, read, work, blocks = a(RequestStream, "Stream(gap, read, work, blocks)")("stream", given)
     gap, work, blocks = (_SPANS(label, part) for label, part in (("gap", gap), ("work", work), ("blocks", blocks)))
     if not traced(read) and np.asarray(read).dtype.kind != "b":
@@ -128,7 +186,7 @@ def _stream(given: RequestStream) -> RequestStream:
 
 
 def _paths(given: Paths, stream: RequestStream) -> Paths:
-    """The ways, in arrays. Raises InputError where they are none, or not those of the stream's disks."""
+    """Return the paths with arrays. Raises InputError unless they are valid and fit the disks of the stream."""
     ways = []
     for name, way in zip(Paths._fields, a(Paths, "Paths(read, write)")("paths", given), strict=True):
         parts = a(Path, "Path(out, offset, port, transit, receive)")(name, way)._asdict()
@@ -154,7 +212,7 @@ def _paths(given: Paths, stream: RequestStream) -> Paths:
 
 
 def _way(paths: Paths, read: Array) -> Path:
-    """The way of a read, or of a write."""
+    """Return the path of each request, for a read or a write."""
     one, other = paths
     return Path(
         out=jnp.where(read, one.out, other.out),
@@ -166,7 +224,7 @@ def _way(paths: Paths, read: Array) -> Path:
 
 
 def _pass(busy: _Busy, request: RequestStream, path: Path) -> tuple[_Busy, Array]:
-    """A request through all servers, which are busy so long when it comes; then they are, and it takes so long."""
+    """Return the times for which the servers are busy after a request, and the completion time of the request."""
     asked = request.blocks > 0
     answers = jnp.where(request.read[..., None], request.blocks, asked)
     port, transit = path.port[..., None], path.transit

@@ -1,4 +1,4 @@
-"""A client, a network and agents with a disk each: what a request passes, who is how busy, what limits it."""
+"""Model a client, a network and agents with a disk each: paths of requests, utilizations and the bottleneck."""
 
 from __future__ import annotations
 
@@ -17,14 +17,41 @@ from storagekit.core.kinds import RATE, a, hold, takes
 
 @dataclass(frozen=True)
 class StripedSystem:
-    """A client that reads and writes striped objects (swift, section 5.1).
+    """A client that reads and writes striped objects.
 
-    To read, a small packet of `control` bytes is multicast to the agents; each block, once read, is sent to the client. To
-    write, the blocks are sent one after the other, each disk begins when it has its own, and every agent acknowledges when
-    its blocks are on disk. Every packet costs its sender and its receiver processing, and the network its time.
-    write_share: of the requests. The paper does not say how many clients share them; one is the hardest case.
+    Parameters
+    ----------
+    disk : Disk
+        The disk of each agent.
+    striping : Striping
+        Distribution of blocks over the disks.
+    network : Network
+        The network between client and agents.
+    client : Host
+        Processor of the client.
+    agent : Host
+        Processor of each agent.
+    write_share : float
+        Share of writes among the requests, 0 to 1; 0.2 by default.
+    control : float
+        Size of a control packet, bytes; 64 by default.
 
-    Raises InputError where the share or the size is out of range.
+    Raises
+    ------
+    InputError
+        If a value has the wrong type or is out of range.
+
+    Notes
+    -----
+    To read, the client sends a small control packet to the agents by multicast. An agent sends each block to the
+    client after it has been read. To write, the client sends the blocks one after the other. Each disk begins when it
+    has its blocks, and every agent acknowledges when its blocks are on disk. Every packet costs processing time at
+    its sender and its receiver, and time on the network. The paper does not state the number of clients that share
+    the requests; a single client is the hardest case.
+
+    References
+    ----------
+    swift, section 5.1.
     """
 
     disk: Disk
@@ -42,14 +69,32 @@ class StripedSystem:
 
     @takes(rate=RATE.each)
     def utilization(self, rate: ArrayLike) -> dict[str, NDArray]:
-        """Share of the time that each resource is busy at `rate` requests a second; of several disks or agents, the
-        busiest."""
+        """Return the utilization of each resource, by name; for disks and agents, of the busiest one.
+
+        Parameters
+        ----------
+        rate : float or array of float
+            Arrival rate, requests a second.
+
+        Returns
+        -------
+        dict of str to array of float
+            Share of the time that the resource is busy.
+
+        Raises
+        ------
+        InputError
+            If a rate is out of range.
+        """
         each = np.asarray(rate, float)
         return {name: each * seconds for name, seconds in self.demands().items()}
 
     def demands(self) -> dict[str, float]:
-        """Seconds that a mean request keeps each resource busy; of disks and agents, the busiest (those that stand in for one
-        that has failed)."""
+        """Return the time that a mean request keeps each resource busy, seconds, by name.
+
+        For disks and agents it is the time of the busiest ones. If one has failed, these are the ones that replace
+        it.
+        """
         unit, control, striping = self.striping.unit, self.control, self.striping
         written, read = self.write_share, 1 - self.write_share
         blocks, sent = striping.blocks, striping.accesses(1.0)
@@ -80,15 +125,23 @@ class StripedSystem:
         return found | {"client link": max(inward, outward), "agent link": max(from_agent, to_agent)}
 
     def saturation(self) -> tuple[float, str]:
-        """The largest rate that any load can reach, requests a second, and the resource that is then busy all the time."""
+        """Return the largest possible rate, requests a second, and the resource that is then always busy."""
         demands = self.demands()
         name = max(demands, key=lambda one: demands[one])
         return 1 / demands[name], name
 
     def idle_time(self) -> float:
-        """Mean seconds to complete a read that nothing else disturbs: the latest of the disks, and the way there and back.
+        """Return the mean time to complete a read in an idle system.
 
-        Raises InputError where the disks have different numbers of blocks to read.
+        Returns
+        -------
+        float
+            Mean time, seconds: the latest of the disks, and both directions of the path.
+
+        Raises
+        ------
+        InputError
+            If the disks have different numbers of blocks to read.
         """
         striping = self.striping
         require(striping.blocks % striping.data_disks == 0, "blocks", striping.blocks, "as many for each disk")
@@ -97,7 +150,7 @@ class StripedSystem:
         return outside + latest(self.disk, striping.unit, striping.rows, striping.data_disks)
 
     def paths(self) -> Paths:
-        """The way to the disks and back."""
+        """Return the paths of reads and writes to the disks and back."""
         unit, control, sent = self.striping.unit, self.control, self.striping.accesses(1.0)
         there = {size: self._way(size) for size in (unit, control)}
         taking = max(float(self.client.seconds(unit)) + self._rebuilding() / self.striping.blocks, self._busy(unit))
@@ -110,37 +163,42 @@ class StripedSystem:
         )
 
     def _way(self, size: float) -> float:
-        """Of a packet between the client and an agent, both processors included."""
+        """Return the time of a packet between the client and an agent, seconds, with both processors."""
         return float(self.client.seconds(size) + self.network.seconds(size) + self.agent.seconds(size))
 
     def _transit(self, size: float) -> float:
-        """What is left of the way when an agent's port has sent a packet and until the client is busy with it. Below 0 where
-        both are the links of a switch, which a packet passes at the same time."""
+        """Return the time from the end of sending at an agent's port until the client is busy with the packet, seconds.
+
+        It is below 0 if both are links of a switch, which a packet passes at the same time.
+        """
         return self._way(size) - self._port(size) - max(float(self.client.seconds(size)), self._busy(size))
 
     def _order(self) -> NDArray:
-        """Of a write, how many blocks are sent before the last one of each disk."""
+        """Return the number of blocks of a write that are sent before the last block of each disk."""
         striping = self.striping
         sent = striping.accesses(1.0)
         return np.minimum(sent - striping.disks + striping.failed + np.arange(striping.disks), sent - 1).clip(0)
 
     def _port(self, size: float) -> float:
-        """Seconds that an agent is busy with sending a packet."""
+        """Return the time that an agent is busy with sending a packet, seconds."""
         host = float(self.agent.seconds(size))
         return max(host, self._busy(size)) if self.network.switched else host
 
     def _busy(self, size: float) -> float:
-        """Seconds that a packet keeps the network busy, shared out over the rings or links."""
+        """Return the time that a packet keeps the network busy, seconds, divided by the number of rings or links."""
         return float(self.network.seconds(size)) / self.network.rings
 
     def _checking(self) -> float:
-        """Seconds of a client to make the check data of a write."""
+        """Return the time of a client to make the check data of a write, seconds."""
         if not self.striping.groups:
             return 0.0
         return float(self.client.check_seconds(self.striping.request))
 
     def _rebuilding(self) -> float:
-        """Mean seconds of a client to make up for failed disks in a read: unless it was the check data that was lost."""
+        """Return the mean time of a client to replace the data of failed disks in a read, seconds.
+
+        Lost check data needs no replacement.
+        """
         striping = self.striping
         if not striping.failed:
             return 0.0

@@ -1,4 +1,4 @@
-"""Which blocks of a request lie on which disk, check data included."""
+"""Map the blocks of a request and its check data to disks."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,14 +13,36 @@ from storagekit.core.kinds import COUNT, MOST_COUNTED, NUMBER, SHARE, hold, take
 
 @dataclass(frozen=True)
 class Striping:
-    """Requests of `request` bytes cut into blocks of `unit` bytes, dealt out to `disks` disks row by row.
+    """Striping of requests: blocks are distributed over the disks row by row.
 
-    groups: the disks stand in so many groups of equal size, and one block of each group in a row is check data, the
-    exclusive or of the others (computed copy: swift, section 2); its place moves from row to row. 0 for none, and a request
-    then begins at any disk. failed: in so many groups one disk has failed.
+    Parameters
+    ----------
+    request : float
+        Size of a request, bytes.
+    unit : float
+        Size of a block, bytes.
+    disks : int
+        Number of disks.
+    groups : int
+        Number of groups of equal size into which the disks are divided; 0, the default, for no check data. A request
+        then begins at any disk.
+    failed : int
+        Number of groups with one failed disk; 0 by default.
 
-    Raises InputError where a request is no whole number of blocks, or, with check data, of rows; where groups do not divide
-    the disks or have less than two, and where disks fail that no group covers.
+    Raises
+    ------
+    InputError
+        If a request is not a whole number of blocks or, with check data, of rows; if the number of groups does not
+        divide the number of disks, or groups have fewer than two disks; or if more disks fail than there are groups.
+
+    Notes
+    -----
+    In each row, one block of each group is check data, the exclusive or of the other blocks (computed copy). Its
+    location moves from row to row.
+
+    References
+    ----------
+    swift, section 2.
     """
 
     request: float
@@ -65,53 +87,102 @@ class Striping:
 
     @property
     def blocks(self) -> int:
-        """Blocks of data in a request."""
+        """Return the number of data blocks in a request."""
         return round(self.request / self.unit)
 
     @property
     def data_disks(self) -> int:
-        """Blocks of data in a row."""
+        """Return the number of data blocks in a row."""
         return self.disks - self.groups
 
     @property
     def rows(self) -> int:
-        """Rows that a request touches."""
+        """Return the number of rows of a request."""
         return -(-self.blocks // self.data_disks)
 
     @property
     def members(self) -> int:
-        """Disks of a group; all where there are no groups."""
+        """Return the number of disks in a group; all disks if there are no groups."""
         return self.disks // max(self.groups, 1)
 
     @cached_property
     def group_of(self) -> NDArray:
-        """The group of each disk."""
+        """Return the group of each disk."""
         return np.arange(self.disks) // self.members
 
     @cached_property
     def down(self) -> NDArray:
-        """Which disks have failed: the first of the first `failed` groups."""
+        """Return a mask of the failed disks: the first disk of each of the first `failed` groups."""
         return (np.arange(self.disks) % self.members == 0) & (self.group_of < self.failed)
 
     @takes(write_share=SHARE)
     def accesses(self, write_share: float) -> float:
-        """Blocks read or written for a request on average, on all disks. A read takes as many where disks have failed."""
+        """Return the mean number of blocks that a request reads or writes on all disks.
+
+        Failed disks do not change the number for a read.
+
+        Parameters
+        ----------
+        write_share : float
+            Share of writes, 0 to 1.
+
+        Returns
+        -------
+        float
+            Mean number of blocks.
+
+        Raises
+        ------
+        InputError
+            If the share is out of range.
+        """
         written = self.rows * (self.disks - self.failed) if self.groups else self.blocks
         return (1 - write_share) * self.blocks + write_share * written
 
     @takes(write_share=SHARE)
     def busiest(self, write_share: float) -> float:
-        """Blocks of a request on the disk that has most of them, on average: where one of its group has failed, one of every
-        row."""
+        """Return the mean number of blocks of a request on the busiest disk.
+
+        In a group with a failed disk it is the number of rows.
+
+        Parameters
+        ----------
+        write_share : float
+            Share of writes, 0 to 1.
+
+        Returns
+        -------
+        float
+            Mean number of blocks.
+
+        Raises
+        ------
+        InputError
+            If the share is out of range.
+        """
         if self.failed:
             return float(self.rows)
         return self.accesses(write_share) / self.disks
 
     def asked(self, read: NDArray, place: NDArray) -> Bool[np.ndarray, "*request row disk"]:
-        """Which disk serves a block of which row of a request.
+        """Return a mask of the disks that serve a block of each row of a request.
 
-        read: whether it is a read. place: a random number in [0, 1) for each, where it begins. A read leaves the check data
-        where no disk of the group has failed, and takes everything else of the group where one has.
+        Parameters
+        ----------
+        read : array of bool, shape `[*request]`
+            Whether the request is a read.
+        place : array of float, shape `[*request]`
+            Random number in [0, 1), for the disk where the request begins.
+
+        Returns
+        -------
+        array of bool, shape `[*request, row, disk]`
+            Whether the disk serves a block of the row.
+
+        Notes
+        -----
+        In a group without a failed disk, a read skips the check data. In a group with a failed disk, it reads all
+        other blocks.
         """
         row = np.arange(self.rows)[:, None]
         disk = np.arange(self.disks)

@@ -1,13 +1,15 @@
-"""How long one block of each of several sessions takes at a disk, but for a small probability: Chernoff's bound.
+"""Bound the time that one block of each of several sessions takes at a disk, with Chernoff's bound.
 
-Seeks and rotational waits are independent and uniform (swift, section 5.1). For n blocks, X their times, and every theta > 0
+The bound holds except with a small probability. Seeks and rotational waits are independent and uniform (swift,
+section 5.1). For n blocks, X their times, and every theta > 0,
 
     P(X_1 + .. + X_n > t) <= exp(n g(theta) + theta (B - t)),    g(theta) = log M(seek) + log M(rotation),
     log M of a time uniform from 0 to 2m = log((exp(2 m theta) - 1) / (2 m theta)),
 
-B the transfers together, which are certain. Solved for t: but for a probability e the sum is at most
-B + min over theta of (n g(theta) + log 1/e) / theta. Each theta alone is a valid bound, so a fixed grid is safe, and costs
-little: neighbours differ by a fourth, and half of that from the best costs about a hundredth of the exponent.
+where B is the sum of the transfers, which is certain. Solved for t: except with a probability e, the sum is at most B
++ min over theta of (n g(theta) + log 1/e) / theta. Each theta alone gives a valid bound, so that a fixed grid is
+safe. It costs little: neighbours differ by a fourth, and half of that distance from the best theta costs about a
+hundredth of the exponent.
 """
 
 from collections.abc import Sequence
@@ -20,14 +22,28 @@ from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.core.kinds import SPACE, Kind, a, takes
 
 _POINTS = 64
-# theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to one alone
+# theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to a single
+# one
 _LEAST, _MOST = 1e-2, 1e4
 _TRANSFER = 65536
 _PERIOD = Kind(least=0, unit="s", above=True, endless=True)
 
 
 def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
-    """log E exp(theta X) of a time X uniform from 0 to 2 `mean` seconds; theta in 1/seconds, above 0."""
+    """Return log E exp(theta X) of a time X uniform from 0 to 2 `mean` seconds.
+
+    Parameters
+    ----------
+    mean : float or array of float
+        Mean of the time, seconds.
+    theta : float or array of float
+        theta, 1/seconds, above 0.
+
+    Returns
+    -------
+    array of float
+        Logarithm of the moment generating function.
+    """
     x = 2 * np.asarray(mean, float) * np.asarray(theta, float)
     some = np.where(x > 0, x, 1.0)
     return np.where(x > 0, some + np.log(-np.expm1(-some) / some), 0.0)
@@ -35,8 +51,17 @@ def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
 
 @dataclass(frozen=True)
 class Tail:
-    """The bound at each of several disks. slope: g(theta)/theta, step: 1/theta, `[disk, theta]`; most: the longest
-    positioning."""
+    """The bound at each of several disks.
+
+    Parameters
+    ----------
+    slope : array of float, shape `[disk, theta]`
+        g(theta)/theta, seconds.
+    step : array of float, shape `[disk, theta]`
+        1/theta, seconds.
+    most : array of float, shape `[disk]`
+        Longest positioning time, seconds.
+    """
 
     slope: NDArray
     step: NDArray
@@ -44,6 +69,7 @@ class Tail:
 
     @classmethod
     def of(cls, disks: Sequence[Disk]) -> "Tail":
+        """Return the bound of several disks."""
         scale = np.array([float(disk.slowest(_TRANSFER)) for disk in disks])[:, None]
         theta = np.geomspace(_LEAST, _MOST, _POINTS) / scale
         seek = np.array([disk.seek for disk in disks])[:, None]
@@ -52,9 +78,19 @@ class Tail:
         return cls(exponent / theta, 1 / theta, 2 * (seek + rotation)[:, 0])
 
     def positioning(self, count: ArrayLike, rarity: ArrayLike) -> NDArray:
-        """Seconds that `count` positionings take together but for a probability exp(-`rarity`), `[.., disk]`.
+        """Return the time that positionings take together, exceeded with a probability of at most exp(-`rarity`).
 
-        Never more than the sum of the longest, which is certain.
+        Parameters
+        ----------
+        count : float or array of float, shape `[..]`
+            Number of positionings.
+        rarity : float or array of float, shape `[..]`
+            Negative logarithm of the probability.
+
+        Returns
+        -------
+        array of float, shape `[.., disk]`
+            Time, seconds; at most the sum of the longest times, which is certain.
         """
         count, rarity = np.asarray(count, float)[..., None], np.asarray(rarity, float)[..., None]
         least = (count * self.slope + rarity * self.step).min(axis=-1)
@@ -63,14 +99,31 @@ class Tail:
 
 @takes(disk=a(Disk, "Disk.like(load_drive(name))"), units=SPACE.each, period=_PERIOD)
 def lateness_bound(disk: Disk, units: ArrayLike, period: float) -> float:
-    """A bound on P(blocks of `units` bytes, one of each, take more than `period` seconds at a disk); 0 where they cannot.
+    """Return a bound on the probability that the blocks of several sessions take longer than a period at a disk.
 
-    Raises InputError for a period that is not above 0.
+    Parameters
+    ----------
+    disk : Disk
+        The disk.
+    units : array of float, shape `[session]`
+        Size of the one block of each session, bytes.
+    period : float
+        Period, seconds, above 0.
+
+    Returns
+    -------
+    float
+        Bound of the probability; 0 if the blocks cannot take longer.
+
+    Raises
+    ------
+    InputError
+        If the period is not above 0.
     """
     units = np.asarray(units, float)
     tail = Tail.of([disk])
     left = period - float(disk.transfer(units).sum())
-    # their longest times may fill the period exactly, but for rounding
+    # The longest times may fill the period exactly, except for rounding.
     if units.size * tail.most[0] - left <= 1e-12 * period:
         return 0.0
     return float(np.exp(min(0.0, ((units.size * tail.slope - left) / tail.step).min())))

@@ -1,4 +1,4 @@
-"""Between platter and host: a controller, a bus and a buffer in segments (`BufferSegments`), one request at a time."""
+"""Model of a drive's controller, bus and segmented buffer, for one request at a time (`BufferSegments`)."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -18,19 +18,40 @@ from storagekit.drive.buffer.writes import take, ways_of, write
 def serve(
     segments: BufferSegments, memory: BufferMemory, angle: Float[Array, "1 *batch"], request: BufferRequest
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
-    """Seconds until a request that arrives now is answered, and the buffer from then on, its times from now. The platter
-    stands at `angle` now, turns."""
+    """Serve a request that arrives now.
+
+    Parameters
+    ----------
+    segments : BufferSegments
+        The model of the drive.
+    memory : BufferMemory
+        State of the buffer now.
+    angle : float, `[1, *batch]`
+        Angle of the platter now, turns.
+    request : BufferRequest
+        The request.
+
+    Returns
+    -------
+    response : float, `[1, *batch]`
+        Time until the request completes, seconds.
+    memory : BufferMemory
+        State of the buffer after the request, with times in seconds from now.
+    """
     return served(segments, segments.now(memory), angle, request)
 
 
 def served(
     segments: BufferSegments, stopped: ReadAheadStop, angle: Float[Array, "1 *batch"], request: BufferRequest
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
-    """As `serve`, of a buffer as it is now (`BufferSegments.now`)."""
+    """Serve a request that arrives now, given the present state of the buffer. See `serve`.
+
+    stopped: result of `BufferSegments.now`.
+    """
     memory, read_begins = stopped.memory, segments.begins_read(stopped)
     found, taken = find(segments, memory, request), take(segments, memory, request)
     ways = ways_of(segments, stopped, taken)
-    # one way of the arm, computed once: to what is read next, or to the beginning of what is written
+    # The arm moves once, to the next sector to read or the first sector to write: one computation serves both.
     next_read = jnp.where(found.runs, memory.base, found.end)
     piece = stretch(segments.drive.geometry, jnp.where(request.read, next_read, request.sector))
     begins = jnp.where(request.read, read_begins, ways.begins)

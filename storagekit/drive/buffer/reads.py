@@ -1,4 +1,4 @@
-"""Reads through a buffer: hits, reads that a segment holds the beginning of, and misses; then the drive reads on."""
+"""Reads through a buffer: hits, partial hits and misses, and the read-ahead that follows."""
 
 from typing import NamedTuple
 
@@ -20,9 +20,13 @@ from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 
 
 class BufferHit(NamedTuple):
-    """Where a read's data is: all of it (`hit`) or its beginning (`part`) in `segment`, or nowhere, and then that is the
-    segment it takes. start, end: what that holds of use; there: how many of the request's sectors are in it. runs: it is
-    being read ahead."""
+    """Result of the search for the data of a read in the buffer.
+
+    hit: a segment holds all sectors of the read. part: a segment holds only its first sectors. segment: number of this
+    segment; after a miss, number of the segment that the read takes. start, end: first sector that this segment holds,
+    and the sector after its last; after a miss both are the first sector of the request. there: number of the request's
+    sectors in the segment. runs: the drive reads ahead into this segment.
+    """
 
     hit: Bool[Array, "1 *batch"]
     part: Bool[Array, "1 *batch"]
@@ -38,12 +42,13 @@ class BufferHit(NamedTuple):
 
 
 class Media(NamedTuple):
-    """The platter's part in a read.
+    """Part of the platter in a read; times are seconds from now.
 
-    piece: the sectors from which the head reads without a pause, beginning at `since`, the arm on their track from `landing`
-    on. ends: when the last sector of a miss has passed. first, most: of the request's sectors on the first track `first` come
-    last, those behind them up to `most` having been read before (zero-latency access); first is `most` where all come in
-    their order.
+    piece: sectors that the head reads without a pause. since: time at which the head is at the first of them. landing:
+    time at which the arm is on their track. ends: time at which the last sector of a miss has passed. first, most:
+    number of sectors in the order of a zero-latency read. On the first track, the head first reads the request's
+    sectors after `first`, up to `most`. It then reads the first `first` sectors. `first` equals `most` if the head
+    reads all sectors in order.
     """
 
     piece: Stretch
@@ -55,13 +60,13 @@ class Media(NamedTuple):
 
 
 def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferHit:
-    """The segment that a read is served from."""
+    """Return the segment that serves a read, or the segment that a miss takes."""
     there = segments.readable(memory) & (memory.start <= request.sector) & (request.sector < memory.end)
     whole = there & (request.end <= memory.end)
     hit, begun = any_row(whole), any_row(there)
     fits = jnp.where(hit, whole, there)
     held, _ = first_min(jnp.where(fits, -memory.used, 1))
-    # an empty segment before the one that was not used for longest
+    # A miss takes an empty segment if one is free, otherwise the least recently used one.
     age = jnp.where(memory.end > memory.start, memory.used, memory.used - NEVER)
     oldest, _ = first_min(jnp.where(segments.free(memory), age, NEVER))
     segment = jnp.where(begun, held, oldest)
@@ -72,7 +77,7 @@ def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
 
 
 def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *batch"]:
-    """How far the drive reads on after a read."""
+    """Return the address at which read-ahead after a read stops, the first sector that is not read."""
     buffer, geometry = segments.electronics.buffer, segments.drive.geometry
     if buffer.read_ahead == 0:
         return request.end
@@ -99,7 +104,11 @@ def read(
     piece: Stretch,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
-    """When a read that arrives now is answered, and the buffer from then on. The arm reaches a stretch of what it needs."""
+    """Return the time until a read that arrives now completes, seconds, and the state of the buffer after it.
+
+    found: result of `find`. piece: sectors that the head reads next. reached: times at which the arm and the head reach
+    them.
+    """
     buffer = segments.electronics.buffer
     media = _media(segments, memory, request, found, piece, reached)
     answer = _answer(segments, memory, request, found, media)
@@ -111,7 +120,7 @@ def read(
     start = request.end if buffer.discards_read else jnp.maximum(found.start, end - buffer.sectors)
     here = memory.number == found.segment
     over = found.miss & (request.end > media.piece.limit)
-    # in the next zone the head reads on from the request's end
+    # After a request that crosses into the next zone, read-ahead restarts at the end of the request.
     base = jnp.where(over, request.end, jnp.where(found.runs, memory.base, media.piece.sector))
     uses = memory.uses + 1
     return answer, memory._replace(
@@ -120,7 +129,7 @@ def read(
         limit=jnp.where(here, limit, memory.limit),
         used=jnp.where(here, uses, memory.used),
         ahead=jnp.where(found.runs | reads_on, found.segment, NO_REQUEST),
-        # where there is no other a miss takes the segment that is written behind
+        # A miss takes the segment that is written behind if no other segment is free.
         dirty=jnp.where(found.miss & (found.segment == memory.dirty), NO_REQUEST, memory.dirty),
         base=base,
         since=jnp.where(over, media.ends, media.since),
@@ -135,7 +144,7 @@ def read(
 def _starts(
     segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
-    """Whether a hit has the drive read on, where there is `further` to go, from the beginning of `piece`."""
+    """Return whether a hit starts read-ahead at the beginning of `piece`. Only where `further` is true."""
     buffer, place = segments.electronics.buffer, piece.place(piece.sector)
     if not buffer.ahead_on_hit:
         return jnp.zeros_like(further)
@@ -155,7 +164,7 @@ def _media(
     piece: Stretch,
     reached: BufferReach,
 ) -> Media:
-    """What the head reads: what it is reading ahead, or from where the segment ends on."""
+    """Return the sectors that the head reads: the read-ahead in progress, or the sectors after the segment's end."""
     most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
     first = most
     if segments.electronics.buffer.zero_latency_read:
@@ -171,11 +180,14 @@ def _media(
 def _there_at(
     segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media, number: Int[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """When the request's sector of that number, from 1 on, is in the buffer; long ago if it was before."""
+    """Return the time at which sector `number` of the request, from 1, is in the buffer, seconds.
+
+    It is LONG_AGO if the sector was in the buffer before.
+    """
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
     piece = media.piece
     within = media.since + segments.drive.seconds(piece.turns(request.sector + number - piece.sector))
-    # those of the next zone come one after the other; as if its tracks were as long
+    # Sectors of the next zone follow without a gap; the length of its tracks is taken to be the same.
     beyond = media.ends - segments.drive.seconds((request.count - number) / piece.length)
     time = jnp.where(found.miss & (request.sector + number > piece.limit), beyond, within)
     return jnp.where(number <= found.there, LONG_AGO, time)
@@ -184,7 +196,10 @@ def _there_at(
 def _answer(
     segments: BufferSegments, memory: BufferMemory, request: BufferRequest, found: BufferHit, media: Media
 ) -> Float[Array, "1 *batch"]:
-    """When a read is answered: each sector crosses the bus once it is there, the bus is had, and those before it are over."""
+    """Return the time until a read completes, seconds.
+
+    A sector crosses the bus when it is in the buffer, the drive has the bus, and the sectors before it have crossed.
+    """
     overheads, bus, buffer = segments.electronics.overheads, segments.electronics.bus, segments.electronics.buffer
     hit_overhead, overhead, disconnect = (
         segments.after(what, memory) for what in ("read_hit", "read_miss", "read_disconnect")
@@ -210,11 +225,11 @@ def _answer(
 def _deciding(
     segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media
 ) -> list[Int[Array, "1 *batch"]]:
-    """The sectors, by number, one of which is the last to have crossed the bus with all behind it.
+    """Return the numbers of the sectors of a request that may determine the end of its transfer on the bus.
 
-    Of sectors that follow one another on a track that is the first or the last, and of tracks it is the first or the last.
+    Among consecutive sectors of a track, only the first or the last may. Among tracks, only the first or the last may.
     """
-    # those read before the first on the track wait for these
+    # In a zero-latency read, sectors that the head reads earlier wait for the first sectors of the track.
     late = [media.first] if segments.electronics.buffer.zero_latency_read else []
     if segments.faster is Faster.BUS:
         return [*late, request.count]

@@ -1,18 +1,30 @@
-"""A drive as its host sees it: arm and platter behind a controller, a bus and a buffer in segments, one request at a time.
+"""Model of a drive as its host sees it: arm and platter behind a controller, a bus and a buffer in segments.
 
-What happens is what DiskSim 4.0 says that its parameters mean (reference manual, disk module). A request arrives when the one
-before has been answered. A read whose sectors are all in a segment is a hit: overhead, the bus, the completion. One that
-begins in a segment gets the rest from the platter, without moving the arm if that is being read ahead. Any other is a miss:
-reading ahead stops, and a segment that nothing waits in is emptied for it. After a read the drive reads on, up to a limit,
-until a request needs the arm. A write crosses the bus while the arm moves; what is not there when the head comes by waits for
-a revolution. Written behind, it is answered once its data is in the buffer, and holds the arm, but not the host, until it is
-on the platter.
+The drive has one request at a time. The rules are the meanings of DiskSim 4.0's parameters (reference manual, disk
+module):
 
-Left out: sectors in the buffer beyond the segment's room while a request is under way; the lowest amount read ahead; a bus
-given up in the middle of a read costs nothing more (on all drives that ship nothing, or it is held), and one that is never
-given up is one for misses alone; zero-latency reading beyond a request's first track; reading ahead over a zone's end, where
-it stops, and of reads that begin in a segment the wait for the next zone's data; reading ahead for more than 10 s without a
-pause; of a write that joins another, whether the segment has room for it.
+- A request arrives after the completion of the request before it.
+- A read is a hit if a segment holds all of its sectors. It takes the overhead, the bus transfer and the completion.
+- A read whose first sectors are in a segment gets the rest from the platter. The arm does not move if the drive is
+  reading ahead into this segment.
+- Any other read is a miss. Read-ahead stops, and the read empties a segment without data that wait to be written.
+- After a read the drive reads ahead, up to a limit, until a request needs the arm.
+- A write crosses the bus while the arm moves. Sectors that have not crossed when the head passes wait for a revolution.
+- A write that is written behind completes when its data are in the buffer. It occupies the arm, but not the host, until
+  the data are on the platter.
+
+The model omits:
+
+- sectors in the buffer beyond the size of a segment while a request is in progress;
+- the minimum amount of read-ahead;
+- further costs of giving up the bus during a read (in all drives of this package they are zero, or the drive holds the
+  bus);
+- a bus that is never given up, except for misses;
+- zero-latency reads beyond the first track of a request;
+- read-ahead across the end of a zone, where it stops;
+- for reads that begin in a segment, the wait for the data of the next zone;
+- read-ahead without a pause for more than 10 s;
+- for a write that joins another, the check that the segment has space for it.
 """
 
 from enum import StrEnum
@@ -33,16 +45,16 @@ from storagekit.drive.electronics import Electronics, require_possible
 from storagekit.drive.mechanical import Drive
 
 NO_REQUEST = -1
-# seconds; what lies further back is over
+# Lower bound of stored times, seconds from now; earlier times are clipped to it.
 LONG_AGO = -10.0
-# what no segment's number of uses comes near
+# Larger than the number of uses of any segment.
 NEVER = 2**30
 
 DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
 
 
 class Faster(StrEnum):
-    """Which carries a sector in less time, the bus or the platter; either where that depends on the zone."""
+    """The faster carrier of a sector: the bus, the platter, or either, depending on the zone."""
 
     BUS = "bus"
     PLATTER = "platter"
@@ -50,7 +62,10 @@ class Faster(StrEnum):
 
 
 class BufferRequest(NamedTuple):
-    """What the host asks for: `count` sectors from `sector` on, which lie at `target`."""
+    """A request of the host: `count` sectors from address `sector`, at location `target`.
+
+    read: whether it is a read.
+    """
 
     read: Bool[Array, "1 *batch"]
     sector: Int[Array, "1 *batch"]
@@ -63,13 +78,15 @@ class BufferRequest(NamedTuple):
 
 
 class BufferMemory(NamedTuple):
-    """The buffer, and what the drive does of its own accord; times are seconds from now.
+    """State of the buffer, and of the drive's background work; times are seconds from now.
 
-    start, end: what each segment holds, nothing where they are equal. limit: how far it is to be read ahead. used: when it
-    was last, counted in requests. ahead: the segment that is read ahead, or NOBODY; `base` is then the sector from which the
-    head has read without a pause, `since` when it was at its beginning, `landing` when the arm was on its track. dirty: the
-    segment that is written behind, or NOBODY; settled: when the arm is free of that. last: the segment of the request before,
-    and after_read: whether that was a read. arm: where the last access ended.
+    start, end: first sector that each segment holds, and the sector after its last; a segment is empty if they are
+    equal. limit: sector at which read-ahead into the segment stops. used: value of `uses` at the last use of the
+    segment. ahead: segment into which the drive reads ahead, or NO_REQUEST. base: sector from which the head has read
+    without a pause. since: time at which the head was at its beginning. landing: time at which the arm was on its
+    track. dirty: segment that is written behind, or NO_REQUEST. settled: time at which this write no longer needs the
+    arm. last: segment of the request before. after_read: whether this request was a read. uses: number of requests so
+    far. arm: position of the arm at the end of the last access.
     """
 
     start: Int[Array, "segment *batch"]
@@ -89,7 +106,7 @@ class BufferMemory(NamedTuple):
 
     @property
     def number(self) -> Int[Array, "segment *ones"]:
-        """The segments' numbers."""
+        """Return the numbers of the segments."""
         return row_index(self.start.shape[0], self.start)
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
@@ -98,31 +115,49 @@ class BufferMemory(NamedTuple):
         return self._replace(since=since, landing=landing, settled=settled)
 
     def reads_on(self) -> Bool[Array, "1 *batch"]:
-        """Whether it reads ahead."""
+        """Return whether the drive reads ahead."""
         return self.ahead != NO_REQUEST
 
 
 class ReadAheadStop(NamedTuple):
-    """A buffer at this moment, and seconds until the arm may move for a request that stops reading ahead."""
+    """State of the buffer now, and the time that it takes to stop read-ahead.
+
+    residue: time until the arm may move for a request that stops read-ahead, seconds.
+    """
 
     memory: BufferMemory
     residue: Float[Array, "1 *batch"]
 
 
 class BufferReach(NamedTuple):
-    """When the arm is on the track of a sector, and when that begins to pass."""
+    """Times of an arm movement to a sector, seconds from now.
+
+    landing: when the arm is on the track of the sector. begins: when the sector begins to pass under the head.
+    """
 
     landing: Float[Array, "1 *batch"]
     begins: Float[Array, "1 *batch"]
 
 
 class BufferSegments(eqx.Module):
-    """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`). Its times,
-    and `most_ahead`, may be arrays `[1, *batch]`; everything else is a Python number and known when this is
-    compiled, so that who compiles it does so with `equinox.filter_jit`. faster: what is
-    known to be faster everywhere, the bus or the platter (`faster`): fewer sectors then decide when a request is over.
+    """The buffer of a drive, with its controller and its bus.
 
-    Raises InputError for a drive of more than 2^31 sectors, or with physical sectors of 4 KB.
+    Parameters
+    ----------
+    drive : Drive
+        Arm and platter.
+    electronics : Electronics
+        Figures of controller, bus and buffer (`load_electronics`). Times and `most_ahead` may be arrays `[1, *batch]`.
+        All other figures are Python numbers and fixed at compilation; functions of this object are compiled with
+        `equinox.filter_jit`.
+    faster : Faster
+        The carrier that is faster for all sectors (function `faster`), by default Faster.EITHER. Given BUS or PLATTER,
+        fewer sectors have to be computed to determine the completion of a request.
+
+    Raises
+    ------
+    InputError
+        If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a figure is impossible.
     """
 
     drive: Drive
@@ -138,7 +173,7 @@ class BufferSegments(eqx.Module):
             raise InputError(f"a buffer for sectors of {self.drive.grain * 512} bytes: modelled are those of 512")
 
     def init(self, lanes: tuple[int, ...]) -> BufferMemory:
-        """Empty, the arm on cylinder 0, before any request."""
+        """Return an empty buffer before any request, with the arm on cylinder 0."""
         size = self.electronics.buffer.segments
         nothing, nobody = jnp.zeros((size, *lanes), jnp.int32), jnp.full((1, *lanes), NO_REQUEST, jnp.int32)
         first = jnp.zeros((1, *lanes), jnp.int32)
@@ -159,33 +194,42 @@ class BufferSegments(eqx.Module):
 
     @property
     def apart(self) -> bool:
-        """Whether one segment is for writes alone, the first, and others are for reads."""
+        """Return whether the first segment is for writes only, and the other segments are for reads."""
         return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
 
     def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *batch"]:
-        """An overhead that depends on whether the request before was a read."""
+        """Return an overhead that depends on whether the request before was a read, seconds.
+
+        what: name of the overhead without its suffix, such as "read_miss".
+        """
         overheads = self.electronics.overheads
         return jnp.where(
             memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
         )
 
     def begins_read(self, stopped: ReadAheadStop) -> Float[Array, "1 *batch"]:
-        """When the arm may move for a read that arrives now."""
+        """Return the time until the arm may move for a read that arrives now, seconds."""
         memory = stopped.memory
         return jnp.maximum(self.after("read_miss", memory) + stopped.residue, memory.settled)
 
     def begins_write(self, stopped: ReadAheadStop) -> Float[Array, "1 *batch"]:
-        """When the arm may move for a write that arrives now and neither joins the one before nor disconnects twice."""
+        """Return the time until the arm may move for a write that arrives now, seconds.
+
+        The write neither joins the write before it nor disconnects twice.
+        """
         overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
         settled = stopped.memory.settled
         return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
 
     def free(self, memory: BufferMemory) -> Bool[Array, "segment *batch"]:
-        """The segments that a read may take."""
+        """Return a mask of the segments that a read may take."""
         return (memory.number >= int(self.apart)) & (memory.number != memory.dirty)
 
     def readable(self, memory: BufferMemory) -> Bool[Array, "segment *batch"]:
-        """The segments from which reads may be answered: that which is written behind too, if what writes left is."""
+        """Return a mask of the segments that may serve reads.
+
+        It includes the segment that is written behind if reads are served from data that writes left.
+        """
         if not self.electronics.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
         if not self.electronics.buffer.hits_written:
@@ -193,7 +237,7 @@ class BufferSegments(eqx.Module):
         return memory.number >= int(self.apart)
 
     def holds(self, memory: BufferMemory, sector: Int[Array, "row *batch"]) -> Bool[Array, "row *batch"]:
-        """Whether reads that begin at these sectors find the first in a segment."""
+        """Return whether a segment holds the first sector of a read, for reads that begin at `sector`."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
         for number in range(self.electronics.buffer.segments):
             own = slice(number, number + 1)
@@ -209,25 +253,48 @@ class BufferSegments(eqx.Module):
         read: Bool[Array, "1 *batch"],
         least: float | Float[Array, "1 *batch"] = 0.0,
     ) -> BufferReach:
-        """From `arm` to the beginning of a stretch, for an arm that may move from `at` on and moves for at least `least`
-        seconds; the platter stands at `angle` now."""
+        """Return when the arm and the head reach the beginning of a stretch.
+
+        Parameters
+        ----------
+        arm : Arm
+            Position from which the arm moves.
+        angle : float, `[1, *batch]`
+            Angle of the platter now, turns.
+        at : float, `[1, *batch]`
+            Time from which the arm may move, seconds from now.
+        piece : Stretch
+            The stretch.
+        read : bool, `[1, *batch]`
+            Whether the access is a read.
+        least : float, `[1, *batch]` or one for all
+            Shortest time of the movement, seconds, by default 0.
+
+        Returns
+        -------
+        BufferReach
+            Times of landing, and of the beginning of the first sector, seconds from now.
+        """
         drive, place = self.drive, piece.place(piece.sector)
         here = Arm(place.cylinder, place.head)
         target = Target(*here, place.angle, jnp.zeros_like(place.angle), here)
         way = drive.positioning(arm, angle + drive.turns(at), target, read)
         late = jnp.maximum(least - way.seek, 0.0)
-        # the head lands later: what it had to wait for may have passed
+        # The head lands `late` seconds later: the first sector may have passed by then.
         missed = jnp.ceil(jnp.maximum(drive.turns(late - way.rotation), 0.0))
         landing = at + way.seek + late
         return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
     def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *batch"]:
-        """Sectors that a head that has landed stands behind the beginning of a stretch; 0 if it is just there."""
+        """Return the sectors between the beginning of a stretch and a head that has landed behind it.
+
+        It is 0 if the head lands exactly at the beginning.
+        """
         wait = self.drive.turns(reached.begins - reached.landing)
         return jnp.where(wait > 0, (1.0 - wait) * piece.length, 0.0)
 
     def now(self, memory: BufferMemory) -> ReadAheadStop:
-        """The buffer with what has been read ahead and written behind by now."""
+        """Return the buffer with the data that the drive has read ahead and written behind by now."""
         drive, buffer = self.drive, self.electronics.buffer
         piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
@@ -253,8 +320,11 @@ class BufferSegments(eqx.Module):
     def _residue(
         self, memory: BufferMemory, piece: Stretch, arrived: Int[Array, "1 *batch"]
     ) -> Float[Array, "1 *batch"]:
-        """Seconds to the end of what the drive is at as it reads ahead: a move of the arm, and unless it stops in the sector,
-        the wait for the next one or that sector."""
+        """Return the time until the arm may leave the read-ahead in progress, seconds.
+
+        It lasts until the end of an arm movement, if one is in progress. Otherwise it lasts until the next sector
+        begins or the present sector ends, unless the drive stops within a sector.
+        """
         drive, next_ = self.drive, memory.base + arrived
         before, after = piece.place(next_ - 1), piece.place(next_)
         crosses = (before.cylinder != after.cylinder) | (before.head != after.head)
@@ -272,7 +342,25 @@ class BufferSegments(eqx.Module):
 
 @takes(drive=DRIVE)
 def faster(drive: Drive, electronics: Electronics) -> Faster:
-    """Which of the two takes less time for a sector wherever it lies, and whether it is read or written."""
+    """Return the carrier that takes less time for a sector: the bus or the platter.
+
+    Parameters
+    ----------
+    drive : Drive
+        Arm and platter.
+    electronics : Electronics
+        Figures of the bus.
+
+    Returns
+    -------
+    Faster
+        BUS or PLATTER if it is no slower than the other in all zones, for reads and for writes; otherwise EITHER.
+
+    Raises
+    ------
+    InputError
+        If a figure is impossible.
+    """
     require_possible(electronics)
     slowest, quickest = (of([of(electronics.bus.read), of(electronics.bus.write)]) for of in (np.max, np.min))
     passes = np.asarray(drive.revolution) / np.asarray(drive.geometry.sectors_per_track)
@@ -282,5 +370,5 @@ def faster(drive: Drive, electronics: Electronics) -> Faster:
 
 
 def whole_turns(turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-    """The whole revolutions that a wait of so many turns, if any, takes."""
+    """Return the whole revolutions that a wait of `turns` revolutions takes; 0 if `turns` is not positive."""
     return jnp.where(turns > 0, jnp.ceil(turns), 0.0)

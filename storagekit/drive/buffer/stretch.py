@@ -1,4 +1,4 @@
-"""What passes under a head that reads on: how many sectors after so many turns, and how many turns for so many sectors."""
+"""Consecutive sectors under a head that reads on: conversion between sectors and turns of the platter."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,16 @@ from jaxtyping import Float, Int
 from storagekit.core.arrays import AnyArray
 from storagekit.drive.geometry import Geometry, SectorLocation, Zone, divided
 
-# sectors; what rounding may take from a whole one, or put a head behind its beginning that is just there
+# Tolerance for rounding, sectors: for a sector that has passed, and for a head at the beginning of a sector.
 HAIR = 1e-3
 
 
 class Stretch(NamedTuple):
-    """The sectors from `sector` to the end of its zone, `limit`, as a head passes over them that is at the beginning of the
-    first at angle `angle` and follows the skews: `passed` is that one's `SectorLocation.passed`."""
+    """Sectors from `sector` to the end of its zone, as they pass under a head that follows the skews.
+
+    zone: the zone. limit: first sector after it. angle: angle at which the head is at the beginning of `sector`, turns.
+    passed: `SectorLocation.passed` of `sector`.
+    """
 
     zone: Zone
     sector: Int[AnyArray, "*#row"]
@@ -25,26 +28,26 @@ class Stretch(NamedTuple):
 
     @property
     def length(self) -> Float[AnyArray, "*#row"]:
-        """Sectors of a revolution."""
+        """Return the number of sectors of a revolution."""
         return self.zone.sectors_per_track.astype(np.float32)
 
     @property
     def room(self) -> Int[AnyArray, "*#row"]:
-        """Its sectors."""
+        """Return the number of sectors of the stretch."""
         return self.limit - self.sector
 
     def turns(self, count: Int[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Turns until the first `count` of them have passed; 0 for none."""
+        """Return the turns until the first `count` sectors have passed; 0 if `count` is 0."""
         last = self.zone.place(self.sector + jnp.clip(count, 1, self.room) - 1)
         return jnp.where(count > 0, (last.passed - self.passed + 1) / self.length, 0.0)
 
     def reached(self, turns: Float[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
-        """How many of them have passed whole after so many turns: the inverse of `turns`."""
+        """Return the number of sectors that have passed completely after `turns`, the inverse of `turns`."""
         zone = self.zone
         data, track = zone.sectors_per_track - zone.track_spares, zone.sectors_per_track + zone.track_skew
         skew = zone.cylinder_skew - zone.track_skew
         cylinders, _ = divided(zone.group_tracks, zone.heads)
-        # in sectors' worth of rotation, from the beginning of one group of cylinders to that of the next
+        # Rotation from the beginning of a group of cylinders to the beginning of the next group, in sectors.
         group_turn = cylinders * (zone.heads * track + skew) + zone.group_spares
         group_turn = group_turn - (zone.group_tracks * data - zone.group_sectors)
         swept = jnp.floor(jnp.maximum(turns, 0.0) * self.length + HAIR).astype(np.int32)
@@ -57,11 +60,11 @@ class Stretch(NamedTuple):
         return jnp.clip(zone.origin + group * zone.group_sectors + within - self.sector, 0, self.room)
 
     def place(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
-        """Where one of them lies."""
+        """Return the location of a sector of the stretch."""
         return self.zone.place(jnp.clip(sector, self.sector, self.limit - 1))
 
     def track(self, sector: Int[AnyArray, "*#row"]) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
-        """The first sector of the track that one of them is on, and the one behind its last."""
+        """Return the first sector of the track of `sector`, and the sector after its last."""
         data = self.zone.sectors_per_track - self.zone.track_spares
         _, within = divided(sector - self.zone.origin, self.zone.group_sectors)
         _, on_track = divided(within, data)
@@ -69,7 +72,7 @@ class Stretch(NamedTuple):
         return sector - on_track, jnp.minimum(sector + together, self.limit)
 
     def cylinder_end(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
-        """The sector behind the last of the cylinder that one of them is on."""
+        """Return the sector after the last sector of the cylinder of `sector`."""
         data = self.zone.sectors_per_track - self.zone.track_spares
         _, within = divided(sector - self.zone.origin, self.zone.group_sectors)
         track, _ = divided(within, data)
@@ -79,7 +82,10 @@ class Stretch(NamedTuple):
 
 
 def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
-    """The stretch that begins at a sector of the drive; at its last one for those beyond."""
+    """Return the stretch that begins at `sector`.
+
+    Addresses beyond the drive are replaced by its last sector.
+    """
     sector = jnp.clip(sector, 0, geometry.capacity - 1)
     zone = geometry.at(sector)
     limit = jnp.full_like(sector, geometry.capacity)

@@ -1,4 +1,4 @@
-"""Writes through a buffer: across the bus, and onto the platter before or after the host has its answer."""
+"""Writes through a buffer: across the bus, and onto the platter before or after the completion."""
 
 from functools import reduce
 from typing import NamedTuple
@@ -20,13 +20,17 @@ from storagekit.drive.buffer.segments import (
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch
 
-# sectors that must be there before a write goes to the platter, of drives that disconnect twice: of short ones, of others
+# Sectors that must have crossed the bus before a drive that disconnects twice begins to write.
+# It is FEW for a write of fewer than LONG sectors, and MANY for others.
 FEW, LONG, MANY = 10, 45, 15
 
 
 class BufferedWrite(NamedTuple):
-    """The segment that a write takes. joins: it goes on from a write that is not on the platter yet. again: it follows a
-    write there without going on from it."""
+    """The segment that a write takes.
+
+    joins: the write continues a write that is not yet on the platter. again: the write follows a write in this segment,
+    without continuing it.
+    """
 
     segment: Int[Array, "1 *batch"]
     joins: Bool[Array, "1 *batch"]
@@ -34,8 +38,11 @@ class BufferedWrite(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """When the arm may move for a write, when its data begins to cross the bus, and how long after it has crossed the drive
-    gives up the bus, and then takes to have it again."""
+    """Times of a write on the arm and on the bus, seconds from now.
+
+    begins: when the arm may move. bus: when the data begin to cross the bus. disconnect: time after this transfer until
+    the drive gives up the bus. reselect: time that the drive then takes to get the bus back.
+    """
 
     begins: Float[Array, "1 *batch"]
     bus: Float[Array, "1 *batch"]
@@ -44,7 +51,7 @@ class Ways(NamedTuple):
 
 
 def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferedWrite:
-    """The segment for a write."""
+    """Return the segment that a write takes."""
     buffer, number = segments.electronics.buffer, memory.number
     joins = (memory.dirty != NO_REQUEST) & (memory.settled > 0) & (pick(memory.end, memory.dirty) == request.sector)
     joins = joins & (buffer.writes_behind and buffer.combines)
@@ -60,7 +67,7 @@ def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
 def _overlaps(
     segments: BufferSegments, memory: BufferMemory, request: BufferRequest
 ) -> tuple[Bool[Array, "segment *batch"], Bool[Array, "segment *batch"]]:
-    """Which segments hold some of a request's sectors, and which hold anything."""
+    """Return a mask of the segments that hold sectors of a request, and a mask of the segments with any data."""
     holds = memory.end > memory.start
     if not segments.electronics.buffer.hits_written:
         holds = holds & (memory.number != memory.dirty)
@@ -76,7 +83,10 @@ def write(
     piece: Stretch,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
-    """When a write that arrives now is answered, and the buffer from then on. The arm reaches its beginning."""
+    """Return the time until a write that arrives now completes, seconds, and the state of the buffer after it.
+
+    piece: sectors from the beginning of the write. reached: times at which the arm and the head reach them.
+    """
     overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
     crosses = request.count * real(segments.electronics.bus.write)
     settled = _under(segments, request, taken, ways, piece, reached)
@@ -86,7 +96,8 @@ def write(
         answer = jnp.maximum(settled, ways.bus + crosses + ways.disconnect) + ways.reselect
     over, _ = _overlaps(segments, memory, request)
     here = memory.number == taken.segment
-    # what others hold of these sectors is gone; a segment that is read ahead too, where DiskSim lets it keep them
+    # Other segments that hold some of these sectors are emptied, as their data are outdated. A segment that is read
+    # ahead is emptied too, although DiskSim keeps its data.
     gone = over
     if not buffer.hits_written:
         gone = gone | (memory.number == memory.dirty)
@@ -110,7 +121,7 @@ def write(
 
 
 def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWrite) -> Ways:
-    """What precedes a write on the arm and on the bus."""
+    """Return the times on the arm and on the bus that precede a write."""
     memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
     busy = memory.settled > 0
     overhead = segments.after("write_hit" if segments.electronics.buffer.writes_behind else "write_miss", memory)
@@ -124,7 +135,7 @@ def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWri
         bus = jnp.where(twice, extra.command + extra.first + extra.pause + again, bus)
         disconnect = jnp.where(twice, extra.second, disconnect)
         reselect = jnp.where(twice, overheads.other_reselect, reselect)
-    # the arm is at a write before: the bus is given up until that is on the platter
+    # While an earlier write occupies the arm, the drive gives up the bus until that write is on the platter.
     bus = jnp.where(busy, jnp.maximum(memory.settled, overhead + overheads.write_disconnect) + again, bus)
     return Ways(
         jnp.where(taken.joins, memory.settled, begins), jnp.where(taken.joins, prepared, bus), disconnect, reselect
@@ -139,14 +150,15 @@ def _under(
     piece: Stretch,
     reached: BufferReach,
 ) -> Float[Array, "1 *batch"]:
-    """When a write is on the platter.
+    """Return the time at which a write is on the platter, seconds from now.
 
-    A sector that has not crossed the bus when the head comes by waits for a revolution, and those behind it.
+    A sector that has not crossed the bus when the head passes waits for a revolution, and so do the sectors after it.
     """
     drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)
     each, first = drive.seconds(1 / piece.length), jnp.ones_like(request.count)
-    # of sectors that follow one another on a track the first or the last is the latest; of tracks the first or the last
+    # Among consecutive sectors of a track, the first or the last is the latest. Among tracks, it is on the first or the
+    # last track.
     passing = [(first, 0.0 * each), (request.count, target.transfer - each)]
     if segments.faster is not Faster.BUS:
         _, track_end = piece.track(request.sector)
@@ -166,7 +178,10 @@ def _under(
 def _crossed(
     segments: BufferSegments, request: BufferRequest, taken: BufferedWrite, ways: Ways, number: Int[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """When the request's sector of that number, from 1 on, has crossed the bus, and may go to the platter."""
+    """Return the time at which sector `number` of a request, from 1, may be written, seconds from now.
+
+    The sector has then crossed the bus.
+    """
     if segments.electronics.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
         number = jnp.where(taken.joins, number, jnp.maximum(number, fewest))
@@ -181,10 +196,14 @@ def _in_any_order(
     there: Float[Array, "1 *batch"],
     otherwise: tuple[Float[Array, "1 *batch"], ...],
 ) -> Float[Array, "1 *batch"]:
-    """When a write is on the platter of a drive that writes what it can as the head comes by: the tail first, where all is
-    `there`; of one on a single track, sectors that come too late alone a revolution later.
+    """Return the time at which a write is on the platter, seconds from now, for drives with zero-latency writes.
 
-    otherwise: how late the first and the last sector are, and when all is on the platter if it is written in its order.
+    A write within a single track is not bound to the order of its sectors. The drive writes the tail first if all data
+    are in the buffer when the head lands (`there`). Otherwise only the sectors that arrive too late are written a
+    revolution later. A write of several tracks is written in order.
+
+    otherwise: lateness of the first and of the last sector, and the time at which all sectors are on the platter if
+    they are written in order, seconds.
     """
     late_first, late_last, settled = otherwise
     sector, each = segments.drive.seconds(1 / piece.length), real(segments.electronics.bus.write)
@@ -193,7 +212,7 @@ def _in_any_order(
     behind = segments.behind(piece, reached)
     skipped = jnp.maximum(jnp.ceil(behind - HAIR), 1.0)
     tail_first = whole & (behind > 0) & (skipped < request.count) & (there <= reached.landing)
-    # the bus the faster of the two, only the first so many come too late
+    # If the bus is the faster carrier, only the first `few` sectors are late.
     few = jnp.ceil(late_first / jnp.maximum(sector - each, 1e-9))
     tardy = jnp.where(late_last > 0, request.count, jnp.clip(few, 0, request.count))
     again = reached.begins + segments.drive.revolution + tardy * sector

@@ -1,8 +1,8 @@
-"""Synthetic traces in the place of traces that are not public: Cello base, Cello disk 6 and TPC-C of (srarray, table 3), and
-SAP, Cello2002, WebSearch and Financial of (dsptf, table 2).
+"""Synthetic traces that replace traces that are not public.
 
-A synthetic trace matches every figure of its table and nothing else. What the table leaves open is a named field with a
-default and its reason. Every result that was measured on one says so.
+The models are Cello base, Cello disk 6 and TPC-C of (srarray, table 3), and SAP, Cello2002, WebSearch and Financial
+of (dsptf, table 2). A synthetic trace matches every figure of its table and nothing else. A quantity that the table
+does not give is a named field with a default and its reason. Every result measured on a synthetic trace is marked.
 
 >>> trace = generate(CELLO_BASE, seed=0, stop=3600.0)
 >>> compare(CELLO_BASE, generate(CELLO_BASE, seed=0))      # doctest: +SKIP
@@ -13,13 +13,13 @@ default and its reason. Every result that was measured on one says so.
 generate                              generates a trace from a model of either family
 compare, Compared                     compares a generated trace with its targets, figure by figure
 TraceModel                            a model of either family: targets and assumptions
-seeking                               the family whose seeks are known (srarray, table 3)
+seeking                               the family whose seeks are published (srarray, table 3)
 CELLO_BASE, CELLO_DISK6, TPCC         the three columns of that table
-SeekingTraceModel                     one model of it; the popularity of its data follows from the targets
-popular                               the family whose hit rates are known (dsptf, tables 2 and 3)
+SeekingTraceModel                     one model of it; the targets determine its hot stretches
+popular                               the family whose hit rates are published (dsptf, tables 2 and 3)
 SAP, CELLO2002, WEBSEARCH, FINANCIAL  the four columns of these tables
 PopularTraceModel                     one model of it: `scaled`, `cache`, `expected_hit_rate`
-Popularity                            the popularity of its data, which follows from the hit rate
+Popularity                            the popularity of its data, which the hit rate determines
 ====================================  ==============================================================
 """
 

@@ -1,4 +1,4 @@
-"""One figure of a stand-in beside that of a trace."""
+"""Comparison of one figure of a synthetic trace with its target."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["Compared"]
 
 
 class Compared(NamedTuple):
-    """One figure: what is published, and what a trace has."""
+    """One figure: the published target, and the value measured on a generated trace."""
 
     target: float
     measured: float
 
     @property
     def error(self) -> float:
-        """Measured over target, less 1; the measured value itself where the target is 0."""
+        """Return the relative error, measured / target - 1; the measured value if the target is 0."""
         return self.measured / self.target - 1 if self.target else self.measured

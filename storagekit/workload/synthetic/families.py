@@ -1,4 +1,4 @@
-"""What can be asked of a stand-in of either family: a trace, and how near that is to what was published."""
+"""Generate and compare synthetic traces from a model of either family."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TraceModel = SeekingTraceModel | PopularTraceModel
 
 
 def _family(label: str, value: object) -> object:
-    """The value. Raises InputError unless it is a model of either family."""
+    """Return the value. Raises InputError unless it is a model of either family."""
     if not isinstance(value, SeekingTraceModel | PopularTraceModel):
         raise InputError(f"stand-in {shown(value)}: give a model of either family, such as FINANCIAL or CELLO_BASE")
     return value
@@ -31,14 +31,38 @@ def _family(label: str, value: object) -> object:
 def generate(
     model: TraceModel, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
 ) -> RequestTrace:
-    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+    """Generate the requests of a window of a synthetic trace.
 
-    They are the same requests as that part of the whole: a trace is made of blocks, each with its own counter-based
-    generator, keyed by seed and block. How each family does it: `seeking.generate`, `popular.generate`.
+    Parameters
+    ----------
+    model : TraceModel
+        A model of either family.
+    seed : int
+        Seed, from 0 to 2**64 - 1.
+    start : float
+        Start of the window, s; by default 0. The times of the result count from it.
+    stop : float, optional
+        End of the window, s, exclusive; by default the end of the trace.
 
-    Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
-    2**64 - 1, or nothing gives the published hit rate.
+    Returns
+    -------
+    RequestTrace
+        The requests with start <= time < stop.
 
+    Raises
+    ------
+    InputError
+        If start and stop are not in order within the trace, the seed is not a whole number from 0 to 2**64 - 1, or no
+        popularity gives the published hit rate.
+
+    Notes
+    -----
+    A window contains the same requests as that part of the whole trace. A trace consists of blocks, each with a
+    separate counter-based generator, keyed by seed and block. See `seeking.generate` and `popular.generate` for each
+    family.
+
+    Examples
+    --------
     >>> from storagekit.workload.synthetic import FINANCIAL
     >>> len(generate(FINANCIAL.scaled(1 / 64), seed=0, stop=10.0))
     1222
@@ -50,10 +74,28 @@ def generate(
 
 @takes(model=_family, trace=TRACE)
 def compare(model: TraceModel, trace: RequestTrace) -> dict[str, Compared]:
-    """Every published figure of a model, by its name in `targets` and in SI, beside that of a whole generated trace.
+    """Compare a whole generated trace with every published figure of its model.
 
-    How each family measures: `seeking.compare`, `popular.compare`. Raises InputError for a trace without requests, or
-    without reads where a hit rate is to be compared.
+    Parameters
+    ----------
+    model : TraceModel
+        A model of either family.
+    trace : RequestTrace
+        A trace generated from it.
+
+    Returns
+    -------
+    dict of str to Compared
+        Target and measured value in SI units, by the name of the figure in `targets`.
+
+    Raises
+    ------
+    InputError
+        If the trace has no requests, or has no reads although a hit rate is compared.
+
+    Notes
+    -----
+    See `seeking.compare` and `popular.compare` for the measurement in each family.
     """
     if isinstance(model, SeekingTraceModel):
         return seeking.compare(model, trace)

@@ -1,4 +1,4 @@
-"""The part of a stand-in's trace that is asked for."""
+"""Validate the window of a synthetic trace."""
 
 from __future__ import annotations
 
@@ -11,9 +11,30 @@ __all__ = ["checked_end"]
 
 
 def checked_end(name: str, duration: float, seed: int | np.integer, start: float, stop: float | None) -> float:
-    """Where a window of a trace ends, s: `stop`, or the end of the trace.
+    """Return the end of a window of a trace, s: `stop`, or the end of the trace.
 
-    Raises InputError where start and stop are not in order within the duration, or the seed is none.
+    Parameters
+    ----------
+    name : str
+        Name of the trace, for messages.
+    duration : float
+        Length of the trace, s.
+    seed : int
+        Seed, from 0 to 2**64 - 1.
+    start : float
+        Start of the window, s.
+    stop : float or None
+        End of the window, s; None for the end of the trace.
+
+    Returns
+    -------
+    float
+        The end of the window, s.
+
+    Raises
+    ------
+    InputError
+        If start and stop are not in order within the duration, or the seed is out of range.
     """
     SEED("seed", seed)
     moment = Kind(unit="s", endless=True)

@@ -1,13 +1,13 @@
-"""Block traces: read them in any of seven formats, cut them, say what workload they hold.
+"""Block traces: read them in any of seven formats, select parts of them, and compute their characteristics.
 
 >>> trace = read("Financial1.spc.xz")                      # doctest: +SKIP
 >>> characteristics(trace.window(0, 3600)).read_share      # doctest: +SKIP
 
 ====================  ================================================================
-read, chunks          a whole file at once; a file of any length, chunk by chunk
+read, chunks          read a whole file at once; read a file of any length in chunks
 FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE
-RequestTrace          what both give: equal-length arrays in SI units
-request_trace         the same from arrays of your own, checked
+RequestTrace          the result of both: equal-length arrays in SI units
+request_trace         creates and validates one from arrays
 characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristics, UNITS)
 ====================  ================================================================
 """

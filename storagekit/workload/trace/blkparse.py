@@ -1,10 +1,12 @@
-"""What `blkparse` prints of a Linux block layer's events, in its default format (with or without -t).
+"""Read the output of `blkparse`, events of the Linux block layer, in its default format (with or without -t).
 
     device  cpu  sequence  seconds.nanoseconds  process  action  RWBS  sector + sectors [command or error]
 
-A request arrives where it is queued (Q); its measured response ends where a completion (C) of its device and direction covers
-its last sector, that of what it was merged with too. Other actions, flushes, discards and the summary at the end are passed
-over. A request that the file shows no completion of was still under way, and is left out, unless the file has no completions
+A request arrives when it is queued (Q). Its measured response ends at a completion (C) of its device and direction
+that covers its last sector. A merged request ends with the request into which it was merged. Other actions, flushes,
+discards and the summary at the end are skipped.
+
+A request without a completion in the file was still in progress. It is left out, unless the file has no completions
 at all. A write without the S of RWBS is asynchronous. Source: blkparse(1), and blkparse_fmt.c of blktrace.
 """
 
@@ -28,26 +30,26 @@ from storagekit.workload.trace.text import blocks, clip, first_lines
 __all__ = ["BLKPARSE", "Blkparse"]
 
 SECTOR = 512  # bytes
-# A device is named by two numbers of 32 bits at most. No two neighbours of an expression match the same character, so that it
-# gives up in time linear in the line.
+# A device is named by two numbers of 32 bits at most. Neighbouring parts of the expression never match the same
+# character, so that a failed match takes time linear in the line.
 EVENT = re.compile(
     r"(?P<device>\d{1,10},\d{1,10}) +\d+ +\d+ +(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}) +\d+ +"
     r"(?P<action>[A-Z]{1,2}|m) +(?P<rest>.*)",
     re.ASCII,
 )
-# flushes, and of plugging and messages, have no place
+# flushes, plugging and messages have no location
 PLACE = re.compile(r"(?P<rwbs>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)( .*)?", re.ASCII)
-# of each CPU and device, after an empty line
+# for each CPU and device, after an empty line
 SUMMARY = re.compile(r"(CPU\d+|Total) \(.*\):?")
 QUEUED, COMPLETED = "Q", "C"
 START, SECTORS = Integer("sector", 0, MAX_OFFSET // SECTOR), Integer("sectors", 1, MAX_SIZE // SECTOR)
-# of nanoseconds, 63 bits
+# so that nanoseconds fit in 63 bits
 SECONDS = Integer("seconds", 0, 2**63 // 10**9 - 1)
 
 
 @dataclass(slots=True)
 class QueuedRecord:
-    """A request: when it arrived (ns), where it lies (sectors), and the nanoseconds until it was over, once it is."""
+    """A request: arrival time, ns; location, sectors; and the time until its completion, ns, once it has completed."""
 
     clock: int
     device: str
@@ -60,11 +62,11 @@ class QueuedRecord:
 
 
 class UnderWay:
-    """The requests of one device and direction that were queued and not yet completed, found by the sectors they lie in."""
+    """Requests of one device and direction that are queued and not completed, found by their sectors."""
 
     def __init__(self):
         self._places: list[tuple[int, int]] = []  # stop and start, sorted
-        self._queues: dict[tuple[int, int], deque[QueuedRecord]] = {}  # what was queued there, in that order
+        self._queues: dict[tuple[int, int], deque[QueuedRecord]] = {}  # requests queued at each location, in order
 
     def add(self, one: QueuedRecord) -> None:
         place = one.stop, one.start
@@ -74,8 +76,11 @@ class UnderWay:
         self._queues[place].append(one)
 
     def completed(self, by: QueuedRecord) -> list[QueuedRecord]:
-        """Take the first queued of exactly that place, or else, where requests were merged or cut, all whose last sector it
-        has."""
+        """Remove and return the requests that a completion ends.
+
+        This is the first request queued at exactly the same location. If there is no such request, because requests
+        were merged or split, these are all requests whose last sector the completion covers.
+        """
         place = by.stop, by.start
         if place in self._queues:
             one = self._queues[place].popleft()
@@ -89,7 +94,7 @@ class UnderWay:
 
 
 class Blkparse(TraceFormat):
-    """blkparse's lines of events; devices are named by their numbers, as `8,0`."""
+    """The lines of events that blkparse prints. Devices are named by their numbers, as `8,0`."""
 
     name = "blkparse"
     unit = "line"
@@ -122,7 +127,7 @@ class Blkparse(TraceFormat):
             yield _records(rest)
 
     def _events(self, stream: ByteStream) -> Iterator[tuple[int, str, QueuedRecord]]:
-        """The lines of what is queued and completed: their number, which of the two it is, and the request."""
+        """Yield the lines of queued and completed requests: line number, action, and request."""
         for block in blocks(stream):
             for number, raw in enumerate(block.data.decode("latin-1").split("\n"), block.first):
                 text = raw.strip(" \t\r")
@@ -171,12 +176,12 @@ class Blkparse(TraceFormat):
 
 
 def _told(digits: str) -> str:
-    """A number of the file, for a message."""
+    """Return a number of the file, shortened for a message."""
     return digits if len(digits) <= 40 else digits[:37] + "..."
 
 
 def _over(waiting: deque[QueuedRecord]) -> Iterator[QueuedRecord]:
-    """Those at its head that are over, taken from it."""
+    """Remove and yield the completed requests at the head of the queue."""
     while waiting and waiting[0].took is not None:
         yield waiting.popleft()
 

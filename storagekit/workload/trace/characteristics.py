@@ -1,8 +1,8 @@
-"""What workload a trace holds, in the terms of the papers' tables of trace characteristics.
+"""Characteristics of the workload in a trace, with the terms of the papers' tables.
 
-(dsptf, Table 2) gives read share, mean size, requests and duration; (srarray, Table 3) gives data
-size, I/Os, duration, rate, read and asynchronous write shares, seek locality and read after write.
-Both use these numbers as model inputs, so `as_dict` does too. All in SI; `UNITS` says which.
+(dsptf, Table 2) gives read share, mean size, requests and duration. (srarray, Table 3) gives data size, I/Os,
+duration, rate, read and asynchronous write shares, seek locality and read after write. Both papers use these numbers
+as model inputs, so `as_dict` returns them too. All values are in SI units; `UNITS` gives the unit of each.
 """
 
 from __future__ import annotations
@@ -28,21 +28,39 @@ WINDOW = 1.0  # s, of the peak arrival rate
 
 @dataclass(frozen=True)
 class TraceCharacteristics:
-    """Figures of one trace; None where the trace cannot say.
+    """Characteristics of one trace. Values that the trace does not determine are None.
 
-    requests, devices: counts. duration: s from the first arrival to the last.
-    rate: requests / duration, /s (srarray, Table 3). read_share: reads / requests.
-    mean_size, mean_read_size, mean_write_size: bytes.
-    data_size: bytes up to the end of the last request, summed over devices; what (srarray,
-    Table 3) calls data size is that of the disks, which a trace can only bound from below.
-    footprint: bytes in distinct 4 KiB blocks touched.
-    interarrival_cov: standard deviation / mean of the times between arrivals; 1 if Poisson.
-    peak_to_mean: most arrivals in any second / mean per second, seconds counted from the first.
-    seek_locality: L of (srarray, Table 3); see `locality.seek_locality`.
-    read_after_write_share: reads of what was written less than an hour before / requests
-    (srarray, Table 3). asynchronous_write_share: / requests, as is the read share beside it.
-    sequential_share: requests that begin where the one before on their device ended / requests.
-    mean_response, median_response, p95_response: measured, s.
+    Parameters
+    ----------
+    requests, devices : int
+        Number of requests, and number of devices with requests.
+    duration : float
+        Time from the first arrival to the last, s.
+    rate : float or None
+        Requests / duration, per second (srarray, Table 3).
+    read_share : float
+        Reads / requests.
+    mean_size, mean_read_size, mean_write_size : float or None
+        Mean size of all requests, of the reads and of the writes, bytes.
+    data_size : int
+        Bytes up to the end of the last request, summed over devices. The data size of (srarray, Table 3) is the size
+        of the disks; a trace gives only a lower bound of it.
+    footprint : int
+        Bytes in distinct 4 KiB blocks that requests touch.
+    interarrival_cov : float or None
+        Standard deviation / mean of the times between arrivals; 1 for a Poisson stream.
+    peak_to_mean : float
+        Largest number of arrivals in a second / mean per second. Seconds count from the first arrival.
+    seek_locality : float or None
+        L of (srarray, Table 3); see `locality.seek_locality`.
+    read_after_write_share : float
+        Reads of data that was written less than an hour before / requests (srarray, Table 3).
+    asynchronous_write_share : float or None
+        Asynchronous writes / requests.
+    sequential_share : float
+        Requests that begin where the previous request on their device ended / requests.
+    mean_response, median_response, p95_response : float or None
+        Measured response times, s.
     """
 
     requests: int
@@ -66,7 +84,7 @@ class TraceCharacteristics:
     p95_response: float | None
 
     def as_dict(self) -> dict[str, int | float | None]:
-        """Figures by name, in the order above."""
+        """Return the characteristics by name, in the order above."""
         return asdict(self)
 
 
@@ -81,9 +99,26 @@ UNITS: dict[str, str] = {f.name: _UNIT_OF.get(f.name, "1") for f in fields(Trace
 
 @takes(trace=TRACE)
 def characteristics(trace: RequestTrace) -> TraceCharacteristics:
-    """The figures of `trace`; memory grows with the number of its requests, wherever they lie.
+    """Return the characteristics of a trace.
 
-    Raises InputError for a trace without requests.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace.
+
+    Returns
+    -------
+    TraceCharacteristics
+        The characteristics.
+
+    Raises
+    ------
+    InputError
+        If the trace has no requests.
+
+    Notes
+    -----
+    Memory grows with the number of requests, and does not depend on their locations.
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
@@ -97,7 +132,7 @@ def characteristics(trace: RequestTrace) -> TraceCharacteristics:
         mean_read_size=_mean(trace.size[trace.read]),
         mean_write_size=_mean(trace.size[~trace.read]),
         devices=len(np.unique(trace.device)),
-        data_size=sum(trace.ends().tolist()),  # of several devices it may have more than 64 bits
+        data_size=sum(trace.ends().tolist()),  # the sum over devices may exceed 64 bits
         footprint=touched_bytes(trace),
         interarrival_cov=interarrival_cov(trace.time),
         peak_to_mean=peak_to_mean(trace.time),
@@ -110,15 +145,37 @@ def characteristics(trace: RequestTrace) -> TraceCharacteristics:
 
 
 def interarrival_cov(time: np.ndarray) -> float | None:
-    """Standard deviation / mean of the gaps in time [request], s; None if all are zero."""
+    """Return the coefficient of variation of the times between arrivals.
+
+    Parameters
+    ----------
+    time : ndarray of float, shape (request,)
+        Arrival times, s.
+
+    Returns
+    -------
+    float or None
+        Standard deviation / mean; None if there are no gaps or all are zero.
+    """
     gap = np.diff(time)
     return float(gap.std() / gap.mean()) if len(gap) and gap.mean() > 0 else None
 
 
 def peak_to_mean(time: np.ndarray, window: float = WINDOW) -> float:
-    """Most arrivals in a window of `window` s / mean over the windows of time [request], s.
+    """Return the largest number of arrivals in a window relative to the mean over all windows.
 
-    The windows count from the first arrival; the last, cut by the end, counts whole.
+    Parameters
+    ----------
+    time : ndarray of float, shape (request,)
+        Arrival times, s, in ascending order.
+    window : float
+        Length of a window, s; by default 1.
+
+    Returns
+    -------
+    float
+        The ratio. Windows count from the first arrival. The last one counts as a whole window, although the end of
+        the trace cuts it.
     """
     index = np.floor((time - time[0]) / window).astype(np.int64)
     _, arrivals = np.unique(index, return_counts=True)

@@ -1,10 +1,11 @@
-"""DiskSim's two text formats: its default `ascii` request stream, and `validate`.
+"""Read the two text formats of DiskSim: its default `ascii` request stream, and `validate`.
 
-ascii: `arrival device block blocks flags`, ms, number, 512 B blocks, hexadecimal flags whose bit 0
-is set for a read. validate: `R|W category block blocks service think`, the times in microseconds,
-with one request outstanding: a line's think time runs from its completion to the next arrival.
-Source: Bucy, Schindler, Schlosser and Ganger, DiskSim 4.0 reference manual, CMU-PDL-08-101, and
-the scanf formats and arrival rule of its src/disksim_iotrace.c.
+ascii: `arrival device block blocks flags`, in ms, number, 512 B blocks, and hexadecimal flags. Bit 0 of the flags is
+set for a read. validate: `R|W category block blocks service think`, with times in microseconds. One request is
+outstanding: the think time of a line runs from its completion to the next arrival.
+
+Source: Bucy, Schindler, Schlosser and Ganger, DiskSim 4.0 reference manual, CMU-PDL-08-101, and the scanf formats and
+arrival rule of its src/disksim_iotrace.c.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ READ = 0x1  # flag
 
 
 class Disksim(TextFormat):
-    """DiskSim ascii; devices are named by their number."""
+    """DiskSim's ascii format. Devices are named by their number."""
 
     name = "disksim"
     separator = None
@@ -55,10 +56,10 @@ class Disksim(TextFormat):
 
 
 class DisksimValidate(TextFormat):
-    """DiskSim validate: measured service times of one drive, which is named `0`.
+    """DiskSim's validate format: measured service times of one drive, which is named `0`.
 
-    There are no arrival times: the clock starts at 0 and each arrival is the one before plus its
-    measured service and think times, which is when the drive saw it while it was measured.
+    The file has no arrival times. The clock starts at 0. Each arrival is the previous arrival plus the measured
+    service and think times of the previous request. These are the arrivals during the measurement.
     """
 
     name = "disksim-validate"
@@ -89,7 +90,7 @@ class DisksimValidate(TextFormat):
         )
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        start = 0.0  # us; each chunk begins where the one before ends
+        start = 0.0  # us; each chunk begins at the end of the previous one
         for chunk in super().records(stream):
             assert chunk.measured_response is not None and chunk.think is not None
             yield replace(chunk, clock=start + chunk.clock)

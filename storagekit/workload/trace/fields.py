@@ -1,4 +1,4 @@
-"""The fields of a line of text: each reads a single value, or checks a whole column."""
+"""Fields of a line of text. Each converts a single value, or validates a whole column."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 __all__ = ["Decimal", "Field", "FieldChoice", "Fields", "Hexadecimal", "Integer", "Word"]
 
-# A run of digits is followed by what cannot be a digit, so that they give up in time linear in the text.
+# No digit can follow a run of digits in these expressions, so that a failed match takes time linear in the text.
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_DIGITS = 19  # of 2**63
+_DIGITS = 19  # digits of 2**63
 _HEXADECIMAL = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
 
 
 class Field(ABC):
-    """One field: its name, the numpy dtype loadtxt reads it as, and what is `allowed` in words."""
+    """Base class of fields: the name, the NumPy dtype for loadtxt, and the allowed values in words."""
 
     name: str
     dtype: str
@@ -26,15 +26,15 @@ class Field(ABC):
 
     @abstractmethod
     def value(self, text: str) -> object:
-        """The value of one field; raises ValueError where it is not allowed."""
+        """Return the value of one field. Raises ValueError if it is not allowed."""
 
     @abstractmethod
     def column(self, raw: np.ndarray) -> np.ndarray | None:
-        """The values of a column as loadtxt read it; None if any needs a closer look."""
+        """Return the values of a column that loadtxt has read; None if a value must be read line by line."""
 
     @abstractmethod
     def collect(self, values: Sequence) -> np.ndarray:
-        """A column from single values, equal to what `column` makes of the same text."""
+        """Return a column of single values. It equals the result of `column` for the same text."""
 
 
 Fields = tuple[Field, ...]
@@ -54,7 +54,7 @@ class Integer(Field):
         if match is None:
             raise ValueError
         digits = match[2].lstrip("0") or "0"
-        if len(digits) > _DIGITS:  # Python converts neither thousands of digits nor that many fast
+        if len(digits) > _DIGITS:  # Python refuses thousands of digits, and converts hundreds slowly
             raise ValueError
         number = int(match[1] + digits)
         if not self.low <= number <= self.high:
@@ -69,7 +69,7 @@ class Integer(Field):
 
 
 class Decimal(Field):
-    """A decimal number from 0 to `high`; no nan, no inf."""
+    """A decimal number from 0 to `high`, without nan and inf."""
 
     dtype = "f8"
 
@@ -90,7 +90,7 @@ class Decimal(Field):
 
 
 class FieldChoice(Field):
-    """One of a few words, upper or lower case, that mean True or False."""
+    """One of a few words, in upper or lower case, each with the meaning True or False."""
 
     dtype = "S16"
 
@@ -134,7 +134,7 @@ class Hexadecimal(Field):
 
 
 class Word(Field):
-    """A name of 1 to 63 printable characters, no blanks."""
+    """A name of 1 to 63 printable characters without blanks."""
 
     dtype = "S64"
     allowed = "a name of 1 to 63 printable characters without blanks"
@@ -155,11 +155,11 @@ class Word(Field):
 
 
 def _by_distinct(raw: np.ndarray, value, dtype) -> np.ndarray | None:
-    """Apply `value` to each distinct word of a column of bytes; None if one is not allowed."""
+    """Apply `value` to each distinct word of a column of bytes. Returns None if a word is not allowed."""
     result = np.empty(len(raw), dtype)
     left = np.ones(len(raw), bool)
     try:
-        # Nearly always two operations or one host: comparing is far cheaper than sorting words.
+        # most columns have two operations or one host, and comparing words is far cheaper than sorting them
         for _ in range(4):
             if not left.any():
                 return result
@@ -176,7 +176,7 @@ def _by_distinct(raw: np.ndarray, value, dtype) -> np.ndarray | None:
 
 
 def _whole(word: bytes, width: int) -> str:
-    """The word as text; raises ValueError where loadtxt may have cut it to the column's width."""
+    """Return the word as text. Raises ValueError if loadtxt may have cut it to the width of the column."""
     if len(word) == width:
         raise ValueError
     return word.decode("ascii").strip(" \t")

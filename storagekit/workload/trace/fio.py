@@ -1,8 +1,10 @@
-"""Latency logs of fio: what it measured of each request (`write_lat_log`, with `log_offset=1` and without `log_avg_msec`).
+"""Read the latency logs of fio (`write_lat_log`, with `log_offset=1` and without `log_avg_msec`).
 
-One request a line, `time, value, direction, size, offset[, priority[, issue time]]`: milliseconds since the start when it was
-logged, its latency in nanoseconds, 0 for a read or 1 for a write, bytes, byte offset; with `log_issue_time=1` nanoseconds
-since the start when it was issued. Without that the arrival is the entry's time less the latency, good to a millisecond.
+Each line holds one request, `time, value, direction, size, offset[, priority[, issue time]]`. The fields are: time of
+the entry, ms since the start; latency, ns; 0 for a read or 1 for a write; size, bytes; offset, bytes. With
+`log_issue_time=1` the last field is the issue time, ns since the start. Without it the arrival is the time of the
+entry less the latency, accurate to a millisecond.
+
 Source: fio's manual, section Log File Formats.
 """
 
@@ -31,12 +33,12 @@ FIELDS = (
     Integer("issue time", 0, 2**62),
 )
 SHORTEST = 5
-# nanoseconds of the entry's time
+# nanoseconds per unit of an entry's time
 ENTRY = 1_000_000
 
 
 class Fio(TextFormat):
-    """fio's log of latencies, with offsets; its one device is named `0`."""
+    """Latency log of fio, with offsets. Its only device is named `0`."""
 
     name = "fio"
     ticks_per_second = 1e9
@@ -48,7 +50,7 @@ class Fio(TextFormat):
         return any(TextFormat.recognises(Fio(columns), head) for columns in range(SHORTEST, len(FIELDS) + 1))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        """As many fields as the first line has, all lines must have."""
+        """Yield the records. All lines must have as many fields as the first."""
         columns = next(first_lines(stream.head), "").count(",") + 1
         if columns == SHORTEST - 1:
             raise InputError(f"{stream.name} has lines of {columns} fields: no offsets; log them (fio: log_offset=1)")

@@ -1,4 +1,4 @@
-"""What a trace format is: it recognises a file's first bytes and yields chunks of records."""
+"""Base class of trace formats: a format recognises the first bytes of a file, and yields chunks of records."""
 
 from __future__ import annotations
 
@@ -18,11 +18,31 @@ CHUNK = 65_536
 
 @dataclass(frozen=True)
 class Records:
-    """One chunk of a file, in file order; arrays of shape [record], units as in RequestTrace.
+    """One chunk of a file, in file order.
 
-    clock: readings of the file's clock in its own ticks, int64 where it counts (so that a clock
-    of 1.3e17 ticks loses nothing) or float64. device: index into this chunk's own `names`.
-    position: int64, the line or record number (from 1) of each, for messages.
+    Arrays have the shape [record] and the units of `RequestTrace`.
+
+    Parameters
+    ----------
+    clock : ndarray of int64 or float64
+        Readings of the file's clock, in its ticks. Integer clocks stay int64, so that a clock of 1.3e17 ticks is
+        exact.
+    device : ndarray of int32
+        Index into `names`.
+    names : tuple of str
+        Names of the devices of this chunk.
+    offset, size : ndarray of int64
+        Byte address and length, bytes.
+    read : ndarray of bool
+        Whether it is a read.
+    position : ndarray of int64
+        Line or record number in the file, from 1, for messages.
+    asynchronous : ndarray of bool, optional
+        Whether no process waits for it.
+    measured_response : ndarray of float64, optional
+        Measured response time, s.
+    think : ndarray of float64, optional
+        Time from its completion to the next arrival, s.
     """
 
     clock: np.ndarray
@@ -38,10 +58,10 @@ class Records:
 
 
 class TraceFormat(ABC):
-    """A trace format.
+    """Base class of trace formats.
 
-    name: what a user calls it. unit: what a position counts ("line" or "record").
-    ticks_per_second: of its clock.
+    name: its name for users. unit: the unit of a position, "line" or "record". ticks_per_second: ticks of its clock
+    per second.
     """
 
     name: str
@@ -50,16 +70,31 @@ class TraceFormat(ABC):
 
     @abstractmethod
     def recognises(self, head: bytes) -> bool:
-        """Whether a file that begins with `head` (up to 64 KiB, decompressed) has this format."""
+        """Return whether a file with these first bytes has this format. `head` has up to 64 KiB, decompressed."""
 
     @abstractmethod
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        """Chunks in file order; raises InputError with the line or record number of a fault."""
+        """Yield the chunks in file order. Raises InputError with the line or record number of a fault."""
 
 
 def dense(
     keys: np.ndarray, name: Callable[..., str]
 ) -> tuple[np.ndarray, tuple[str, ...]]:  # fmt: skip
-    """Indices [record] int32 into the distinct keys, and the name of each."""
+    """Return an index into the distinct keys for each record, and the name of each distinct key.
+
+    Parameters
+    ----------
+    keys : ndarray, shape (record,)
+        Keys.
+    name : callable
+        Returns the name of a key.
+
+    Returns
+    -------
+    index : ndarray of int32, shape (record,)
+        Index into the distinct keys, in ascending order.
+    names : tuple of str
+        Name of each distinct key.
+    """
     distinct, index = np.unique(keys, return_inverse=True)
     return index.astype(np.int32), tuple(name(key) for key in distinct.tolist())

@@ -1,6 +1,6 @@
-"""Where a trace goes on its devices: seeks, sequential runs, data read again, data touched.
+"""Locality of a trace on its devices: seeks, sequential runs, re-reads of written data, and footprint.
 
-Each device is looked at by itself, in order of arrival. No function loops over requests.
+Each device is examined separately, in order of arrival. No function loops over requests.
 """
 
 from __future__ import annotations
@@ -21,14 +21,30 @@ HOUR = 3600.0  # s
 def seek_locality(
     trace: RequestTrace, capacity: Mapping[str, int] | None = None
 ) -> float | None:  # fmt: skip
-    """L = mean random seek distance / mean seek distance observed (srarray, Table 3).
+    """Return the seek locality L: mean random seek distance / mean observed seek distance (srarray, Table 3).
 
-    A seek runs from the end of one request to the start of the next on the same device, in bytes
-    of address (a trace knows no cylinders); one of length zero counts. Uniformly random ends of
-    a device of C bytes are C/3 apart. Both means are over all seeks of all devices, so each device
-    weighs as its requests do. capacity: bytes of each device by name; without it C ends where
-    the last request does, so that L is a lower bound. Returns inf if every distance is zero,
-    None if no device has two requests.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace.
+    capacity : mapping of str to int, optional
+        Bytes of each device by name. By default a device ends at the end of its last request, and L is a lower bound.
+
+    Returns
+    -------
+    float or None
+        L; inf if every distance is zero, None if no device has two requests.
+
+    Notes
+    -----
+    A seek runs from the end of one request to the start of the next on the same device. Its length is measured in
+    bytes of address, because a trace has no cylinders. Seeks of length zero count. On a device of C bytes, two
+    uniformly random locations are C/3 apart. Both means are over all seeks of all devices. Each device therefore has
+    the weight of its requests.
+
+    References
+    ----------
+    (srarray, Table 3).
     """
     device, distance = _seeks(trace)
     if not len(distance):
@@ -40,13 +56,24 @@ def seek_locality(
 
 
 def sequential_share(trace: RequestTrace) -> float:
-    """Requests that begin where the one before on their device ended / all requests."""
+    """Return the share of requests that begin where the previous request on their device ended.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace, with at least one request.
+
+    Returns
+    -------
+    float
+        The share of all requests.
+    """
     _, distance = _seeks(trace)
     return float(np.count_nonzero(distance == 0) / len(trace))
 
 
 def _seeks(trace: RequestTrace) -> tuple[np.ndarray, np.ndarray]:
-    """Device and signed distance (bytes), [seek], of every request but each device's first."""
+    """Return the device and the signed distance, bytes, of every request except the first of each device: [seek]."""
     order = np.argsort(trace.device, kind="stable")
     device, offset = trace.device[order], trace.offset[order]
     end = offset + trace.size[order]
@@ -55,39 +82,69 @@ def _seeks(trace: RequestTrace) -> tuple[np.ndarray, np.ndarray]:
 
 
 def touched_bytes(trace: RequestTrace, block: int = BLOCK) -> int:
-    """Bytes in distinct aligned blocks of `block` bytes that any request touches."""
+    """Return the number of bytes in the distinct blocks that requests touch.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace.
+    block : int
+        Size of the aligned blocks, bytes; by default 4096.
+
+    Returns
+    -------
+    int
+        Bytes, summed over devices.
+    """
     total = 0
     for device in _each_device(trace):
         order = np.argsort(device.offset, kind="stable")
         first = device.offset[order] // block
         stop = (device.offset + device.size - 1)[order] // block + 1
-        # Of each interval only what lies beyond all before it (in order of start) is new.
+        # in order of start, only the part of an interval beyond all earlier ones is new
         covered = np.concatenate([[0], np.maximum.accumulate(stop)[:-1]])
         total += int(np.maximum(stop - np.maximum(first, covered), 0).sum())
     return total * block
 
 
 def read_after_write_share(trace: RequestTrace, within: float = HOUR) -> float:
-    """Reads of any byte written on that device less than `within` s before / all requests.
+    """Return the share of requests that read recently written data.
 
-    (srarray, Table 3) has "the same data", of which any overlap is taken to be enough.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace, with at least one request.
+    within : float
+        Age limit of the write, s, exclusive; by default 3600.
+
+    Returns
+    -------
+    float
+        Reads of any byte written on the same device less than `within` seconds before / all requests.
+
+    Notes
+    -----
+    (srarray, Table 3) counts reads of "the same data". Here any overlap is sufficient.
     """
-    order = np.argsort(trace.device, kind="stable")  # device after device, on each by arrival
+    order = np.argsort(trace.device, kind="stable")  # sorted by device, then by arrival
     by_device = trace.take(order)
     writes = np.flatnonzero(~by_device.read)
     reads = np.flatnonzero(by_device.read)
-    # of each read's writes, counted in that order: the first that is young enough, and the first that is later
+    # for each read, in that order: the first write that is recent enough, and the first write after the read
     first = np.searchsorted(writes, _within(by_device, within)[reads])
     last = np.searchsorted(writes, reads)
     begin, end = by_device.offset, by_device.offset + by_device.size
-    # What ends before a read's first byte begins before its last one, too.
+    # a write that ends before a read's first byte also begins before its last one
     begun = _smaller(begin[writes], first, last, end[reads])
     ended = _smaller(end[writes], first, last, begin[reads] + 1)
     return float(np.count_nonzero(begun > ended) / len(trace))
 
 
 def _within(trace: RequestTrace, within: float) -> np.ndarray:
-    """[request] the first request less than `within` s before each on its device; the trace is sorted by device."""
+    """Return the first request less than `within` seconds before each request on its device, [request].
+
+    The trace is sorted by device.
+    """
     first = np.empty(len(trace), np.int64)
     bounds = np.flatnonzero(np.diff(trace.device, prepend=-1, append=-1))
     for begin, end in pairwise(bounds):
@@ -97,17 +154,18 @@ def _within(trace: RequestTrace, within: float) -> np.ndarray:
 
 
 def _smaller(values: np.ndarray, first: np.ndarray, last: np.ndarray, than: np.ndarray) -> np.ndarray:
-    """How many of values[first:last] are smaller than `than`, for each query: [query] int64, memory that of its arguments.
+    """Return the number of values[first:last] that are smaller than `than`, for each query: [query] int64.
 
-    Values are sorted by their ranks' bits, the highest first, and each query follows those that share the bits of its limit:
-    where that has a one, all with a zero there are smaller (a wavelet matrix: Claude and Navarro, SPIRE 2012).
+    Memory is proportional to the arguments. Values are sorted by the bits of their ranks, the highest first. Each
+    query follows the values that share the bits of its limit. If the limit has a one, all values with a zero at this
+    bit are smaller (a wavelet matrix: Claude and Navarro, SPIRE 2012).
     """
     distinct, rank = np.unique(values, return_inverse=True)
     limit = np.searchsorted(distinct, than)
     first, last, count = first.copy(), last.copy(), np.zeros(len(than), np.int64)
     for bit in reversed(range(len(distinct).bit_length())):
         ones = (rank >> bit & 1).astype(bool)
-        zeros = np.concatenate([[0], np.cumsum(~ones)])  # before each place
+        zeros = np.concatenate([[0], np.cumsum(~ones)])  # zeros before each location
         above = (limit >> bit & 1).astype(bool)
         count += np.where(above, zeros[last] - zeros[first], 0)
         first, last = (np.where(above, zeros[-1] + at - zeros[at], zeros[at]) for at in (first, last))
@@ -116,7 +174,7 @@ def _smaller(values: np.ndarray, first: np.ndarray, last: np.ndarray, than: np.n
 
 
 def _each_device(trace: RequestTrace):
-    """The requests of each device that has any, in order of arrival."""
+    """Yield the requests of each device that has requests, in order of arrival."""
     order = np.argsort(trace.device, kind="stable")
     bounds = np.flatnonzero(np.diff(trace.device[order])) + 1
     for which in np.split(order, bounds):

@@ -1,10 +1,11 @@
-"""MSR Cambridge traces, as SNIA IOTTA distributes them.
+"""Read MSR Cambridge traces, as SNIA IOTTA distributes them.
 
-One request a line, `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: Windows
-filetime (100 ns ticks since 1601), server, disk of that server, Read or Write, bytes, bytes, and
-the measured response time in 100 ns ticks. Source: the read-me of the MSR Cambridge block I/O
-traces (SNIA IOTTA); Narayanan, Donnelly and Rowstron, "Write off-loading", FAST 2008. A first
-line that names the columns is skipped.
+Each line holds one request, `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`. The fields are: Windows
+filetime, 100 ns ticks since 1601; server; disk of that server; Read or Write; offset, bytes; size, bytes; and the
+measured response time in 100 ns ticks. A first line that names the columns is skipped.
+
+Source: the read-me of the MSR Cambridge block I/O traces (SNIA IOTTA); Narayanan, Donnelly and Rowstron, "Write
+off-loading", FAST 2008.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["MSR", "Msr"]
 
 
 class Msr(TextFormat):
-    """MSR Cambridge CSV; a device is named server.disk, as in `usr.0`."""
+    """MSR Cambridge CSV. A device is named server.disk, as in `usr.0`."""
 
     name = "msr"
     ticks_per_second = 1e7
@@ -56,7 +57,7 @@ class Msr(TextFormat):
 
 
 def _hosts(column: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Distinct host names and the index [record] of each; a file nearly always has one."""
+    """Return the distinct host names, and the index [record] of each. A file nearly always has one host."""
     if (column == column[0]).all():
         return [column[0].decode()], np.zeros(len(column), np.int64)
     distinct, index = np.unique(column, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Read a trace file: recognise its format, put its clock and devices in order, join the chunks."""
+"""Read a trace file: recognise its format, order its times and devices, and join its chunks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DISORDER_LIMIT = 60.0
 """How far behind an earlier record a time may lie, s. Completions logged out of order, as in the
 MSR traces, stay within seconds; files joined in the wrong order, or a damaged number, do not."""
 
-# seconds that a record may lie behind an earlier one
+# limit of the seconds by which a record may lie behind an earlier one
 DISORDER = Kind(least=0, unit="s", endless=True)
 
 Path = str | os.PathLike[str]
@@ -39,14 +39,37 @@ Path = str | os.PathLike[str]
 def read(
     path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT
 ) -> RequestTrace:
-    """The whole trace, sorted by time (stably) with devices in the order of their names.
+    """Read a whole trace file, sorted by time.
 
-    path: a trace file, plain or compressed by gzip, bzip2 or xz. format: a member of FORMATS or
-    its name; found from the content if not given. disorder_limit: s a record may lie behind an
-    earlier one before the file is refused; `source.disorder` counts those that did.
-    Raises InputError for anything wrong with the file, naming the line or record. Warns of a text file whose
-    last line lacks its line end, since a number cut short is a number too.
+    Requests of equal time keep their order. Devices are in the order of their names.
 
+    Parameters
+    ----------
+    path : str or path
+        A trace file, plain or compressed by gzip, bzip2 or xz.
+    format : TraceFormat or str, optional
+        One of `FORMATS`, or its name. By default the content determines it.
+    disorder_limit : float
+        Largest time by which a record may lie behind an earlier one, s; by default 60. `source.disorder` is the
+        number of records behind an earlier one.
+
+    Returns
+    -------
+    RequestTrace
+        The trace.
+
+    Raises
+    ------
+    InputError
+        If the file has a fault. The message names the line or record.
+
+    Warns
+    -----
+    RuntimeWarning
+        If the last line of a text file lacks its line end. A number that was cut short cannot be detected.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
     >>> f"{len(trace)} requests in {trace.time[-1]:.0f} s, {trace.read.mean():.0%} reads"
@@ -61,11 +84,28 @@ def read(
 def chunks(
     path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT
 ) -> Iterator[RequestTrace]:
-    """The trace in file order, about 65,536 requests at a time, in constant memory.
+    """Read a trace file of any length in chunks, in file order and in constant memory.
 
-    Arguments, errors and the warning, once all is read, as in `read`. Times count from the file's first record and, where the
-    file is out of order, may decrease and be negative; `devices` grows at its end from chunk to
-    chunk, so that an index keeps its meaning.
+    Parameters
+    ----------
+    path, format, disorder_limit
+        See `read`.
+
+    Yields
+    ------
+    RequestTrace
+        About 65,536 requests. Times count from the first record of the file. If the file is out of order, they may
+        decrease and be negative. Later chunks append to `devices`, so that the meaning of an index stays the same.
+
+    Raises
+    ------
+    InputError
+        See `read`.
+
+    Warns
+    -----
+    RuntimeWarning
+        See `read`; at the end of the file.
     """
     yield from _parts(path, format, disorder_limit)
 
@@ -77,21 +117,21 @@ def _parts(path: str | Path, format: TraceFormat | str | None, limit: float) -> 
             chosen = _recognised(stream) if format is None else _named(format)
             yield from _ordered(stream, chosen, limit)
         except InputError:
-            stream.check_rest()  # text that makes no sense may be a damaged stream's
+            stream.check_rest()  # a damaged stream may cause the fault in the text
             raise
-        stream.check_rest()  # blkparse's records end at its summary, before the compression is checked
+        stream.check_rest()  # blkparse's records end at its summary, before the end of the compressed stream
         if stream.unfinished is not None:
             warnings.warn(
                 f"{stream.name} line {stream.unfinished}, the last, lacks its line end: if the file is cut there, its last "
                 "number may be wrong; fetch it again, or end the line",
                 RuntimeWarning,
-                stacklevel=3,  # whoever called read or chunks
+                stacklevel=3,  # the caller of read or chunks
             )
 
 
 def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> Iterator[RequestTrace]:
     numbering: dict[str, int] = {}
-    origin: np.ndarray | None = None  # one reading, in the clock's own type
+    origin: np.ndarray | None = None  # one reading, in the type of the clock
     latest = -np.inf
     for records in format.records(stream):
         if origin is None:
@@ -114,7 +154,7 @@ def _trace(
         numbering.setdefault(device, len(numbering))
     numbers = np.array([numbering[device] for device in records.names], np.int32)
     return RequestTrace(
-        # Subtract in ticks: a Windows filetime in float64 seconds is only good to 2 us.
+        # Subtract in ticks: a Windows filetime in float64 seconds is only accurate to 2 us.
         time=(records.clock - origin) / format.ticks_per_second,
         device=numbers[records.device],
         offset=records.offset,
@@ -130,7 +170,7 @@ def _trace(
 
 
 def _check_order(trace: RequestTrace, records: Records, latest: float, limit: float, unit: str) -> float:
-    """The latest time so far; raises InputError where one lies more than `limit` behind it."""
+    """Return the latest time so far. Raises InputError if a time lies more than `limit` seconds behind it."""
     seen = np.maximum(np.maximum.accumulate(trace.time), latest)
     behind = seen - trace.time
     if (behind > limit).any():
@@ -167,7 +207,7 @@ def _by_device_name(trace: RequestTrace) -> RequestTrace:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """A sort key that compares the numbers within names, decimal or 0x, as numbers."""
+    """Return a sort key that compares the numbers within names, decimal or 0x, as numbers."""
     parts = re.split(r"(0x[0-9a-f]+|[0-9]+)", name)
     return [
         (int(part, 16 if part.startswith("0x") else 10), "") if i % 2 else (-1, part) for i, part in enumerate(parts)

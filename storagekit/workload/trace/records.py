@@ -1,4 +1,4 @@
-"""A block trace in memory: equal-length arrays, one entry a request, in SI units."""
+"""Block trace in memory: arrays of equal length, one entry per request, in SI units."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ MAX_OFFSET = 2**62
 """Largest byte offset on a device; leaves room to add a size within int64."""
 MAX_SIZE = 2**40
 """Largest request, bytes; a larger one is damage, not a request."""
-# of a device; those that are too long end to end `concatenated` tells
+# capacity of a device; `concatenated` limits the sum
 _CAPACITY = Kind(least=0, unit="bytes", whole=True)
-# to the end, where it is infinite
+# end of a window; infinite for the end of the trace
 _STOP = Kind(unit="s", endless=True)
 
 
 def _picks(label: str, value: Any) -> np.ndarray | slice:
-    """The kind of what picks requests; those that there are not are told when they are picked."""
+    """Validate a selection of requests. `take` raises for requests that do not exist."""
     if isinstance(value, slice):
         return value
     given = np.asarray(value) if isinstance(value, np.ndarray | list | tuple) else np.zeros(())
-    # an empty list is of real numbers
+    # NumPy makes an empty list an array of real numbers
     if given.ndim != 1 or (given.dtype.kind not in "biu" and given.size):
         raise InputError(
             f"{label} {shown(value)}: give a slice, or one row of True and False or of numbers of requests"
@@ -39,12 +39,12 @@ def _picks(label: str, value: Any) -> np.ndarray | slice:
 
 
 def _names(label: str, value: Any) -> tuple[str, ...]:
-    """The kind of one device, or of several, by name."""
+    """Validate the name of one device, or the names of several."""
     return (value,) if isinstance(value, str) else several(text, least=1, of="names of devices")(label, value)
 
 
 def _capacities(label: str, value: Any) -> dict[str, int]:
-    """The kind of bytes of each device by its name."""
+    """Validate the bytes of each device, by its name."""
     if not isinstance(value, Mapping):
         raise InputError(f"{label} {shown(value)}: give the bytes of each device, by its name")
     return {name: _CAPACITY(f"{label} of {name}", size) for name, size in value.items()}
@@ -52,10 +52,21 @@ def _capacities(label: str, value: Any) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class TraceSource:
-    """Where a trace is from.
+    """Origin of a trace.
 
-    name: file name as given, or any label. format: name of its format.
-    disorder: requests that stood behind a later one in the file (they have been sorted).
+    Parameters
+    ----------
+    name : str
+        File name as given, or any label; by default "arrays".
+    format : str
+        Name of its format; by default "arrays".
+    disorder : int
+        Number of requests that followed a later request in the file; by default 0. They have been sorted.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
     """
 
     name: str = "arrays"
@@ -68,15 +79,34 @@ class TraceSource:
 
 @dataclass(frozen=True, eq=False)
 class RequestTrace:
-    """Requests in order of arrival; every array has shape [request].
+    """Requests in order of arrival.
 
-    time: float64, seconds since `origin`; never decreasing in a whole trace.
-    device: int32, index into `devices`. offset, size: int64 bytes.
-    read: bool, False for a write. origin: the clock's reading at time 0, seconds since the
-    trace's own epoch (Unix, Windows, or the start of tracing).
-    asynchronous: bool, nobody waited for it. measured_response: float64 seconds.
-    think: float64 seconds from the completion of this request to the next arrival, where the
-    trace was a closed loop with one request outstanding. None where the trace does not say.
+    All arrays have the shape (request,).
+
+    Parameters
+    ----------
+    time : ndarray of float64
+        Arrival times, seconds since `origin`. They never decrease in a whole trace.
+    device : ndarray of int32
+        Index into `devices`.
+    offset, size : ndarray of int64
+        Byte address and length, bytes.
+    read : ndarray of bool
+        True for a read, False for a write.
+    devices : tuple of str
+        Names of the devices.
+    origin : float
+        Reading of the clock at time 0, seconds since the epoch of the trace (Unix, Windows, or the start of tracing);
+        by default 0.
+    asynchronous : ndarray of bool, optional
+        Whether no process waits for the request. None if the trace does not contain it.
+    measured_response : ndarray of float64, optional
+        Measured response times, s. None if the trace does not contain them.
+    think : ndarray of float64, optional
+        Time from the completion of this request to the next arrival, s, if the trace was a closed loop with one
+        request outstanding. None if the trace does not contain it.
+    source : TraceSource
+        Origin of the trace.
     """
 
     time: np.ndarray
@@ -99,13 +129,29 @@ class RequestTrace:
         return len(self.time)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The arrays this trace has, by name; a column that is None is left out."""
+        """Return the arrays of this trace by name, without columns that are None."""
         named = {name: getattr(self, name) for name in self.COLUMNS}
         return {name: array for name, array in named.items() if array is not None}
 
     @takes(which=_picks)
     def take(self, which: np.ndarray | slice) -> RequestTrace:
-        """The requests a mask, an index array or a slice picks; clock and devices unchanged."""
+        """Return a selection of the requests. Clock and devices stay the same.
+
+        Parameters
+        ----------
+        which : ndarray or slice
+            A mask [request] of bool, an array of indices, or a slice.
+
+        Returns
+        -------
+        RequestTrace
+            The selected requests.
+
+        Raises
+        ------
+        InputError
+            If the selection does not fit the trace.
+        """
         try:
             return replace(self, **{name: array[which] for name, array in self.columns().items()})
         except (IndexError, TypeError, ValueError) as fault:
@@ -113,7 +159,23 @@ class RequestTrace:
 
     @takes(start=MOMENT, stop=_STOP)
     def window(self, start: float, stop: float) -> RequestTrace:
-        """Requests with start <= time < stop (s); their time counts from `start` afterwards."""
+        """Return the requests of a window of time.
+
+        Parameters
+        ----------
+        start, stop : float
+            Start and end of the window, s. The end is exclusive and may be infinite.
+
+        Returns
+        -------
+        RequestTrace
+            The requests with start <= time < stop. Their times count from `start`.
+
+        Raises
+        ------
+        InputError
+            If the window is empty.
+        """
         if not start < stop:
             raise InputError(f"window from {start} s to {stop} s is empty; give start < stop")
         first, last = np.searchsorted(self.time, [start, stop])
@@ -122,7 +184,23 @@ class RequestTrace:
 
     @takes(device=_names)
     def select(self, device: str | Collection[str]) -> RequestTrace:
-        """Requests to one device, or to several, by name; the clock is unchanged."""
+        """Return the requests to certain devices. The clock stays the same.
+
+        Parameters
+        ----------
+        device : str or collection of str
+            Name of one device, or names of several.
+
+        Returns
+        -------
+        RequestTrace
+            The requests, with only these devices.
+
+        Raises
+        ------
+        InputError
+            If the trace has no device of this name.
+        """
         wanted = (device,) if isinstance(device, str) else tuple(device)
         for name in wanted:
             if name not in self.devices:
@@ -137,15 +215,29 @@ class RequestTrace:
 
     @takes(capacity=_capacities)
     def concatenated(self, capacity: Mapping[str, int] | None = None) -> RequestTrace:
-        """The devices laid end to end as one, as (srarray, 4.1) makes its logical data sets.
+        """Return the trace with its devices laid end to end as one device.
 
-        capacity: bytes of each device by name; without it a device ends where its last
-        request does. Raises InputError where a request would then lie beyond 2**62 bytes.
+        (srarray, 4.1) makes its logical data sets in the same way.
+
+        Parameters
+        ----------
+        capacity : mapping of str to int, optional
+            Bytes of each device by name. By default a device ends at the end of its last request.
+
+        Returns
+        -------
+        RequestTrace
+            The same requests to a single device.
+
+        Raises
+        ------
+        InputError
+            If the capacity of a device is missing, or a request would lie beyond 2**62 bytes.
         """
         if missing := [name for name in self.devices if capacity is not None and name not in capacity]:
             raise InputError(f"capacity of {len(missing)} devices is missing, {missing[0]} first; give that of each")
         ends = self.ends().tolist() if capacity is None else [capacity[name] for name in self.devices]
-        # Of Python's integers, which do not wrap; no request fits behind a start beyond the largest offset.
+        # Python's integers do not overflow; no request fits behind a start beyond the largest offset
         starts = [min(start, MAX_OFFSET + 1) for start in accumulate([0, *ends])][:-1]
         start = np.array(starts, np.int64)[self.device]
         beyond = self.offset > MAX_OFFSET - start
@@ -163,7 +255,7 @@ class RequestTrace:
         )
 
     def ends(self) -> np.ndarray:
-        """[device] int64: the byte after the last one any request touches."""
+        """Return the byte after the last one that requests touch, for each device: [device] int64."""
         end = np.zeros(len(self.devices), np.int64)
         np.maximum.at(end, self.device, self.offset + self.size)
         return end
@@ -178,11 +270,40 @@ def request_trace(
     origin: float = 0.0, asynchronous=None, measured_response=None, think=None,
     source: TraceSource = TraceSource(),
 ) -> RequestTrace:  # fmt: skip
-    """A checked RequestTrace from anything array-like; units as there, `device` an index.
+    """Validate arrays, and return them as a trace.
 
-    Raises InputError, naming the first request at fault, where something else than numbers is given, lengths differ, a time
-    is not finite, negative or before its predecessor, an index has no device, an offset is negative, a
-    size is not positive, or a measured or think time is negative.
+    Parameters
+    ----------
+    time : array_like of float, shape (request,)
+        Arrival times, s, in ascending order.
+    device : array_like of int, shape (request,)
+        Index into `devices`.
+    offset, size : array_like of int, shape (request,)
+        Byte address and length, bytes.
+    read : array_like of bool, shape (request,)
+        True for a read, False for a write.
+    devices : collection of str, optional
+        Names of the devices; by default their numbers.
+    origin : float
+        Reading of the clock at time 0, s; by default 0.
+    asynchronous : array_like of bool, shape (request,), optional
+        Whether no process waits for the request.
+    measured_response, think : array_like of float, shape (request,), optional
+        Measured response times and think times, s (see `RequestTrace`).
+    source : TraceSource
+        Origin of the trace.
+
+    Returns
+    -------
+    RequestTrace
+        The trace.
+
+    Raises
+    ------
+    InputError
+        If a value is not a number or lengths differ. If a time is not finite, negative or before its predecessor. If
+        an index has no device, an offset is negative, or a size is not positive. If a measured or think time is
+        negative. The message names the first request with a fault.
     """
     index = _column("device", device, np.int64)
     count = int(index.max(initial=-1)) + 1
@@ -210,13 +331,16 @@ def request_trace(
 
 
 def _column(name: str, values, kind: type) -> np.ndarray:
-    """Numbers of each request as they are kept. Raises InputError for what is no number, or cut or changed by that."""
+    """Return one number per request in the stored type.
+
+    Raises InputError if a value is not a number, or if the conversion would change it.
+    """
     try:
         given = np.asarray(values)
     except ValueError:
         raise InputError(f"{name} {shown(values)}: give one number a request") from None
     if given.dtype.kind == "O":
-        # as columns of mixed tables are; whole numbers stay whole
+        # columns of mixed tables have this type; whole numbers stay whole
         wholes = all(isinstance(one, int | np.integer) and -(2**63) <= one < 2**63 for one in given.flat)
         given = given.astype(np.int64) if wholes else numbers(name, given)
     if given.dtype.kind not in "biuf":
@@ -224,7 +348,7 @@ def _column(name: str, values, kind: type) -> np.ndarray:
     if kind is np.float64 or given.dtype.kind == "b" or not given.size:
         return given.astype(kind, copy=False)
     most = 1 if kind is bool else 2**63 - 1
-    # of real numbers 2**63 itself would be rounded to
+    # 2**63 - 1 as a real number is 2**63, which is out of range
     held = (given >= -most) & (given <= most if most == 1 or given.dtype.kind in "iu" else given < most)
     whole = held & (given == np.round(given)) & ((given >= 0) | (kind is not bool))
     if not whole.all():

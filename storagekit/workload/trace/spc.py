@@ -1,10 +1,12 @@
-"""SPC ASCII traces: the UMass Financial and WebSearch files.
+"""Read SPC ASCII traces: the UMass Financial and WebSearch files.
 
-One request a line, `ASU,LBA,size,opcode,timestamp`: application storage unit, address in blocks
-of 512 B, bytes, R or W in either case, seconds since the start of tracing. Source: Storage
-Performance Council, SPC Trace File Format Specification, revision 1.0.1 (2002). The specification
-lets further fields follow and calls a size of 0 legal; both are refused here, because in the files
-at hand they are what damage looks like (a lost line end, a lost digit).
+Each line holds one request, `ASU,LBA,size,opcode,timestamp`. The fields are: application storage unit; address in
+blocks of 512 B; size, bytes; R or W in either case; seconds since the start of tracing.
+
+The specification allows further fields and a size of 0. Both are rejected here, because in the available files they
+are signs of damage: a lost line end, a lost digit.
+
+Source: Storage Performance Council, SPC Trace File Format Specification, revision 1.0.1 (2002).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ BLOCK = 512  # bytes
 
 
 class Spc(TextFormat):
-    """SPC ASCII; devices are named by their ASU number."""
+    """SPC ASCII. Devices are named by their ASU number."""
 
     name = "spc"
     ticks_per_second = 1.0

@@ -1,11 +1,13 @@
-"""HP Labs SRT binary traces, versions 1.3 and 1.7.
+"""Read HP Labs SRT binary traces, versions 1.3 and 1.7.
 
-A text header that begins `$$TR_IOREC-1.3` and ends at a form feed, then fixed-size big-endian
-records of 32-bit words: size in bytes, record type, arrival (s, us), start and end of service (us
-after arrival), bytes, and the address, device and flags where `_LAYOUTS` says. Sources: DiskSim
-(src/disksim_iotrace.c) for 1.3 and HP's DataSeries for 1.7. The unit of a 1.3 address is taken to
-be the `sectorsize` its header gives: so read, the largest address of the hplajw trace ends just
-within its disk (DiskSim itself assumes 512 B).
+A text header begins with `$$TR_IOREC-1.3` and ends at a form feed. Big-endian records of fixed size follow, made of
+32-bit words. The words are: record size, bytes; record type; arrival (s, us); start and end of service (us after
+arrival); and request size, bytes. `_LAYOUTS` gives the words of the address, the device and the flags.
+
+The unit of a 1.3 address is assumed to be the `sectorsize` in the header. With this unit, the largest address of the
+hplajw trace lies just within its disk. DiskSim itself assumes 512 B.
+
+Sources: DiskSim (src/disksim_iotrace.c) for 1.3 and HP's DataSeries for 1.7.
 """
 
 from __future__ import annotations
@@ -26,14 +28,16 @@ __all__ = ["SRT", "Srt"]
 
 MAGIC = b"$$TR_IOREC-"
 READ, ASYNC = 0x1, 0x100  # flags
-DEFAULT_SECTOR = 256  # bytes, of the one 1.3 trace at hand
+DEFAULT_SECTOR = 256  # bytes, as in the only available 1.3 trace
 
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """One version's record: its length in words, its type word, and how a device is named.
+    """Record of one version.
 
-    address: bytes [record] from (words, sector size); device: a key [record] for `name`.
+    words: its length in words. kind: its type word. address: function of (words, sector size) that returns bytes
+    [record]. device: function of the words that returns a key [record]. name: function of a key that returns the name
+    of the device.
     """
 
     words: int
@@ -62,7 +66,7 @@ _LAYOUTS = {
 
 
 class Srt(TraceFormat):
-    """SRT 1.3 and 1.7; measured_response runs from arrival at the driver to return from it."""
+    """SRT 1.3 and 1.7. The measured response runs from arrival at the driver to return from it."""
 
     name = "srt"
     unit = "record"
@@ -105,7 +109,7 @@ def _convert(layout: RecordLayout, word: np.ndarray, address: np.ndarray, positi
 
 
 def _header(stream: ByteStream) -> tuple[RecordLayout, int, int]:
-    """The layout, the bytes a sector, and where the records begin."""
+    """Return the layout, the sector size in bytes, and the byte at which the records begin."""
     head = stream.head
     if not head.startswith(MAGIC):
         raise InputError(
@@ -136,7 +140,7 @@ def _sector(name: str, header: bytes) -> int:
 
 
 def _check(name: str, layout: RecordLayout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> None:
-    """Raise InputError at the first record with a word that cannot be right."""
+    """Raise InputError at the first record with an impossible word."""
     rules = (
         ("length", word[:, 0], word[:, 0] == 4 * layout.words, f"{4 * layout.words} bytes"),
         ("type", word[:, 1], word[:, 1] == layout.kind, f"{layout.kind} (a request)"),

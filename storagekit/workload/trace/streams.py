@@ -1,4 +1,4 @@
-"""A trace file as one stream of bytes: decompressed on the way, every fault an InputError."""
+"""Trace file as a stream of bytes, decompressed as it is read. Every fault raises InputError."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FREE = 16 * 1024 * 1024
 EXPANSION = 300
 """Times its length that a compressed file may hold beyond that; traces hold 5 to 50 times theirs."""
 
-_OPENERS = {  # magic bytes: (name, opener); a file's extension may lie, these do not
+_OPENERS = {  # magic bytes: (name, opener); a file's extension may be wrong
     b"\x1f\x8b": ("gzip", gzip.open),
     b"BZh": ("bzip2", bz2.open),
     b"\xfd7zXZ\x00": ("xz", lzma.open),
@@ -39,17 +39,26 @@ _UNPACK = {
 
 
 class ByteStream:
-    """The plain bytes of the file at `path`, read forward once; a context manager.
+    """Decompressed bytes of a file, read forward once; a context manager.
 
-    gzip, bzip2 and xz are recognised by their first bytes, and decompressed as they are read. `head` is
-    the first 64 KiB, not consumed; `unfinished`, of text read to its end, the number of a last line that
-    lacks its line end, None where it has one. Raises InputError where the file is missing, a directory,
-    unreadable, empty, in an unknown compression, or (from `read` too) damaged or cut short within the
-    compression, or expands to what no trace does.
+    gzip, bzip2 and xz are recognised by their first bytes, and decompressed as they are read. `head` is the first 64
+    KiB, which `read` returns again. `unfinished` is the number of a last line that lacks its line end; None
+    otherwise. It is set when text has been read to its end.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, a directory, unreadable or empty, or has an unknown compression. If the compressed
+        stream is damaged or cut short, or expands more than any trace does; `read` raises it too.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
-        # a number is the descriptor of an open file
+        # open() would take a number as the descriptor of an open file
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"a trace file: given {shown(path)}; give its path")
         self.name = str(os.fspath(path))
@@ -74,16 +83,32 @@ class ByteStream:
         self._raw.close()
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes, fewer only at the end of the file, b'' after it."""
+        """Return the next bytes.
+
+        Parameters
+        ----------
+        size : int
+            Number of bytes.
+
+        Returns
+        -------
+        bytes
+            Exactly `size` bytes, fewer only at the end of the file, and none after it.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or the compressed stream is damaged, is cut short or expands too much.
+        """
         taken, self._ahead = self._ahead[:size], self._ahead[size:]
         if len(taken) == size:
             return taken
         return taken + self._fetch(size - len(taken))
 
     def check_rest(self) -> None:
-        """Raise InputError where the compression of the next `REST` bytes is damaged.
+        """Raise InputError if the compression of the next `REST` bytes is damaged.
 
-        bzip2 and gzip hand out bytes before they have checked them.
+        bzip2 and gzip return bytes before they have verified them.
         """
         left = REST
         while self._compression and left > 0 and (part := self._fetch(HEAD)):
@@ -113,7 +138,7 @@ class ByteStream:
         return self._raw
 
     def _fetch(self, size: int) -> bytes:
-        """Read until `size` bytes are there or the file ends; decompressors may give fewer."""
+        """Read `size` bytes, or all up to the end of the file. Decompressors may return fewer at once."""
         parts: list[bytes] = []
         while size > 0:
             part = self._read_once(size)

@@ -1,10 +1,9 @@
-"""Text traces, one record a line: whole blocks fast, and line by line where a block is unusual.
+"""Read text traces with one record per line: whole blocks at once, and unusual blocks line by line.
 
-A block of about 65,536 lines goes to numpy.loadtxt and its columns are checked as arrays. A block
-in which anything at all is out of the ordinary (a comment, a blank line, a fault) is read again
-line by line: that pass is the definition, accepts whatever the fast one does, and names the line.
-Blank lines, and everything on a line after '#', are skipped. The last line may lack its end, of which
-the reader of the file warns.
+numpy.loadtxt reads a block of about 65,536 lines, and its columns are validated as arrays. A block with a comment, a
+blank line, a fault or anything else unusual is read again line by line. The second pass defines the format: it
+accepts everything that the first accepts, and names the line of a fault. Blank lines are skipped, and so is
+everything on a line after '#'. The last line may lack its line end; the reader of the file then warns.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from storagekit.workload.trace.streams import ByteStream
 __all__ = ["TextFormat", "blocks", "clip", "first_lines"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
-MAX_LINE = 65_536  # bytes, with its end
+MAX_LINE = 65_536  # bytes, with its line end
 BLANK = b" \t\r\n"
 NEWLINE = ord("\n")
-PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # what the fast pass takes; '#' it leaves alone
+PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # bytes that the fast pass accepts, except '#'
 
 
 class TextBlock(NamedTuple):
-    """Whole lines of a file, the first of them line `first` (from 1); `cut` if unterminated."""
+    """Whole lines of a file. `first` is the number of the first line, from 1. `cut`: the last line has no line end."""
 
     first: int
     data: bytes
@@ -40,12 +39,12 @@ class TextBlock(NamedTuple):
 
 
 def first_lines(head: bytes) -> Iterator[str]:
-    """What a file's first lines say, of 20 those that say anything."""
+    """Yield the nonempty lines among the first 20 of a file, without comments."""
     yield from filter(None, map(_bare, head[:4096].split(b"\n")[:20]))
 
 
 class TextFormat(TraceFormat):
-    """A format of one record a line: `fields` in order, parted by `separator` (None: blanks)."""
+    """Base class of formats with one record per line: `fields` in order, separated by `separator` (None: blanks)."""
 
     unit = "line"
     fields: Fields
@@ -53,10 +52,10 @@ class TextFormat(TraceFormat):
 
     @abstractmethod
     def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
-        """Records from the columns, one array a field, in the file's own units."""
+        """Return the records of the columns, one array per field, in the units of the file."""
 
     def is_header(self, line: str) -> bool:
-        """Whether the first line of a file names the columns, and is to be skipped."""
+        """Return whether the first line of a file names the columns, and is skipped."""
         return False
 
     def recognises(self, head: bytes) -> bool:
@@ -70,7 +69,7 @@ class TextFormat(TraceFormat):
                 yield self.convert(columns, position)
 
     def _fast(self, block: TextBlock) -> tuple[list[np.ndarray], np.ndarray] | None:
-        """Columns and line numbers, or None where the block needs the other pass."""
+        """Return columns and line numbers, or None if the block must be read line by line."""
         if b"#" in block.data or block.data.translate(None, PLAIN):
             return None
         table = self._load(block.data.decode("ascii"))
@@ -86,7 +85,7 @@ class TextFormat(TraceFormat):
     def _load(self, text: str) -> np.ndarray | None:
         layout = np.dtype([(field.name, field.dtype) for field in self.fields])
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # some numpy only warn of 1.5 in a column of integers
+            warnings.simplefilter("error")  # some NumPy versions only warn about 1.5 in a column of integers
             try:
                 return np.loadtxt(io.StringIO(text), layout, comments=None, delimiter=self.separator, ndmin=1)
             except (ValueError, OverflowError, Warning):
@@ -112,7 +111,7 @@ class TextFormat(TraceFormat):
         return columns, np.array(position, np.int64)
 
     def _row(self, text: str) -> list[object]:
-        """The values of one line; raises ValueError saying which field is wrong and why."""
+        """Return the values of one line. Raises ValueError with the field at fault and the reason."""
         if not (text.isascii() and text.replace("\t", " ").isprintable()):
             raise ValueError(f"holds {clip(text)}, must be printable ASCII")
         parts = text.split(self.separator)
@@ -150,20 +149,32 @@ class TextFormat(TraceFormat):
 
 
 def _bare(line: bytes) -> str:
-    """A line without comment and surrounding blanks; latin-1, so that any byte is a character."""
+    """Return a line without comment and surrounding blanks, decoded as latin-1, so that any byte is a character."""
     return line.partition(b"#")[0].decode("latin-1").strip(" \t\r")
 
 
 def clip(text: str) -> str:
-    """What of a field or a line goes into a message: its beginning, in quotes, nothing of it raw."""
+    """Return the beginning of a field or a line for a message, quoted and escaped."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def blocks(stream: ByteStream) -> Iterator[TextBlock]:
-    """The file in blocks of whole lines, without those that are blank throughout.
+    """Yield a file in blocks of whole lines, without blocks that are entirely blank.
 
-    A last line without its end, once it was taken, is `stream.unfinished`. Raises InputError at a line too
-    long to be text.
+    Parameters
+    ----------
+    stream : ByteStream
+        The file. If its last line lacks a line end, `stream.unfinished` is set to its number after its block.
+
+    Yields
+    ------
+    TextBlock
+        About 2 MiB of lines.
+
+    Raises
+    ------
+    InputError
+        If a line is longer than 65,536 bytes, so that the file is not text.
     """
     first, rest = 1, b""
     while data := stream.read(BLOCK):

@@ -1,6 +1,7 @@
-"""Stand-ins known by their hit rate: the four traces of (dsptf, Tables 2 and 3).
+"""Synthetic traces whose hit rates are published: the four traces of (dsptf, Tables 2 and 3).
 
-Their tables give how often one large cache answers, and no distances, so some data is more popular than other.
+The tables give the hit rate of one large cache, and no distances. The models therefore use data of unequal
+popularity.
 """
 
 from storagekit.workload.synthetic.popular.comparison import compare as compare

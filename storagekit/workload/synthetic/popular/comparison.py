@@ -1,4 +1,4 @@
-"""A generated trace against the figures of a stand-in known by its hit rate."""
+"""Compare a generated trace with the figures of a model whose hit rate is published."""
 
 from __future__ import annotations
 
@@ -12,10 +12,29 @@ __all__ = ["compare"]
 
 
 def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared]:
-    """Every published figure by its name in `PopularTraceModel.targets`, in SI, beside that of a whole generated trace.
+    """Compare a whole generated trace with every published figure of its model.
 
-    The hit rate is that of an exact LRU cache, the central one at the model's scale, and knows nothing of the formula
-    by which the popularity was fitted. Raises InputError for a trace without reads.
+    Parameters
+    ----------
+    model : PopularTraceModel
+        The model.
+    trace : RequestTrace
+        A trace generated from it.
+
+    Returns
+    -------
+    dict of str to Compared
+        Target and measured value in SI units, by the name of the figure in `PopularTraceModel.targets`.
+
+    Raises
+    ------
+    InputError
+        If the trace has no reads.
+
+    Notes
+    -----
+    The hit rate is measured with an exact LRU cache: the central cache, at the scale of the model. The measurement
+    does not use the formula by which the popularity was fitted.
     """
     if not trace.read.any():
         raise InputError(f"{trace.source.name} holds no read here; choose a wider window")

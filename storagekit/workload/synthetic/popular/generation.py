@@ -1,4 +1,4 @@
-"""Requests of a stand-in known by its hit rate, block by block, with no loop over requests."""
+"""Generate the requests of a synthetic trace whose hit rate is published, without a loop over requests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ COUNTING = 2**64 - 1
 
 
 class PopularBlock(NamedTuple):
-    """Requests of one block in order of arrival, [request]: s since the start of the trace, chunk among all, whether
-    all of it is asked for, which half otherwise, and kind.
+    """Requests of one block in order of arrival, arrays of shape [request].
+
+    time: s since the start of the trace. chunk: number of the chunk in the data. pair: whether the whole chunk is
+    accessed. half: the half that is accessed otherwise, 0 or 1. read: whether it is a read.
     """
 
     time: np.ndarray
@@ -42,14 +44,37 @@ def generate(
     stop: float | None = None,
     popularity: Popularity | None = None,
 ) -> RequestTrace:
-    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+    """Generate the requests of a window of a synthetic trace.
 
-    They are the same requests as that part of the whole: blocks of about 65,000 requests each have their own
-    counter-based generator, keyed by seed and block. Where the popular data lies does not depend on the seed.
-    popularity: without one, the model's, which gives the published hit rate.
+    Parameters
+    ----------
+    model : PopularTraceModel
+        The model.
+    seed : int
+        Seed, from 0 to 2**64 - 1.
+    start : float
+        Start of the window, s; by default 0. The times of the result count from it.
+    stop : float, optional
+        End of the window, s, exclusive; by default the end of the trace.
+    popularity : Popularity, optional
+        Popularity of the data; by default the model's, which gives the published hit rate.
 
-    Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
-    2**64 - 1, or no popularity gives the published hit rate.
+    Returns
+    -------
+    RequestTrace
+        The requests with start <= time < stop.
+
+    Raises
+    ------
+    InputError
+        If start and stop are not in order within the trace, the seed is not a whole number from 0 to 2**64 - 1, or no
+        popularity gives the published hit rate.
+
+    Notes
+    -----
+    A window contains the same requests as that part of the whole trace. Each block of about 65,000 requests has a
+    separate counter-based generator, keyed by seed and block. The location of the popular data does not depend on the
+    seed.
     """
     popularity = model.popularity if popularity is None else popularity
     stop = checked_end(model.name, model.duration, seed, start, stop)
@@ -75,9 +100,10 @@ def generate(
 
 
 def _borders(model: PopularTraceModel, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
-    """[block + 1]: s at which blocks begin and the last ends, and the requests before.
+    """Return the times at which blocks begin and the last one ends, s, and the requests before them: both [block + 1].
 
-    Equal stretches of time share the requests as independent arrivals do: the whole is Poisson, given its number.
+    Equal intervals share the requests as independent arrivals do. Given its number of requests, the whole is a
+    Poisson stream.
     """
     blocks = math.ceil(model.requests / REQUESTS)
     counts = _draw(seed, COUNTING).multinomial(model.requests, np.full(blocks, 1 / blocks))
@@ -91,11 +117,11 @@ def _draw(seed: int | np.integer, index: int) -> np.random.Generator:
 def _block(
     model: PopularTraceModel, popularity: Popularity, draw: np.random.Generator, borders: np.ndarray, before: np.ndarray
 ) -> PopularBlock:
-    """The requests between two borders (s) that have so many `before` them."""
+    """Return the requests between two borders, s. `before` is the number of requests before each border."""
     begin, end = borders
     count = int(before[1] - before[0])
     time = begin + np.sort(draw.random(count)) * (end - begin)
-    # rounding must not carry a rank past the last, nor a request into the next block
+    # rounding must not move a rank beyond the last, nor a request into the next block
     rank = np.minimum(
         model.chunks * unchecked(Popularity.rank)(popularity, draw.random(count)), model.chunks - 1
     ).astype(np.int64)
@@ -110,6 +136,9 @@ def _block(
 
 
 def _marked(draw: np.random.Generator, share: float, before: np.ndarray) -> np.ndarray:
-    """[request] bool: which of a block's requests are of a kind that `share` of all are, exact in the sum of blocks."""
+    """Return a mask of the requests of a block that are of one kind, bool [request].
+
+    `share` is the share of this kind among all requests. The sum over all blocks is exact.
+    """
     first, last = (int(number * share + 0.5) for number in before)
     return draw.permutation(np.arange(before[1] - before[0]) < last - first)

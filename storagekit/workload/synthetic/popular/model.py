@@ -1,4 +1,4 @@
-"""What a stand-in known by its cache hit rate is: the published figures it matches, and what it assumes beside them."""
+"""Model of a synthetic trace whose cache hit rate is published: its targets and its assumptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storagekit.core.kinds import MOST_COUNTED, Kind, flag, hold, text
 from storagekit.core.units import GB, KB
 from storagekit.workload.synthetic.popular.popularity import Popularity, expected_hit_rate, fitted
 
-# numbers at all, before what is said of each; more requests fit no memory
+# these validate the type only, the checks below the range; more requests than MOST_REQUESTS do not fit in memory
 NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
 MOST_REQUESTS, MOST_SCALE = 10**9, 1e9
 SECONDS = Kind(most=1e9, unit="s", endless=True)
@@ -28,37 +28,68 @@ CHUNK = 2 * BLOCK
 
 @dataclass(frozen=True)
 class PopularTraceModel:
-    """A model of a trace that is not public, known by how often a cache answers its reads. Its first fields are
-    published and matched; the others are assumptions.
+    """Model of a trace that is not public, but whose read hit rate in a cache is published.
 
-    Published (dsptf, Tables 2 and 3, section 5.1.2):
+    The parameters up to `luns` are published (dsptf, Tables 2 and 3, section 5.1.2), and a generated trace matches
+    them. The others are assumptions.
 
-    name: of the trace. requests: in all. duration: s. read_share: reads / requests. mean_size: bytes, from 8 to 16 KB.
-    hit_rate: reads that one LRU cache in front of everything answers / reads; it meets the trace empty and runs it
-    whole, and writes leave their blocks in it. central_cache: bytes of that cache. luns: devices, of equal size.
+    Parameters
+    ----------
+    name : str
+        Name of the trace.
+    requests : int
+        Number of requests, at least 2.
+    duration : float
+        Length of the trace, s.
+    read_share : float
+        Reads / requests, above 0.
+    mean_size : float
+        Mean size of a request, bytes, from 8 to 16 KB.
+    hit_rate : float
+        Reads that hit in one LRU cache in front of all LUNs / reads. The cache is empty at the start and receives the
+        whole trace. Writes leave their blocks in it.
+    central_cache : int
+        Size of this cache, bytes; by default 16 GB.
+    luns : int
+        Number of devices, all of the same size; by default 50.
+    data : int
+        Size of the data over which requests spread, bytes; by default 64 GB.
+    head : float
+        Share of the data that is about as popular as the most popular data (see `Popularity`); by default 1/10,000.
+    together : bool
+        Whether data lies in order of popularity, from the first LUN on. By default popular data is scattered over all
+        data.
+    scale : float
+        Size of this trace relative to the published one; by default 1. `scaled` sets it.
 
-    Assumed, because nothing is published:
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
 
-    data: bytes that requests spread over, 64 GB for every trace: four times the cache, so that the cache is not simply
-    all of it. A fifth of it is ever touched; with twice as much the law is steeper, and the hit rate of 1 GB of cache
-    changes by a point.
-    head: share of the data that is about as popular as the first of it (see `Popularity`). Without a head, that is, by
-    a plain power law, the first 16 KB alone would get 19 to 29% of all requests. With 1/10,000, 6.4 MB, it gets 0.04%,
-    at a scale of 1/32 about 1%; it is 1.2% in the first 10,000 requests of the SPC trace Financial1, 2% in an hour of
-    the HP Labs server trace of 2003, and 0.01% in a minute of the SPC trace WebSearch1. A tenth of the head
-    adds 3 points to the hit rate of 1 GB, ten times the head takes 8: below 16 GB this matters more than the rest.
-    together: whether the popular lies side by side, in order of rank from the first LUN on, or all over the data. No
-    distance is published, so by default there is no locality in space; the other end shows how much depends on it.
-    scale: of the published trace, what this one is; `scaled` sets it.
+    Notes
+    -----
+    No values are published for the assumptions.
 
-    And without a choice: arrivals are Poisson, as nothing is said on bursts. Requests have 8 or 16 KB, the pages of
-    file systems and databases of the time, aligned to their size: none crosses a 64 KB stripe unit, none touches more
-    than two blocks of the cache. Kind, size and address are independent of one another and of the past.
+    data: 64 GB is four times the cache, so that the cache cannot hold all data. A fifth of the data is ever accessed.
+    With twice as much data the law is steeper, and the hit rate of 1 GB of cache changes by one percentage point.
 
-    In all four traces (1 - hit rate) x the bytes requested is 11 to 14 GB: unless writes miss far more often than
-    reads, a cache of 16 GB never fills, and the published rate says only how often data is asked for the first time.
+    head: with a plain power law, which has no head, the most popular 16 KB receive 19 to 29% of all requests. With a
+    head of 1/10,000, which is 6.4 MB, they receive 0.04%, and about 1% at a scale of 1/32. Measured: 1.2%
+    in the first 10,000 requests of the SPC trace Financial1, 2% in an hour of the HP Labs server trace of 2003, and
+    0.01% in a minute of the SPC trace WebSearch1. A tenth of the head adds 3 points to the hit rate of 1 GB of cache,
+    and ten times the head subtracts 8. Below 16 GB this assumption matters more than the others.
 
-    Raises InputError where a value is out of its range.
+    together: no distances are published, so there is no spatial locality by default. The other setting shows the
+    effect of this assumption.
+
+    The remaining assumptions have no parameter. Arrivals are Poisson, because nothing is published on bursts.
+    Requests have 8 or 16 KB, the page sizes of file systems and databases of the time, and are aligned to their size.
+    No request crosses a 64 KB stripe unit, and none accesses more than two blocks of the cache. Kind, size and
+    address are independent of each other and of earlier requests.
+
+    In all four traces (1 - hit rate) x the bytes requested is 11 to 14 GB. A cache of 16 GB therefore never fills,
+    unless writes miss far more often than reads. The published rate then gives only the share of first accesses.
     """
 
     name: str
@@ -80,52 +111,104 @@ class PopularTraceModel:
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Return the requests per second."""
         return self.requests / self.duration
 
     @property
     def pairs(self) -> float:
-        """Requests of 16 KB / requests: what gives the mean size."""
+        """Return the share of requests that have 16 KB, which gives the mean size."""
         return self.mean_size / BLOCK - 1
 
     @property
     def lun(self) -> int:
-        """Bytes of a LUN, whole chunks."""
+        """Return the size of a LUN, bytes, a multiple of the chunk."""
         return self.data // self.luns // CHUNK * CHUNK
 
     @property
     def chunks(self) -> int:
-        """Addresses of 16 KB on all LUNs."""
+        """Return the number of 16 KB chunks on all LUNs."""
         return self.luns * (self.lun // CHUNK)
 
     @property
     def capacity(self) -> dict[str, int]:
-        """Bytes of each LUN by its name, for `RequestTrace.concatenated`."""
+        """Return the bytes of each LUN by its name, for `RequestTrace.concatenated`."""
         return {f"lun {number}": self.lun for number in range(self.luns)}
 
     @property
     def popularity(self) -> Popularity:
-        """That which gives the published hit rate. Raises InputError where none does."""
+        """Return the popularity that gives the published hit rate.
+
+        Raises
+        ------
+        InputError
+            If no popularity gives it.
+        """
         return fitted(self.head, *self._load(self.central_cache), self.hit_rate)
 
     def cache(self, size: float | np.integer) -> int:
-        """Bytes of cache, whole blocks, that are to this trace what `size` bytes are to the published one.
+        """Return the size of a cache scaled to this trace.
 
-        Raises InputError where the size is below 0 or not finite.
+        Parameters
+        ----------
+        size : float
+            Size of a cache for the published trace, bytes, at least 0 and finite.
+
+        Returns
+        -------
+        int
+            `size * scale`, bytes, rounded to whole blocks.
+
+        Raises
+        ------
+        InputError
+            If the size is below 0 or not finite.
         """
         require_not_negative("cache of", size, "B")
         return round(size * self.scale / BLOCK) * BLOCK
 
     def expected_hit_rate(self, size: float | np.integer) -> float:
-        """Reads answered / reads of one LRU cache which is to this trace what `size` bytes are to the published one."""
+        """Return the expected share of reads that hit in one LRU cache, scaled to this trace.
+
+        Parameters
+        ----------
+        size : float
+            Size of a cache for the published trace, bytes.
+
+        Returns
+        -------
+        float
+            Read hits / reads.
+
+        Raises
+        ------
+        InputError
+            If the size is below 0 or not finite, or no popularity gives the published hit rate.
+        """
         return expected_hit_rate(self.popularity, *self._load(size))
 
     def scaled(self, fraction: float) -> PopularTraceModel:
-        """The same rate of requests for `fraction` of the time to `fraction` of the data on as many LUNs: as many
-        requests to each byte, so that `cache` of any size hits as often.
+        """Return a smaller or larger model with the same request rate and the same hit rates.
 
-        What happens to one byte happens within a shorter time: an overwrite, say, more often finds its predecessor not
-        yet on disk. Raises InputError where the fraction is not above 0 and finite, or leaves no data on a LUN.
+        Parameters
+        ----------
+        fraction : float
+            Factor for the number of requests, the duration and the data, above 0.
+
+        Returns
+        -------
+        PopularTraceModel
+            The model, with the same number of LUNs.
+
+        Raises
+        ------
+        InputError
+            If the fraction is not above 0 and finite, or leaves no data on a LUN.
+
+        Notes
+        -----
+        The number of requests per byte stays the same, so that a cache of any size, scaled by `cache`, has the same
+        hit rate. The requests to one byte follow each other within a shorter time. For instance, an overwrite more
+        often arrives while the earlier write is not yet on disk.
         """
         require_positive("fraction", fraction, f"of {self.name}")
         require(fraction <= MOST_SCALE, "fraction", fraction, f"at most {MOST_SCALE:g}", f"of {self.name}")
@@ -140,7 +223,10 @@ class PopularTraceModel:
         return replace(self, requests=requests, duration=requests / self.rate, data=data, scale=scale)
 
     def targets(self) -> dict[str, float]:
-        """The published figures in the names and units of `trace.TraceCharacteristics`, and the read hit rate."""
+        """Return the published figures by name, including the read hit rate.
+
+        `trace.TraceCharacteristics` defines the names and units of the other figures.
+        """
         return {
             "requests": self.requests,
             "duration": self.duration,
@@ -151,7 +237,7 @@ class PopularTraceModel:
         }
 
     def _load(self, size: float | np.integer) -> tuple[float, float, float]:
-        """Requests per chunk, pairs, and blocks of a cache of `size` published bytes / blocks of data."""
+        """Return requests per chunk, share of pairs, and scaled cache / data, for a cache of `size` published bytes."""
         return self.requests / self.chunks, self.pairs, self.cache(size) / (self.chunks * CHUNK)
 
 
@@ -174,5 +260,5 @@ def _check_assumptions(model: PopularTraceModel) -> None:
         raise InputError(f"{model.luns} LUNs: a stand-in needs at least 1")
     limit = f"from {CHUNK} B a LUN, of {model.luns}, to 2**60 B in all"
     require(model.luns * CHUNK <= model.data <= 2**60, "data of", model.data, limit, "B")
-    Popularity(0.0, model.head)  # refuses a head out of its range
+    Popularity(0.0, model.head)  # raises InputError for a head out of range
     require_positive("scale", model.scale)

@@ -1,8 +1,11 @@
-"""How popular each part of the data is, and how often an LRU cache then has what a read asks for.
+"""Popularity of the data of a synthetic trace, and the hit rate of an LRU cache that follows from it.
 
-The data is a row of chunks, two cache blocks each, by falling popularity. A request picks a chunk by its popularity,
-whatever was asked before, and touches all of it (a pair) or either half. Chunks are too many to sum over, so a rank is
-a number x from 0 to 1, and what holds for few requests to little data holds for many to much.
+The data is a sequence of chunks of two cache blocks each, in descending order of popularity. A request chooses a
+chunk by its popularity, independently of earlier requests. It accesses the whole chunk (a pair), or either half of
+it.
+
+The chunks are too numerous to sum over. A rank is therefore a number x from 0 to 1. A result for few requests to
+little data also holds for many requests to much data.
 """
 
 from __future__ import annotations
@@ -28,12 +31,25 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(256)
 
 @dataclass(frozen=True)
 class Popularity:
-    """A power law with a flat head: data of rank x is asked for in proportion to
+    """Power law with a flat head.
+
+    Parameters
+    ----------
+    alpha : float
+        Exponent, from 0 to 8; 0 if all data is equally popular.
+    head : float
+        Share of the data that is about as popular as the most popular data, from 1e-9 to 1.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+
+    Notes
+    -----
+    Data of rank x is accessed in proportion to
 
         p(x) = (1 + x / head)^-alpha,  0 < x < 1
-
-    alpha: how steep, 0 if all data is equally popular. head: share of the data about as popular as the first of it.
-    Raises InputError where alpha is not from 0 to 8 or head not from 1e-9 to 1.
     """
 
     alpha: float
@@ -49,37 +65,82 @@ class Popularity:
 
     @takes(share=SHARE.each)
     def rank(self, share: np.ndarray) -> np.ndarray:
-        """The rank x below which `share` of all requests go: the inverse of the distribution, so that of a number drawn
-        evenly from 0 to 1 it makes a rank drawn by popularity. Any shape.
+        """Return the rank below which a share of all requests lies.
+
+        Parameters
+        ----------
+        share : ndarray of float, any shape
+            Shares of all requests, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of float, shape of `share`
+            Ranks x, from 0 to 1.
+
+        Notes
+        -----
+        This is the inverse of the distribution function. It converts uniform random numbers from 0 to 1 into ranks
+        drawn by popularity.
         """
         steep, share = 1 - self.alpha, np.asarray(share)
         rank = self.head * inv_boxcox1p(share * boxcox1p(1 / self.head, steep), steep)
-        return np.minimum(rank, 1.0)  # where the law is steep, the last requests are too few for the precision
+        return np.minimum(rank, 1.0)  # with a steep law, rounding may give a rank above 1
 
-    # on a grid the last rank may be beyond 1 by rounding
+    # not SHARE: on a grid the last rank may be above 1 by rounding
     @takes(rank=AMOUNT.each)
     def intensity(self, rank: np.ndarray) -> np.ndarray:
-        """Requests to data of this rank over those to the mean of all data. Any shape."""
+        """Return the requests to data of a rank, relative to the mean over all data.
+
+        Parameters
+        ----------
+        rank : ndarray of float, any shape
+            Ranks x, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of float, shape of `rank`
+            The ratios.
+        """
         total = self.head * boxcox1p(1 / self.head, 1 - self.alpha)  # the integral of p
         return np.exp(-self.alpha * np.log1p(np.asarray(rank) / self.head)) / total
 
 
 def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cache: float) -> float:
-    """The share of reads that find all their blocks in an LRU cache which the trace met empty.
+    """Return the share of reads that find all their blocks in an LRU cache, which is empty at the start of the trace.
 
-    requests: of the whole trace, per chunk. pairs: requests that touch both blocks of their chunk / requests.
-    cache: blocks it holds / blocks of data. Reads and writes choose their data alike, and both leave it in the cache.
+    Parameters
+    ----------
+    popularity : Popularity
+        Popularity of the data.
+    requests : float
+        Requests of the whole trace per chunk.
+    pairs : float
+        Requests that access both blocks of their chunk / requests.
+    cache : float
+        Blocks that the cache holds / blocks of data.
 
-    A request of an empty cache at time t of a trace of length 1 finds a block that was touched in the last min(t, T):
-    T, about the same for all blocks, is how long the cache takes to fill (Che, Tung and Wang, Hierarchical Web caching
-    systems, IEEE JSAC 20(7), 2002). For a chunk asked for at rate c, either of its blocks is touched at the rate
-    b = (1 + pairs) c / 2, and
+    Returns
+    -------
+    float
+        The share, from 0 to 1.
+
+    Notes
+    -----
+    Reads and writes choose their data by the same law, and both leave it in the cache.
+
+    The trace has length 1. At time t a request of one block hits if the block was accessed in the last min(t, T). T
+    is the time that the cache takes to fill. It is about the same for all blocks. A chunk with c requests has blocks
+    that are accessed at the rate b = (1 + pairs) c / 2 each, and
 
         mean over blocks of 1 - exp(-b T) = cache,  T = 1 if fewer blocks are ever touched
         one block: 1 - q(b),  a pair: 1 - 2 q(b) + q(c),  q(r) = mean over t of exp(-r min(t, T))
 
-    where q is the chance of not having been touched lately; the pair's is by inclusion and exclusion, exact as requests
-    for both blocks and for either come independently.
+    Here q is the probability of no recent access. The term of the pair follows by inclusion and exclusion. It is
+    exact, because requests for both blocks and requests for either one arrive independently.
+
+    References
+    ----------
+    Che, Tung and Wang, Hierarchical Web caching systems, IEEE JSAC 20(7), 2002.
     """
     log_rank, width = _log_ranks(popularity.head)
     rank = popularity.head * np.expm1(log_rank)
@@ -90,7 +151,7 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
     def filled(time):
         return float(data @ -np.expm1(-block * time)) - cache
 
-    # without a cache at once, and never by the end of the trace where it touches too little
+    # 0 without a cache; 1, the whole trace, if it accesses too few blocks to fill the cache
     fills = _root(filled, 1.0) if cache > 0 and filled(1.0) > 0 else float(cache > 0)
     one, none = _untouched(block, fills), _untouched(chunk, fills)
     hit = (1 - pairs) * (1 - one) + pairs * (1 - 2 * one + none)
@@ -99,9 +160,26 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
 
 @lru_cache(maxsize=256)
 def fitted(head: float, requests: float, pairs: float, cache: float, wanted: float) -> Popularity:
-    """The popularity with which `expected_hit_rate` is `wanted`; the other arguments are those of the two.
+    """Return the popularity for which `expected_hit_rate` gives a wanted hit rate.
 
-    Raises InputError where even equal popularity hits more often, or the steepest less often.
+    Parameters
+    ----------
+    head : float
+        See `Popularity`.
+    requests, pairs, cache : float
+        See `expected_hit_rate`.
+    wanted : float
+        The hit rate, from 0 to 1.
+
+    Returns
+    -------
+    Popularity
+        The popularity, with this head.
+
+    Raises
+    ------
+    InputError
+        If the hit rate is too low for equal popularity, or too high for the largest alpha.
     """
 
     def excess(alpha):
@@ -117,17 +195,23 @@ def fitted(head: float, requests: float, pairs: float, cache: float, wanted: flo
 
 
 def _root(function, highest: float) -> float:
-    """Where a function is 0 between 0 and `highest`, at which its signs differ."""
+    """Return the zero of a function between 0 and `highest`, where its signs differ."""
     return float(root_scalar(function, bracket=(0.0, highest), method="brentq", xtol=1e-12).root)
 
 
 def _log_ranks(head: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points of log(1 + x / head) and the widths they stand for, [point]: p is smooth in it over all its range."""
+    """Return points of log(1 + x / head) and their weights, [point].
+
+    In this variable p is smooth over its whole range.
+    """
     half = np.log1p(1 / head) / 2
     return half * (1 + NODES), half * WEIGHTS
 
 
 def _untouched(rate: np.ndarray, fills: float) -> np.ndarray:
-    """q(r) of `expected_hit_rate`, `fills` its T: before T the cache remembers everything, afterwards the last T."""
+    """Return q(r) of `expected_hit_rate`, with `fills` as its T.
+
+    Before T the cache holds every block accessed so far, and afterwards every block accessed in the last T.
+    """
     gone = np.exp(-rate * fills)
     return -np.expm1(-rate * fills) / rate + (1 - fills) * gone

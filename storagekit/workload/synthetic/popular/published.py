@@ -1,4 +1,4 @@
-"""The four columns of (dsptf, Tables 2 and 3) as stand-ins. KB are of 1024 bytes."""
+"""Models of the four columns of (dsptf, Tables 2 and 3). 1 KB is 1024 bytes."""
 
 from __future__ import annotations
 

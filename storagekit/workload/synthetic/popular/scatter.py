@@ -1,4 +1,4 @@
-"""Ranks spread over places as if by chance, but the same way every time and each place once."""
+"""Scatter ranks over locations: a permutation that looks random, but is always the same."""
 
 from __future__ import annotations
 
@@ -13,10 +13,28 @@ ROUND_KEYS = (0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A, 0xDAA66D2C7DDF743F, 0x78DD
 
 
 def scattered(rank: np.ndarray, places: int) -> np.ndarray:
-    """The place of each rank, both from 0 to places - 1, whole numbers of any shape: a permutation without a table.
+    """Return the location of each rank, by a permutation that needs no table.
 
-    A Feistel network over the rows and columns of the smallest square that has enough places; where it leaves the
-    places it is followed on until it is back (Black and Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002).
+    Parameters
+    ----------
+    rank : ndarray of int, any shape
+        Ranks from 0 to places - 1.
+    places : int
+        Number of locations.
+
+    Returns
+    -------
+    ndarray of int64, shape of `rank`
+        Locations from 0 to places - 1.
+
+    Notes
+    -----
+    The permutation is a Feistel network over the rows and columns of the smallest square with enough locations. If a
+    result lies beyond the locations, the network is applied again until it lies within them.
+
+    References
+    ----------
+    Black and Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002.
     """
     side = math.isqrt(places - 1) + 1
     place = _shuffled(np.array(rank, np.int64), side)
@@ -26,7 +44,7 @@ def scattered(rank: np.ndarray, places: int) -> np.ndarray:
 
 
 def _shuffled(value: np.ndarray, side: int) -> np.ndarray:
-    """A permutation of 0 to side^2 - 1: row and column take turns at being moved by a hash of the other."""
+    """Return a permutation of 0 to side^2 - 1: row and column are shifted in turn by a hash of the other."""
     row, column = np.divmod(value, side)
     for key in ROUND_KEYS:
         row, column = column, (row + (_hash(column, key) % np.uint64(side)).astype(np.int64)) % side
@@ -34,7 +52,7 @@ def _shuffled(value: np.ndarray, side: int) -> np.ndarray:
 
 
 def _hash(value: np.ndarray, key: int) -> np.ndarray:
-    """The finalizer of SplitMix64, uint64."""
+    """Return the finalizer of SplitMix64 of a value, uint64."""
     x = value.astype(np.uint64) + np.uint64(key)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
-"""Stand-ins known by their seeks: the three traces of (srarray, Table 3).
+"""Synthetic traces whose seeks are published: the three traces of (srarray, Table 3).
 
-Their table gives seek locality and how often reads ask for what was lately written, so requests go to places that stay hot
-or anywhere, and some re-read.
+The table gives seek locality and the share of reads that access recently written data. Requests therefore go to hot
+stretches or anywhere, and some reads are re-reads.
 """
 
 from storagekit.workload.synthetic.seeking.blocks import generate as generate

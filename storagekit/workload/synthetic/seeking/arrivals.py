@@ -1,4 +1,4 @@
-"""When requests of a stand-in arrive: how busy each stretch of its time is, and when within one they come."""
+"""Arrival times of a synthetic trace: the load of each interval, and the arrivals within it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,24 @@ __all__ = ["flushed", "shares_of_time", "synchronous"]
 
 
 def shares_of_time(model: SeekingTraceModel, seed: int | np.integer) -> np.ndarray:
-    """[block, stretch]: the share of all requests that arrive in each stretch of each block; they are equally long.
+    """Return the share of all requests that arrives in each interval of each block.
 
-    Time is halved again and again down to the stretches; every time one half, whichever is drawn, has the share `busier` of
-    what arrives in both, so that it is bursty at every scale down to theirs.
+    Parameters
+    ----------
+    model : SeekingTraceModel
+        The model.
+    seed : int
+        Seed, from 0 to 2**64 - 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (block, interval)
+        Shares that sum to 1. All intervals have the same length.
+
+    Notes
+    -----
+    Time is halved repeatedly, down to the intervals. Each time one of the two halves, drawn at random, receives the
+    share `busier` of their requests. Arrivals are therefore bursty at every scale down to the interval.
     """
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, 2**64 - 1], np.uint64)))
     share, busier = np.ones(1), model.busier
@@ -24,13 +38,32 @@ def shares_of_time(model: SeekingTraceModel, seed: int | np.integer) -> np.ndarr
 
 
 def synchronous(model: SeekingTraceModel, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
-    """Arrivals, [count] s within a stretch of `length` s, with hyperexponential gaps scaled to fill it.
+    """Draw the arrival times of the synchronous requests of one interval.
 
-    With probability p a gap is long, of mean (m - (1-p) s) / p, else of mean s, the burst gap; mean m and CoV c need
+    Parameters
+    ----------
+    model : SeekingTraceModel
+        The model.
+    draw : numpy.random.Generator
+        The random numbers.
+    count : int
+        Number of requests.
+    length : float
+        Length of the interval, s.
+
+    Returns
+    -------
+    ndarray of float64, shape (count,)
+        Times from the start of the interval, s, in ascending order. The gaps are scaled to fill the interval.
+
+    Notes
+    -----
+    The gaps are hyperexponential. With probability p a gap is long, with mean (m - (1-p) s) / p. Otherwise its mean
+    is s, the burst gap. A mean gap m and a coefficient of variation c require
 
         p = (m - s)^2 / ((1 + c^2) m^2 / 2 + s^2 - 2 m s)
 
-    and c = 1 makes it exponential. Where so much arrives that m is below the burst gap, all gaps are of mean m.
+    With c = 1 the gaps are exponential. If m is not above the burst gap, all gaps have mean m.
     """
     if not count:
         return np.zeros(0)
@@ -45,17 +78,36 @@ def synchronous(model: SeekingTraceModel, draw: np.random.Generator, count: int,
 
 
 def flushed(model: SeekingTraceModel, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
-    """Arrivals of asynchronous writes, [count] s within a stretch of `length` s: each belongs to a flush drawn at random.
+    """Draw the arrival times of the asynchronous writes of one interval.
 
-    Flushes stand in the middle of their periods, so that none straddles two stretches; where periods do not fill the stretch
-    exactly they are stretched, and a burst that would outlast half a period is compressed.
+    Parameters
+    ----------
+    model : SeekingTraceModel
+        The model.
+    draw : numpy.random.Generator
+        The random numbers.
+    count : int
+        Number of writes.
+    length : float
+        Length of the interval, s.
+
+    Returns
+    -------
+    ndarray of float64, shape (count,)
+        Times from the start of the interval, s.
+
+    Notes
+    -----
+    Each write belongs to a flush drawn at random. A flush begins in the middle of its period, so that none crosses
+    the border of an interval. The period is adjusted so that periods fill the interval exactly. If a burst would last
+    longer than 0.49 of a period, all bursts of the interval are compressed.
     """
     flushes = max(1, round(length / model.flush_period))
     period = length / flushes
     which = np.sort(draw.integers(flushes, size=count))
     gap = draw.standard_exponential(count) * model.flush_gap
     since = np.cumsum(gap)
-    head = np.searchsorted(which, np.arange(flushes))  # of each flush, its first write
+    head = np.searchsorted(which, np.arange(flushes))  # index of the first write of each flush
     within = since - since[head[which]] if count else since
     longest, most = within.max(initial=0.0), 0.49 * period
     return (which + 0.5) * period + (within * (most / longest) if longest > most else within)

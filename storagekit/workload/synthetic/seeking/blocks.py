@@ -1,4 +1,7 @@
-"""Requests of a stand-in, block by block: when they arrive, what they are, where they go. No loop over requests."""
+"""Generate the requests of a synthetic trace whose seeks are published, without a loop over requests.
+
+Each block of time is drawn separately: arrival times, then kinds, then locations.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ __all__ = ["generate"]
 
 
 class SeekingBlock(NamedTuple):
-    """Requests of one block in order of arrival, [request]: s since the start of the trace, kind, byte address."""
+    """Requests of one block in order of arrival, arrays of shape [request].
+
+    time: s since the start of the trace. read, asynchronous: kind of the request. offset: byte address.
+    """
 
     time: np.ndarray
     read: np.ndarray
@@ -27,19 +33,40 @@ class SeekingBlock(NamedTuple):
 def generate(
     model: SeekingTraceModel, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
 ) -> RequestTrace:
-    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+    """Generate the requests of a window of a synthetic trace.
 
-    They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
-    generator, keyed by seed and block. A read that re-reads asks for any write of as long as a block lasts before it.
+    Parameters
+    ----------
+    model : SeekingTraceModel
+        The model.
+    seed : int
+        Seed, from 0 to 2**64 - 1.
+    start : float
+        Start of the window, s; by default 0. The times of the result count from it.
+    stop : float, optional
+        End of the window, s, exclusive; by default the end of the trace.
 
-    Raises InputError where start and stop are not in order within the trace, or the seed is not a whole number from 0 to
-    2**64 - 1.
+    Returns
+    -------
+    RequestTrace
+        The requests with start <= time < stop.
+
+    Raises
+    ------
+    InputError
+        If start and stop are not in order within the trace, or the seed is not a whole number from 0 to 2**64 - 1.
+
+    Notes
+    -----
+    A window contains the same requests as that part of the whole trace. Each block of at most an hour has a separate
+    counter-based generator, keyed by seed and block. A re-read accesses the location of a write, drawn from those of
+    the last block length before it.
     """
     stop = checked_end(model.name, model.duration, seed, start, stop)
     borders = np.linspace(0.0, model.duration, model.blocks + 1)
     first = int(np.searchsorted(borders, start, "right")) - 1
     last = int(np.searchsorted(borders[:-1], stop, "left"))
-    # [block * stretch + 1]: the share of all requests that have arrived where each stretch begins, and at the end
+    # [block * interval + 1]: the share of all requests that have arrived at the start of each interval, and at the end
     arrived = np.append(0.0, np.cumsum(shares_of_time(model, seed)))
     arrived[-1] = 1.0
     blocks, before = [], None
@@ -66,7 +93,7 @@ def generate(
 def _block(
     model: SeekingTraceModel, draw: np.random.Generator, index: int, border: np.ndarray, arrived: np.ndarray
 ) -> SeekingBlock:
-    """A block of which no read re-reads."""
+    """Return the requests of one block, without re-reads."""
     begin, end = border
     stretches = (len(arrived) - 1) // model.blocks
     length = (end - begin) / stretches
@@ -83,19 +110,22 @@ def _block(
     asynchronous = np.arange(len(time)) >= sum(map(len, waited_for))
     read = np.concatenate([*read, np.zeros(np.count_nonzero(asynchronous), bool)])
     order = np.argsort(time, kind="stable")
-    time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not carry one into the next block
+    time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not reach the next block
     return SeekingBlock(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
 
 
 def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int, int, int]:
-    """Asynchronous writes, reads and synchronous writes between two shares of all requests: exact in their sums."""
+    """Return the asynchronous writes, reads and synchronous writes between two cumulative shares of all requests.
+
+    The sums over all intervals are exact.
+    """
     waited_for = 1 - model.asynchronous_share
     of_these = min(1.0, model.read_share / waited_for) if waited_for else 0.0
     through = []
     for share in (before, after):
         requests = int(model.requests * share + 0.5)
         asynchronous = int(requests * model.asynchronous_share + 0.5)
-        # of the others, so that in no stretch there are more of both than requests
+        # a share of the rest, so that no interval has more reads and asynchronous writes than requests
         reads = int((requests - asynchronous) * of_these + 0.5)
         through.append((asynchronous, reads, requests - asynchronous - reads))
     asynchronous, reads, synchronous_writes = (last - first for first, last in zip(*through, strict=True))
@@ -103,9 +133,9 @@ def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int,
 
 
 def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
-    """[request] int64: where each request goes, in units of its size.
+    """Return the location of each request in units of the request size: int64 [request].
 
-    Places come in pairs, of which reads ask for the first and writes for the second.
+    Locations form pairs: reads access the first of a pair, writes the second.
     """
     count, pairs = len(read), model.places // 2
     stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
@@ -116,8 +146,11 @@ def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarra
 def _rereading(
     model: SeekingTraceModel, draw: np.random.Generator, before: SeekingBlock | None, block: SeekingBlock
 ) -> SeekingBlock:
-    """The block with some of its reads going where something was written, in it or in the one before, as long ago at most as
-    a block lasts: the same law at its beginning as at its end."""
+    """Return the block with some of its reads moved to recently written locations.
+
+    The writes are at most one block length older, in this block or the previous one. The start of a block therefore
+    follows the same distribution as its end.
+    """
     known = block if before is None else SeekingBlock(*map(np.concatenate, zip(before, block, strict=True)))
     written, place = known.time[~known.read], known.offset[~known.read]
     reads = np.flatnonzero(block.read)

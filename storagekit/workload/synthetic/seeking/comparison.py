@@ -1,4 +1,4 @@
-"""A generated trace against the figures that a stand-in known by its seeks is to match."""
+"""Compare a generated trace with the figures of a model whose seeks are published."""
 
 from __future__ import annotations
 
@@ -14,10 +14,28 @@ __all__ = ["compare"]
 
 
 def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared]:
-    """Every published figure by its name in `TraceCharacteristics`, in SI, beside that of a whole generated trace.
+    """Compare a whole generated trace with every published figure of its model.
 
+    Parameters
+    ----------
+    model : SeekingTraceModel
+        The model.
+    trace : RequestTrace
+        A trace generated from it.
+
+    Returns
+    -------
+    dict of str to Compared
+        Target and measured value in SI units, by the name of the figure in `TraceCharacteristics`.
+
+    Raises
+    ------
+    InputError
+        If the trace has no requests, or devices other than the model's.
+
+    Notes
+    -----
     Seek locality is relative to the size of the data set, as in (srarray, Table 3), not to the last byte touched.
-    Raises InputError for a trace without requests, and for one of other devices than the model's.
     """
     if trace.devices != (model.name,):
         devices = ", ".join(trace.devices[:3])

@@ -1,4 +1,4 @@
-"""What a stand-in known by its seeks is: the published figures it matches, and what it assumes beside them."""
+"""Model of a synthetic trace whose seeks are published: its targets and its assumptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SeekingTraceModel"]
 
 STRIPE_UNIT = 64 * KB
 """Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
-# numbers at all, before what is said of each; more requests fit no memory
+# these validate the type only, the checks below the range; more requests than MOST_REQUESTS do not fit in memory
 NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
 MOST_REQUESTS, MOST_COV, SHORTEST_FLUSH = 10**9, 1e6, 1e-3
 SECONDS = Kind(most=1e9, unit="s", endless=True)
@@ -26,41 +26,77 @@ STRETCH = 600.0
 
 @dataclass(frozen=True)
 class SeekingTraceModel:
-    """A model of a trace that is not public, known by its seeks. Its first fields are published and matched; the others
-    are assumptions.
+    """Model of a trace that is not public, but whose seeks are published.
 
-    Published (srarray, Table 3):
+    The parameters up to `read_after_write` are published, and a generated trace matches them. The others are
+    assumptions.
 
-    name: of the one device. data: bytes that requests spread over. requests: in all. duration: s.
-    read_share: reads / requests. asynchronous_share: asynchronous writes / requests.
-    locality: L, mean distance of two random places / mean seek distance (`trace.locality.seek_locality`).
-    read_after_write: reads of what was written less than an hour before / requests.
+    Parameters
+    ----------
+    name : str
+        Name of the trace, and of its only device.
+    data : int
+        Size of the data set over which requests spread, bytes.
+    requests : int
+        Number of requests, at least 2.
+    duration : float
+        Length of the trace, s.
+    read_share : float
+        Reads / requests.
+    asynchronous_share : float
+        Asynchronous writes / requests.
+    locality : float
+        L, at least 1: mean distance of two random locations / mean seek distance (`trace.locality.seek_locality`).
+    read_after_write : float
+        Reads of data that was written less than an hour before / requests.
+    interarrival_cov : float
+        Standard deviation / mean of the gaps between synchronous requests within ten minutes; 1, the default, for a
+        Poisson stream. The gaps are hyperexponential with two phases, so it is at least 1.
+    burst_gap : float
+        Mean gap of the shorter phase, s; by default 0. This is the gap between the requests of a burst. It has no
+        effect in a Poisson stream.
+    request_size : int
+        Size of every request, bytes, a power of two from 512 to 64 KB; by default 8 KB. Addresses are multiples of
+        it.
+    dispersion : float
+        Variance / mean of the number of requests in ten minutes, caused by busy and idle times of ten minutes and
+        more. With 0, the default, every ten minutes have the same number.
+    read_stretch, write_stretch : float
+        Lengths of the two hot stretches, for reads and for writes, as shares of the data; by default 0.042 and 0.005.
+        Both lie in the middle of the data, the shorter one within the longer one.
+    flush_period : float
+        Time between the bursts of asynchronous writes, s; by default 30.
+    flush_gap : float
+        Mean gap between the writes of one burst, s; by default 0.4 ms.
 
-    Assumed, because nothing is published, from the HP Labs workstation trace of May 1992, the month and the site of Cello's
-    week, where not said otherwise:
+    Raises
+    ------
+    InputError
+        If a value is out of its range, or two values contradict each other.
 
-    interarrival_cov: standard deviation / mean of the gaps between synchronous requests within ten minutes, 1 if Poisson.
-    The gaps are hyperexponential with two phases, so it is at least 1.
-    burst_gap: s, mean gap of the shorter phase, that is, between the requests of a burst; of no effect if Poisson.
-    dispersion: variance / mean of the requests in ten minutes that comes of busy and idle times at that and longer scales;
-    0 if every ten minutes see as many.
-    request_size: bytes of every request, a power of two from 512 to 64 KB; addresses are multiples of it.
-    read_stretch, write_stretch: the places that stay hot, one stretch for reads and within it one for writes, in the
-    middle of the data, as shares of it. The mean of the workstation's seeks that are shorter than a tenth of its disk is
-    1.4%, a third of a stretch of 4.2%; 0.5% hold 0.78 of its writes, all 0.97. One stretch does not have the re-reads of
-    all scales: an LRU cache of 0.5, 1, 2 and 4% of the data answers 0.16, 0.28, 0.51 and 0.79 of the reads of a week of
-    Cello base, on the workstation's disk 0.21, 0.23, 0.30 and 0.50. Its locality comes of order too (L is 2.3, of the same
-    requests in random order 1.2), and so does that of four disks of the HP Labs server of 2003 (4.4 to 19, 1.2 to 8.7):
-    here it is of places alone. Striped over six disks the five keep 0.63 to 1.22 of theirs, which a stand-in whose requests
-    moved a short way from the last lost (4.1 became 1.5).
-    flush_period: s between the bursts in which asynchronous writes come. (srarray, 4.1) says that most come from the sync
-    daemon every 30 s; here all do.
-    flush_gap: s, mean gap between the writes of one such burst; 0.4 ms is the median gap of asynchronous requests.
+    Notes
+    -----
+    No values are published for the assumptions. They come from the HP Labs workstation trace of May 1992, unless
+    stated otherwise. It is from the same month and site as the week of Cello.
 
-    Reads ask for blocks of their own, the neighbours of those that are written, but for those that read what was lately
-    written: so the table's share of these comes out, of which hot places that are both read and written leave too many.
+    The stretches: the workstation's seeks shorter than a tenth of its disk have a mean of 1.4%. This is a third of a
+    stretch of 4.2%. A stretch of 0.5% holds 0.78 of its writes, and the whole stretch holds 0.97.
 
-    Raises InputError where a value is out of its range or two contradict one another.
+    One stretch does not reproduce re-reads at all scales. In a week of Cello base, an LRU cache of 0.5, 1, 2 and 4%
+    of the data serves 0.16, 0.28, 0.51 and 0.79 of the reads. On the workstation's disk it serves 0.21, 0.23, 0.30
+    and 0.50.
+
+    The workstation's locality also depends on the order of its requests: L is 2.3, and 1.2 for the same requests in
+    random order. The same holds for four disks of the HP Labs server of 2003: 4.4 to 19, and 1.2 to 8.7. In this
+    model locality depends on locations alone. Striped over six disks, the five keep 0.63 to 1.22 of their locality. A
+    synthetic trace in which each request lay near the previous one lost it: 4.1 became 1.5.
+
+    The flushes: (srarray, 4.1) states that most asynchronous writes come from the sync daemon every 30 s. In this
+    model all of them do. The gap of 0.4 ms is the median gap of asynchronous requests.
+
+    Reads and writes use different blocks, which are neighbours. Only re-reads access blocks that were recently
+    written. The share of re-reads therefore matches the table. Hot blocks that are both read and written give too
+    large a share.
     """
 
     name: str
@@ -87,34 +123,37 @@ class SeekingTraceModel:
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Return the requests per second."""
         return self.requests / self.duration
 
     @property
     def blocks(self) -> int:
-        """Equal parts of at most an hour, a power of two, each generated on its own."""
+        """Return the number of blocks, equal parts of at most an hour: a power of two. Each is drawn separately."""
         return 2 ** math.ceil(math.log2(max(1.0, self.duration / HOUR)))
 
     @property
     def halvings(self) -> int:
-        """How often time is halved down to the stretches that differ in how busy they are: about ten minutes."""
+        """Return how often time is halved to obtain the intervals of about ten minutes that differ in load."""
         return max(self.blocks.bit_length() - 1, round(math.log2(max(1.0, self.duration / STRETCH))))
 
     @property
     def busier(self) -> float:
-        """The share of two halves' requests that comes in one of them; with n halvings it gives the dispersion's variance,
-        (2 b^2 + 2 (1 - b)^2)^n - 1 of the squared mean."""
+        """Return the share of the requests of two halves that arrives in the busier half.
+
+        With n halvings, this share b gives the variance of the dispersion, (2 b^2 + 2 (1 - b)^2)^n - 1 of the squared
+        mean.
+        """
         mean = self.requests / 2**self.halvings
         return 0.5 + math.sqrt((1 + self.dispersion / mean) ** (1 / max(1, self.halvings)) - 1) / 2
 
     @property
     def reread(self) -> float:
-        """The share of reads that ask for what was lately written."""
+        """Return the share of reads that access recently written data."""
         return self.read_after_write / self.read_share if self.read_share else 0.0
 
     @cached_property
     def hot(self) -> float:
-        """The share of requests that go to the places that stay hot, which gives the locality (see `hot_share`)."""
+        """Return the share of requests to the hot stretches, which gives the locality (see `hot_share`)."""
         found = self._hot_share()
         assert found is not None
         return found
@@ -125,11 +164,11 @@ class SeekingTraceModel:
 
     @property
     def places(self) -> int:
-        """Addresses a request can have."""
+        """Return the number of addresses that a request can have."""
         return self.data // self.request_size
 
     def targets(self) -> dict[str, float]:
-        """The published figures in the names and units of `trace.TraceCharacteristics`."""
+        """Return the published figures, with the names and units of `trace.TraceCharacteristics`."""
         return {
             "requests": self.requests,
             "duration": self.duration,

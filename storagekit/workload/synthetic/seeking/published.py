@@ -1,4 +1,4 @@
-"""The three columns of (srarray, Table 3) as stand-ins."""
+"""Models of the three columns of (srarray, Table 3)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from storagekit.workload.synthetic.seeking.model import SeekingTraceModel
 __all__ = ["CELLO_BASE", "CELLO_DISK6", "TPCC"]
 
 WEEK = 7 * 24 * HOUR
-# of the synchronous requests of the HP Labs server trace of 2003, over an hour; 7.9 over a week in the workstation trace of
-# 1992 (all requests: 5.1 and 9.8)
+# Measured for the synchronous requests of the HP Labs server trace of 2003, over an hour. The workstation trace of 1992
+# has 7.9 over a week. For all requests the values are 5.1 and 9.8.
 CELLO_COV = 6.5
-# s; the median gap of synchronous requests in the HP Labs workstation trace of May 1992 is 32 ms: a process waits for its
-# last request before it sends the next, so a burst goes at the pace of that year's disks
+# s. The median gap of synchronous requests in the HP Labs workstation trace of May 1992 is 32 ms. A process waits for
+# its last request before it sends the next, so the disks of that year determine the gap.
 CELLO_BURST_GAP = 0.03
 # variance / mean of the requests in ten minutes: 600 in the workstation trace's week, 850 in the server trace's hour
 CELLO_DISPERSION = 850.0
