@@ -307,8 +307,8 @@ class Accuracy(NamedTuple):
 _TRACKING = a(HeadTracking, "HeadTracking.like(load_drive(name))")
 _DRIVES = {"tracking": _TRACKING, "drives": _COUNTED, "seed": SEED}
 _REQUESTS = {
-    "tracking": _TRACKING, "access": a(TrackedAccess, "Access.like(load_drive(name))"), "slack": _SLACK, "requests": _COUNTED,
-    "seed": SEED,
+    "tracking": _TRACKING, "access": a(TrackedAccess, "TrackedAccess.like(load_drive(name))"), "slack": _SLACK,
+    "requests": _COUNTED, "seed": SEED,
 }  # fmt: skip
 
 

@@ -1,13 +1,13 @@
-"""The simulator: state, one event, the loop, the batch. The only home of loops over events.
+"""The simulator: the state, one event, the loop over events, and the batch.
 
-Where to start: `event` processes one event, in the order of its steps; `state` describes what an event changes, `answer` the
-completion of a request, `record` the results. Independent runs form a batch, whose axis is the last of every array: an array
-is `[slot, *batch]`, `[drive, *batch]`, or `[1, *batch]` for one number of each run; `lanes` is `()` for a single run (see
-`storagekit.core.batching`). Decisions for the whole system are made by its components, which receive events and keep private
-state (see `storagekit.component.events`).
+This package contains all loops over events. `event` processes one event, in the order of its steps. `state` describes
+the data that an event changes, `answer` the completion of a request, and `record` the results. Independent runs form a
+batch, whose axis is the last of every array. An array has the shape `[slot, *batch]`, `[drive, *batch]`, or `[1,
+*batch]` for one number of each run; `lanes` is `()` for a single run (see `storagekit.core.batching`). The components
+of a system make its decisions; they receive events and store private state (see `storagekit.component.events`).
 
-A recursion over requests in a fixed order, without choices and timers, is not part of the engine: see `analytic.forkjoin` and
-`calibrate.measured_drive`.
+A recursion over requests in a fixed order, without choices and timers, is not part of the engine: see
+`analytic.forkjoin` and `calibrate.measured_drive`.
 """
 
 from storagekit.engine.batch import Outcome as Outcome

@@ -1,4 +1,4 @@
-"""Many runs at once: scenarios of one structure, each with all seeds, are the elements of one batch."""
+"""Run many scenarios at once: scenarios of one structure, each with all seeds, form one batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -17,11 +17,10 @@ from storagekit.engine.system import Scenario
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# The most runs of a batch on each CPU device, and the most slots of all of them. With twice as many runs each takes 1 to 8%
-# less
-# time; but many sweeps have fewer, and the padding of their batch takes as long.
+# Largest number of runs of a batch on each CPU device, and largest number of slots of all of them. With twice the
+# number each run takes 1 to 8% less time. But many sweeps have fewer runs, and padding takes the same time as a run.
 LANES, TOGETHER = 16, 4096
-# chunks of events between two reports of progress
+# number of chunks of events between two reports of progress
 STRIDE = 8
 # limits of the number of requests
 ENOUGH, SOME = POSITIVE.up_to(MOST_WHOLE), AMOUNT.up_to(MOST_WHOLE)
@@ -29,13 +28,13 @@ SCENARIO = a(Scenario, "a Scenario(system, arrivals)")
 
 
 def _called(label: str, value: Any) -> Any:
-    """Return the value. Raise InputError unless it can be called with the amount done."""
+    """Return the value. Raises InputError unless it can be called with the amount done."""
     require_takes(label, value, ("done",))
     return value
 
 
 def _members(label: str, value: Any) -> np.ndarray:
-    """Return the numbers of runs as an array. Raise InputError for anything else."""
+    """Return the numbers of runs as an array. Raises InputError for anything else."""
     given = np.asarray(NUMBER.each(label, value))
     if given.ndim != 1:
         raise InputError(f"{label} of shape {list(given.shape)}: give numbers of lanes, in a row")
@@ -43,7 +42,15 @@ def _members(label: str, value: Any) -> np.ndarray:
 
 
 class Outcome(NamedTuple):
-    """Result of a batch: sums `[chunk, row, run]` and the log `[event, run]`, None without one, as NumPy arrays."""
+    """Result of a batch, as NumPy arrays.
+
+    Parameters
+    ----------
+    tally : mapping of str to array, shape `[chunk, row, lane]`
+        Sums of each chunk of events, by name.
+    log : pytree of arrays, shape `[event, lane]`, or None
+        The log; None without one.
+    """
 
     tally: Tally
     log: Any
@@ -51,17 +58,36 @@ class Outcome(NamedTuple):
 
 @takes(scenario=SCENARIO)
 def structure(scenario: Scenario) -> tuple:
-    """Return what two scenarios must have in common to share a batch: types, shapes, and every field that is not one
-    number.
+    """Return the properties that two scenarios must have in common to share a batch.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+
+    Returns
+    -------
+    tuple
+        Types, shapes, and every field that is not a single number.
     """
     leaves, tree = jax.tree.flatten(scenario)
     return tree, tuple(_identity(leaf) for leaf in leaves)
 
 
 def signature(scenario: Scenario) -> tuple:
-    """Return what the compiled program of a scenario depends on: types and shapes, and no number.
+    """Return the properties on which the compiled program of a scenario depends: types and shapes, and no number.
 
-    Scenarios of one signature share the program if they run with as many seeds and the same record.
+    Scenarios of one signature share the program if they run with the same number of seeds and the same record.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+
+    Returns
+    -------
+    tuple
+        The properties.
     """
     leaves, tree = jax.tree.flatten(scenario)
     return tree, tuple((np.shape(leaf), np.asarray(leaf).dtype.str) for leaf in leaves)
@@ -69,11 +95,29 @@ def signature(scenario: Scenario) -> tuple:
 
 @takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS)
 def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
-    """Return one scenario whose numbers have a value for each run, `[1, run]`, and the keys of the runs, `[2, run]`.
+    """Return one scenario whose numbers have a value for each run, and the keys of the runs.
 
-    The seeds of one scenario follow those of another, so that scenarios receive the same requests. Numbers that are equal in
-    all runs are repeated, so that the compiled program does not depend on what is varied. Raise InputError if the scenarios
-    differ in structure.
+    The runs are ordered by scenario, and within a scenario by seed. All scenarios receive the same requests. Numbers
+    that are equal in all runs are repeated, so that the compiled program does not depend on the parameters that vary.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        Scenarios of one structure.
+    seeds : sequence of int
+        The seeds.
+
+    Returns
+    -------
+    scenario : Scenario
+        The stacked scenario, numbers of shape `[1, lane]`.
+    keys : array of uint32, shape `[2, lane]`
+        Keys of the runs.
+
+    Raises
+    ------
+    InputError
+        If the scenarios differ in structure.
     """
     if len({structure(scenario) for scenario in scenarios}) != 1:
         raise InputError("scenarios of different structure cannot share a batch; sweep groups them for you")
@@ -86,11 +130,22 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
 
 @takes(lanes=COUNT, slots=COUNT)
 def width(lanes: int, slots: int = 64) -> int:
-    """Return the number of runs of a batch, of which some may be padding.
+    """Return the number of runs of a batch, padding included.
 
-    Widths are fixed, so that sweeps of any size share a compilation, which takes longer than the padding: one run, or as
-    many as use the machine without leaving its caches (16 for each CPU device, or as many as have 4,096 slots together;
-    4,096 on an accelerator).
+    There are only a few widths, so that sweeps of any size share a compilation, which takes longer than the padding.
+
+    Parameters
+    ----------
+    lanes : int
+        Number of runs without padding.
+    slots : int
+        Number of slots of each run, by default 64.
+
+    Returns
+    -------
+    int
+        1 for a single run. On a CPU 16 for each device, or fewer if these have more than 4,096 slots together; on an
+        accelerator 4,096.
     """
     if lanes == 1:
         return 1
@@ -102,7 +157,7 @@ def width(lanes: int, slots: int = 64) -> int:
 def batches(
     scenario: Scenario, key: np.ndarray, padded: bool = True, together: int = 1, among: int | None = None
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
-    """Yield a stacked scenario in batches of one width, its keys, and the number of runs that are not padding.
+    """Yield a stacked scenario in batches of one width.
 
     The last batch is padded by repetition.
 
@@ -110,15 +165,26 @@ def batches(
     ----------
     scenario : Scenario
         The stacked scenario.
-    key : ndarray of uint32, shape [2, run]
+    key : array of uint32, shape `[2, lane]`
         Keys of the runs.
     padded : bool
-        Whether a small batch is padded to `width`; otherwise only until devices have equally many runs, for long runs, in
-        which padding takes longer than another compilation.
+        Whether a small batch is padded to `width`, by default True. Otherwise it is padded only until all devices have
+        the same number of runs. This is for long runs, whose padding takes longer than another compilation.
     together : int
-        Runs that are not divided among batches, such as the seeds of a point, unless they are more than a batch holds.
+        Number of consecutive runs that are not divided among batches, such as the seeds of a point, by default 1. They
+        are divided if a batch holds fewer.
     among : int, optional
-        Runs of the whole of which these are a part, so that a single remaining run uses the same program as with the others.
+        Number of runs of the whole to which these runs belong. So a single remaining run uses the same program as in
+        the whole.
+
+    Yields
+    ------
+    scenario : Scenario
+        The stacked scenario of the batch.
+    key : array of uint32, shape `[2, lane]`
+        Its keys.
+    used : int
+        Number of its runs that are not padding.
     """
     lanes, devices = key.shape[1], len(jax.devices())
     most = width(among or lanes, scenario.system.slots)
@@ -140,10 +206,32 @@ def execute(
     progress: Callable[[float], object] = lambda done: None,
     by: str = "answered",
 ) -> Outcome:
-    """Run until the sum `by` has reached `amount` in every run; by default completed requests.
+    """Simulate until the sum `by` has reached `amount` in every run.
 
-    key: `[2, run]`, or `[2]` for a single run. progress: function that receives the sum of the slowest run so far. Raise
-    SimulationError if no event can happen any more, or a sum is not finite.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario, or a stacked scenario.
+    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+        Keys of the runs.
+    amount : float
+        The amount, in the unit of the sum.
+    record : Record, optional
+        Sums and log to store, by default only the sums of every run.
+    progress : callable
+        Receives the smallest sum of all runs so far; by default it does nothing.
+    by : str
+        Name of the sum, by default the completed requests.
+
+    Returns
+    -------
+    Outcome
+        Sums and log.
+
+    Raises
+    ------
+    SimulationError
+        If no event can happen any more, or if a sum is not finite.
     """
     runner = Runner(scenario, key, Record() if record is None else record)
     told = list(steps(runner, amount, progress, by=by))
@@ -158,7 +246,31 @@ def steps(
     stride: int = STRIDE,
     by: str = "answered",
 ) -> Iterator[tuple[Tally, Any]]:
-    """Yield the result of `execute` in pieces: sums of `stride` chunks `[chunk, row, run]`, and their log."""
+    """Yield the result of `execute` in pieces.
+
+    Parameters
+    ----------
+    runner : Runner
+        The simulation.
+    amount, progress, by
+        See `execute`.
+    stride : int
+        Number of chunks of events of a piece, by default 8.
+
+    Yields
+    ------
+    tally : mapping of str to array, shape `[chunk, row, lane]`
+        Sums of each chunk of events, by name.
+    log : pytree of arrays
+        Log of these events.
+
+    Raises
+    ------
+    InputError
+        If there is no sum with the name `by`.
+    SimulationError
+        If no event can happen any more, or if a sum is not finite.
+    """
     if by not in (known := [one.name for one in runner.record.sums]):
         raise InputError(f"a run until so much of {by!r}: its sums are {', '.join(known)}")
     done: Any = 0
@@ -172,7 +284,20 @@ def steps(
 
 @takes(scenario=SCENARIO, members=_members)
 def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:
-    """Return a stacked scenario with only some of its runs, in the order given."""
+    """Return a stacked scenario with only some of its runs, in the given order.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The stacked scenario.
+    members : array of int
+        Numbers of the runs.
+
+    Returns
+    -------
+    Scenario
+        The stacked scenario of these runs.
+    """
     return jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)
 
 
@@ -198,5 +323,5 @@ def _join(parts: list) -> Any:
 
 
 def _flat(log: Any) -> Any:
-    """The log with chunks laid end to end and the axis of length one gone: `[event, *batch]`."""
+    """Return the log with all chunks as one sequence and without the axis of length one: `[event, *batch]`."""
     return jax.tree.map(lambda array: array.reshape(-1, *array.shape[3:]), log)

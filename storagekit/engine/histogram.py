@@ -1,7 +1,7 @@
-"""How long requests take, counted in bins that widen as they rise: 32 to every factor of two, read off the bits of a number.
+"""Histogram of response times, with 32 bins for every factor of two, read from the bits of a float32.
 
-The loop notes the bin of each answer, two bytes an event and lane; what is counted is counted after the run, when it is known
-which part of it is measured. Bins differ from all that lies in them by at most 1/64 of it.
+The loop stores the bin of each completion: two bytes for each event and run. The bins are counted after the run, when
+the measured part of the run is known. The middle of a bin differs from a value in it by at most 1/64 of the value.
 """
 
 import jax
@@ -14,22 +14,22 @@ from storagekit.engine.record import AbstractLog, answered
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
 
-# bits of the mantissa that bins tell apart, and those below
+# number of bits of the mantissa that determine the bin, and number of the bits below
 _KEPT, _BELOW = 5, 18
-# powers of two, seconds: from a microsecond to a day and a half
+# range of the bins as powers of two, seconds: from a microsecond to a day and a half
 _SHORTEST, _LONGEST = -20, 17
 _FIRST = (127 + _SHORTEST) << _KEPT
-# one below all others, and one above
+# number of bins, with one below all others and one above
 BINS = ((_LONGEST - _SHORTEST) << _KEPT) + 2
-# of a code: nobody waited for an answer; then the bins of reads, and those of writes
+# code of an event without a synchronous completion; the bins of reads follow, then the bins of writes
 NOTHING = 0
 CODES = 1 + 2 * BINS
-# numbers counted at a time, so that they stay in a core's memory
+# number of codes counted at a time, so that they stay in a core's cache
 _BLOCK = 2**19
 
 
 class ResponseBins(AbstractLog):
-    """Which bin the response time of each answer lies in, reads and writes apart; asynchronous writes are left out."""
+    """Log of the bin of each response time, for reads and writes separately, without asynchronous writes."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
         of = report.answered
@@ -39,14 +39,29 @@ class ResponseBins(AbstractLog):
 def code(
     response: Float[Array, "*row"], read: Bool[Array, "*row"], counts: Bool[Array, "*row"]
 ) -> UInt16[Array, "*row"]:
-    """The bins of response times in seconds, of those that count."""
+    """Return the codes of response times.
+
+    Parameters
+    ----------
+    response : array of float32, shape `[*row]`
+        Response times, seconds.
+    read : array of bool, shape `[*row]`
+        Whether each request is a read.
+    counts : array of bool, shape `[*row]`
+        Whether each response time is counted.
+
+    Returns
+    -------
+    array of uint16, shape `[*row]`
+        The bin of a read plus 1, the bin of a write plus 1 + BINS, or 0 for a response time that is not counted.
+    """
     bits = jax.lax.bitcast_convert_type(response.astype(jnp.float32), jnp.int32)
     place = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)
     return jnp.where(counts, place + jnp.where(read, 1, 1 + BINS), NOTHING).astype(jnp.uint16)
 
 
 def middles() -> Float[np.ndarray, "bin"]:
-    """What a bin stands for, seconds: its middle; 0 for less than a microsecond, inf for more than 36 hours."""
+    """Return the middle of each bin, seconds: 0 for less than a microsecond, inf for more than 36 hours."""
     octave, step = np.divmod(np.arange(BINS - 2), 1 << _KEPT)
     inside = np.exp2(octave + float(_SHORTEST)) * (1 + (step + 0.5) / (1 << _KEPT))
     return np.concatenate([[0.0], inside, [np.inf]])
@@ -55,7 +70,20 @@ def middles() -> Float[np.ndarray, "bin"]:
 def binned(
     codes: UInt16[np.ndarray, "chunk event lane"], kept: Bool[np.ndarray, "chunk lane"]
 ) -> Int[np.ndarray, "2 lane bin"]:
-    """How many reads and how many writes lie in each bin, of those chunks of each lane that are `kept`."""
+    """Count the reads and the writes of each run in each bin.
+
+    Parameters
+    ----------
+    codes : array of uint16, shape `[chunk, event, lane]`
+        Codes of the completions, see `code`.
+    kept : array of bool, shape `[chunk, lane]`
+        Mask of the chunks that are counted.
+
+    Returns
+    -------
+    array of int64, shape `[2, lane, bin]`
+        Numbers of reads and of writes.
+    """
     lanes = codes.shape[2]
     first = np.arange(lanes) * CODES
     counts = np.zeros(lanes * CODES, np.int64)
@@ -69,9 +97,22 @@ def binned(
 def quantiles(
     counts: Int[np.ndarray, "lane bin"], shares: Float[np.ndarray, "quantile"]
 ) -> Float[np.ndarray, "quantile lane"]:
-    """The response times below which those shares lie, seconds; NaN where nothing is counted.
+    """Return quantiles of binned response times.
 
-    Between two requests as `numpy.quantile` goes between them, each at the middle of its bin.
+    Each request counts as the middle of its bin. Between two requests the quantile is interpolated as by
+    `numpy.quantile`.
+
+    Parameters
+    ----------
+    counts : array of int, shape `[lane, bin]`
+        Number of requests in each bin.
+    shares : array of float, shape `[quantile]`
+        Shares of the requests, from 0 to 1.
+
+    Returns
+    -------
+    array of float, shape `[quantile, lane]`
+        Response times below which these shares lie, seconds; NaN for a run without requests.
     """
     cumulated, at = np.cumsum(counts, axis=-1), middles()
     found = []
@@ -85,5 +126,5 @@ def quantiles(
 
 
 def _bin_of(cumulated: Int[np.ndarray, "lane bin"], rank: Float[np.ndarray, "lane"]) -> Int[np.ndarray, "lane"]:
-    """Where the request of that rank, from 0, lies."""
+    """Return the bin of the request with a rank, from 0, in each run."""
     return np.minimum((cumulated <= rank[..., None]).sum(axis=-1), BINS - 1)

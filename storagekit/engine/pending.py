@@ -1,4 +1,4 @@
-"""The table of delayed writes, read off a state."""
+"""Extract the table of delayed writes from a state."""
 
 from typing import Any
 
@@ -10,14 +10,28 @@ from storagekit.engine.state import State
 from storagekit.placement import AbstractPlacement
 from storagekit.write import Pending
 
-# of the columns of `Pending`
+# types of the columns of `Pending`
 _KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32)
 
 
 def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
-    """The metadata table of one lane of a system with `Background` writes, as of the last event of `state`.
+    """Return the metadata table of one run of a system with `Background` writes, after the last event of `state`.
 
-    A first copy is in it from the moment it is scheduled, because a crash may leave it half written. Arrays are NumPy's.
+    The table contains a first copy as soon as a drive has chosen it, because a crash may leave it half written.
+
+    Parameters
+    ----------
+    state : State
+        State of the runs.
+    placement : AbstractPlacement
+        Placement of the system.
+    lane : int
+        Number of the run, by default 0.
+
+    Returns
+    -------
+    Pending
+        The table, as NumPy arrays.
     """
 
     def of_lane(leaf: Any) -> np.ndarray:
@@ -31,7 +45,7 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     every = np.uint32(2 ** (parts * each) - 1)
     copies = jax.tree.map(np.asarray, delayed.table.in_use())
     copies = jax.tree.map(lambda column: column[np.argsort(copies.order)], copies)
-    # a slot may be another's already: an answer leaves before its time
+    # the slot may already belong to another request, because a completion may be processed before its time
     first = delayed.backlog.of_slot & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
     drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]

@@ -1,6 +1,6 @@
 """Results of a run: sums over each chunk of events, and a log of every event.
 
-A `Sum` defines its name and what an event adds to it. The loop carries the sums that it is given.
+A `Sum` defines its name and the value that an event adds to it. The loop carries the sums that it receives.
 """
 
 import math
@@ -29,7 +29,7 @@ KINDS = {int: jnp.int32, float: jnp.float32}
 
 
 def answered(report: Report) -> Bool[Array, "1 *batch"]:
-    """Return a mask of the runs in which a request completed; in others `report.answered` has no meaning."""
+    """Return a mask of the runs with a completed request; in other runs `report.answered` has no meaning."""
     return report.answered.number != NO_REQUEST
 
 
@@ -42,14 +42,14 @@ class Sum:
     name : str
         Name of its values.
     of : callable
-        Returns what one event adds, given its `Report`: `[1, *batch]`, or with `by_drive` `[drive, *batch]`; 0 if nothing
-        happened.
+        Returns the value that one event adds, given its `Report`: `[1, *batch]`, or with `by_drive` `[drive, *batch]`; 0
+        for an event that does not count.
     kind : type
-        int for counts, float for measured values; both have 32 bits and are stored after each chunk of events.
+        int for counts, float (default) for measured values; both have 32 bits and are stored after each chunk of events.
     by_drive : bool
-        Whether there is one value for each drive.
+        Whether there is one value for each drive, by default False.
     along : mapping of str to sequence of float
-        Further dimensions with their labels. `of` receives the labels as columns that broadcast with `[1, *batch]`. There is
+        Further dimensions with their labels, by default none. `of` receives the labels as columns that broadcast with `[1, *batch]`. There is
         one row for each combination; the last dimension varies fastest.
 
     Raises
@@ -115,20 +115,35 @@ class Sum:
         return [jnp.asarray(column.reshape(-1, *(1,) * (ndim - 1))) for column in narrow]
 
 
-# what whoever runs the loop needs: how far it is, and whether it moves
+# sums that the loop needs: the progress of a run, and whether it advances
 ANSWERED = Sum("answered", answered, int)
 ADMITTED = Sum("admitted", lambda report: report.admitted, int)
 CHOICES = Sum("choices", lambda report: report.chose, int)
 CORE = (ANSWERED, ADMITTED, CHOICES)
-# streams are bits of a word
+# largest number of streams of a log, because streams are bits of a word
 MOST_LOGGED = WORD
 
 
 class AbstractLog(eqx.Module):
-    """Log of every event, beside the sums."""
+    """Log of every event, stored in addition to the sums."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Any:
-        """Return arrays to store for an event, or None. state: after it."""
+        """Return the arrays to store for an event, or None.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            The scenario.
+        state : State
+            The state after the event.
+        report : Report
+            The report of the event.
+
+        Returns
+        -------
+        pytree of arrays, shape `[1, *batch]`, or None
+            The arrays.
+        """
 
 
 class NoLog(AbstractLog):
@@ -148,8 +163,15 @@ class ResponseLog(AbstractLog):
 class Accesses(NamedTuple):
     """Accesses of an event.
 
-    number, drive, replica: request, drive and replica of the access that became final; NOBODY for none. Under a dispatcher
-    without lead it has just ended. admitted: whether the next request entered. answered: the request that completed.
+    Parameters
+    ----------
+    number, drive, replica : array of int32, shape `[1, *batch]`
+        Request, drive and replica of the access that became final; NO_REQUEST for none. Under a dispatcher without lead
+        time the access has just ended.
+    admitted : array of bool, shape `[1, *batch]`
+        Whether the next request entered.
+    answered : RequestCompleted
+        The request that completed.
     """
 
     number: Int[Array, "1 *batch"]
@@ -176,10 +198,19 @@ class AccessLog(AbstractLog):
 class Services(NamedTuple):
     """Service of streams and bricks in an event.
 
-    elapsed: seconds since the previous event. entered: seconds until a request entered, inf for none. brick, stream,
-    sectors: brick, stream and sectors of the access that became final; brick is NOBODY for none. answered: the request that
-    completed. waited, waits: for each brick a mask of the streams with queued parts, after the request has entered and at
-    the end of the event; None if they are not stored.
+    Parameters
+    ----------
+    elapsed : array of float32, shape `[1, *batch]`
+        Time since the previous event, seconds.
+    entered : array of float32, shape `[1, *batch]`
+        Time until a request entered, seconds; inf for none.
+    brick, stream, sectors : array of int32, shape `[1, *batch]`
+        Brick, stream and number of sectors of the access that became final; brick is NO_REQUEST for none.
+    answered : RequestCompleted
+        The request that completed.
+    waited, waits : array of uint32, shape `[brick, *batch]`, or None
+        For each brick a mask of the streams with queued parts, after the request has entered and at the end of the
+        event; None if they are not stored.
     """
 
     elapsed: Float[Array, "1 *batch"]
@@ -193,7 +224,13 @@ class Services(NamedTuple):
 
 
 class ServiceLog(AbstractLog):
-    """Log of the service of each stream at each brick and, with `backlog`, of the streams that wait there."""
+    """Log of the service of each stream at each brick and, with `backlog`, of the streams that wait there.
+
+    Parameters
+    ----------
+    backlog : bool
+        Whether the waiting streams are stored, by default False.
+    """
 
     backlog: bool = eqx.field(static=True, converter=partial(flag, "backlog"), default=False)
 
@@ -217,7 +254,20 @@ class ServiceLog(AbstractLog):
 
 @dataclass(frozen=True)
 class Record:
-    """What a run stores: sums, to which `CORE` is added, and a log. Raise InputError if two sums share a name."""
+    """Sums and log that a run stores.
+
+    Parameters
+    ----------
+    sums : tuple of Sum
+        The sums, by default none. `CORE` is added to them.
+    log : AbstractLog
+        The log, by default none.
+
+    Raises
+    ------
+    InputError
+        If two sums share a name.
+    """
 
     sums: tuple[Sum, ...] = ()
     log: AbstractLog = field(default_factory=NoLog)
@@ -231,9 +281,9 @@ class Record:
                 raise InputError(f"two sums are called {name!r}: rename one, or share the object if they are the same")
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Tally:
-        """The sums before the first event."""
+        """Return the sums before the first event."""
         return {one.name: one.init(drives, lanes) for one in self.sums}
 
     def add(self, tally: Tally, report: Report) -> Tally:
-        """The sums with one more event."""
+        """Return the sums after one more event."""
         return {one.name: one.add(tally[one.name], report) for one in self.sums}

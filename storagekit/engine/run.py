@@ -1,7 +1,7 @@
 """The loop over chunks of events, for a batch of runs, on all devices.
 
-The requests of a chunk are drawn before it, and its sums are stored after it. So the loop body is one event, and sums in
-float32 stay short. A lane is one run of a batch.
+The requests of a chunk are drawn before it, and its sums are stored after it. So the body of the loop is one event, and
+sums in float32 stay short. In names, a lane is one run of a batch.
 """
 
 import math
@@ -34,17 +34,27 @@ from storagekit.engine.system import AUTO, Scenario, System
 from storagekit.workload import words
 
 CHUNK = 128
-# the block of random words that dispatchers draw from; workloads have the first ones, threads three each
+# block of random words for dispatchers; workloads use the first blocks, three for each thread
 OF_DISPATCH = 2**31 - 1
-# the range of a seed of JAX's generator
+# range of a seed of JAX's generator
 SEEDS = several(Kind(least=0, most=2**32 - 1, whole=True), 1, "seeds")
-# how often memory holds a state while a chunk is computed: the one before it, the one after, and what is on the way
+# number of states in memory while a chunk is computed: the state before it, the state after it, and an intermediate one
 COPIES = 3
 BY_LANE = PartitionSpec(None, "lane")
 
 
 class Run(NamedTuple):
-    """The state of a run, the number of its next request, and its key; of a batch, for each run."""
+    """State of a run, or of every run of a batch.
+
+    Parameters
+    ----------
+    state : State
+        The state.
+    first : array of int32, shape `[1, *batch]`
+        Number of the next request.
+    key : array of uint32, shape `[2, *batch]`
+        Key of the random numbers.
+    """
 
     state: State
     first: Int[Array, "1 *batch"]
@@ -54,16 +64,43 @@ class Run(NamedTuple):
 def begin(
     scenario: Scenario, key: UInt32[AnyArray, "2 *batch"], drawn: Float[AnyArray, "drive *batch"] | None = None
 ) -> Run:
-    """Return a run at its start. key: `[2, *batch]` uint32, see `keys`. drawn: the phases of the platters, in revolutions."""
+    """Return a run at its start.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    key : array of uint32, shape `[2, *batch]`
+        Keys of the runs, see `keys`.
+    drawn : array of float32, shape `[drive, *batch]`, optional
+        Phases of the platters, revolutions; by default random.
+
+    Returns
+    -------
+    Run
+        The run.
+    """
     drawn = random_phases(key, scenario.system.drives) if drawn is None else drawn
     state = start(scenario, phases(drawn, scenario.system), jnp.asarray(key))
     return Run(state, jnp.zeros((1, *key.shape[1:]), jnp.int32), key)
 
 
 def incoming(scenario: Scenario, run: Run) -> Incoming:
-    """Return the requests that a chunk may admit, their locations, and a random word for each: `[CHUNK, *batch]`.
+    """Return the requests that a chunk may admit, their locations, and a random word for each.
 
     If the dispatcher does not read the words, XLA removes the code that draws them.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    run : Run
+        The run before the chunk.
+
+    Returns
+    -------
+    Incoming
+        The requests, arrays of shape `[CHUNK, *batch]`.
     """
     system = scenario.system
     window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
@@ -73,7 +110,24 @@ def incoming(scenario: Scenario, run: Run) -> Incoming:
 
 
 def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tally, Any]]:
-    """Simulate `CHUNK` events in every run. Returns the run after them, their sums, and the log."""
+    """Simulate `CHUNK` events in every run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    run : Run
+        The run before the chunk.
+    record : Record
+        Sums and log to store.
+
+    Returns
+    -------
+    run : Run
+        The run after the chunk.
+    results : tuple
+        The sums, and the log.
+    """
     coming = incoming(scenario, run)
 
     def body(carry: tuple[State, Tally], _: None) -> tuple[tuple[State, Tally], Any]:
@@ -89,7 +143,26 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
 
 
 def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Run, tuple[Tally, Any]]:
-    """Simulate `count` chunks. Sums and log have a leading chunk axis."""
+    """Simulate several chunks of events in every run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    run : Run
+        The run before the chunks.
+    record : Record
+        Sums and log to store.
+    count : int
+        Number of chunks.
+
+    Returns
+    -------
+    run : Run
+        The run after the chunks.
+    results : tuple
+        The sums, and the log, with a leading chunk axis.
+    """
     return jax.lax.scan(lambda run, _: chunk(scenario, run, record), run, None, length=count)
 
 
@@ -100,7 +173,7 @@ def _begin(
     return begin(eqx.combine(arrays, static.value), key, drawn)
 
 
-# the event loop as a program: all but the numbers of the scenario and the state of the run is static
+# decorator of the event loop: all arguments but the numbers of the scenario and the state of the run are static
 compiled = partial(jax.jit, static_argnums=(1, 2, 3, 4), donate_argnums=(5,))
 
 
@@ -126,12 +199,12 @@ def _advance(
 
 
 def lane_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how a leaf of a batched scenario is divided among devices: `[1, lane]` by lane, any other not at all."""
+    """Return how a leaf of a batched scenario is divided among devices: `[1, lane]` by run, any other not at all."""
     return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
 
 
 def last_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how an array of a run, whose last axis is the lane, is divided among devices."""
+    """Return how an array whose last axis is the batch is divided among devices."""
     return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "lane")
 
 
@@ -141,7 +214,15 @@ def lane_mesh(devices: int) -> Mesh:
 
 
 class Static:
-    """The static part of a scenario: everything but its numbers, compared by value. A program is compiled for each."""
+    """The static part of a scenario: everything but its numbers, compared by value.
+
+    A program is compiled for each static part.
+
+    Parameters
+    ----------
+    value : Scenario
+        The scenario without its numbers.
+    """
 
     def __init__(self, value: Scenario):
         self.value = value
@@ -176,9 +257,21 @@ def require_room(state: PyTree, system: System, lanes: int) -> None:
 
 
 class Runner:
-    """The simulation of a scenario or of a batch of them: `advance` simulates `count` more chunks in every run.
+    """Simulation of a scenario or of a batch of scenarios, in steps of several chunks of events.
 
-    Raises InputError if System.slots is not given, or if the state does not fit into memory.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario, or a stacked scenario.
+    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+        Keys of the runs.
+    record : Record
+        Sums and log to store.
+
+    Raises
+    ------
+    InputError
+        If System.slots is not given, or if the state does not fit into memory.
     """
 
     def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
@@ -198,7 +291,7 @@ class Runner:
         self.record = record
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
         self.wide = scenario.system.wide
-        # put in place once: a trace is large
+        # the numbers are copied to the devices once, because a trace is large
         mesh = lane_mesh(self.devices)
         drawn = random_phases(key, scenario.system.drives)
         with addressed(self.wide), uncollected():
@@ -211,14 +304,29 @@ class Runner:
             self.run = jax.tree.map(partial(_spread, mesh), run) if self.devices > 1 else run
 
     def compile(self, count: int) -> None:
-        """Compile `advance(count)` without a step: XLA compiles the programs of several threads side by side."""
+        """Compile `advance(count)` without running it. XLA compiles the programs of several threads in parallel."""
         with addressed(self.wide), uncollected():
             _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 
     def advance(self, count: int) -> tuple[Tally, Any]:
-        """Simulate `count` more chunks. Returns sums `[chunk, row, *batch]` and the log, as NumPy arrays.
+        """Simulate more chunks of events in every run.
 
-        Raises InputError if the number of a request could exceed 32 bits.
+        Parameters
+        ----------
+        count : int
+            Number of chunks.
+
+        Returns
+        -------
+        tally : mapping of str to array, shape `[chunk, row, *batch]`
+            Sums of each chunk by name, as NumPy arrays.
+        log : pytree of arrays
+            The log, as NumPy arrays.
+
+        Raises
+        ------
+        InputError
+            If the number of a request could exceed 32 bits.
         """
         so_far = int(np.max(np.asarray(self.run.first)))
         if so_far > MOST_WHOLE - count * CHUNK:
@@ -232,7 +340,7 @@ class Runner:
 def addressed(wide: bool) -> Iterator[None]:
     """Enable 64 bits while a system with `wide` addresses is simulated.
 
-    Only what is computed with `.astype(int)` then has 64 bits; everything else states its type.
+    Only values that are computed with `.astype(int)` then have 64 bits. All other code states its types.
     """
     if not wide:
         yield
@@ -242,12 +350,15 @@ def addressed(wide: bool) -> Iterator[None]:
 
 
 def _spread(mesh: Mesh, leaf: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
-    """An array of a run, spread over the devices. By way of the host: else JAX compiles programs that slice it."""
+    """Return an array of a run, divided among the devices.
+
+    It is copied by way of the host, because JAX would otherwise compile programs that slice it.
+    """
     return jax.device_put(np.asarray(leaf), NamedSharding(mesh, last_spec(leaf)))
 
 
 def _narrow(leaf: ArrayLike) -> np.ndarray:
-    """A leaf as the engine computes with it: float32, or int32 unless it is an address that needs more."""
+    """Return a leaf in the type of the engine: float32, or int32 unless it is an address that needs more bits."""
     array = np.asarray(leaf)
     if array.dtype.kind == "f":
         return array.astype(np.float32, copy=False)
@@ -257,12 +368,23 @@ def _narrow(leaf: ArrayLike) -> np.ndarray:
 
 
 def _divisor(lanes: int, devices: int) -> int:
-    """Return the largest number of devices that can have equally many lanes."""
+    """Return the largest number of devices among which the runs can be divided equally."""
     return max(count for count in range(1, devices + 1) if lanes % count == 0)
 
 
 @takes(seeds=SEEDS)
 def keys(seeds: Sequence[int]) -> np.ndarray:
-    """Key data `[2, seed]` of independent runs, one for each seed."""
-    # what `jax.random.key` makes of a seed of 32 bits
+    """Return the keys of independent runs.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        A seed for each run, from 0 to 2**32 - 1.
+
+    Returns
+    -------
+    array of uint32, shape `[2, seed]`
+        The keys.
+    """
+    # the same data as of `jax.random.key` for a seed of 32 bits
     return np.stack([np.zeros(len(seeds), np.uint32), np.asarray(seeds, np.uint32)])

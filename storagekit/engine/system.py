@@ -1,4 +1,4 @@
-"""A system of disks, and a scenario: a system with somebody asking."""
+"""A system of drives, and a scenario: a system and its arrivals."""
 
 import equinox as eqx
 import numpy as np
@@ -21,28 +21,53 @@ from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 from storagekit.write import AbstractWrite, AllCopies
 
-# beyond the largest capacity, and the largest whose addresses 32 bits hold
+# limits of the capacity in sectors: of any system, and of systems with addresses of 32 bits
 MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
-# slots: whoever simulates finds out how many
+# number of slots that `simulate`, `sweep` or `replay` determines
 AUTO = -1
-# whole numbers at all, before what is said of each; how many slots fit, a run says
+# kinds of the arguments, before their ranges are checked; a run checks that its slots fit into memory
 DRIVES, SLOTS = Kind(most=MOST_COUNTED, whole=True), Kind(most=MOST_EXACT, whole=True)
 
 
 class System(eqx.Module):
-    """Drives that hold data, and how they share the work.
+    """Drives that store data, and the components that divide the work among them.
 
-    drive: the model of every spindle. placement: where the parts of a request lie. dispatch: which of them are asked.
-    schedule: which a drive takes next. write: when a write is answered, and how it reaches its copies. claims: who serves
-    what several were asked for, by default as the dispatcher has it. cache: memory in front of the drives. condition: how
-    well each brick does at any moment. queue: which waiting parts a brick hands to its drives, by default all.
-    drives: how many the engine provides for, by default as many as the placement uses (more lets settings with different
-    numbers share one compilation; results stay the same).
-    slots: requests the system holds at once; further arrivals wait outside and are counted. By default whoever simulates
-    provides as many as the arrivals turn out to need.
-    synchronized: 1 if all spindles turn in step; by default each has a random phase of its own.
-    Raises InputError where the parts do not go together.
+    Parameters
+    ----------
+    drive : AbstractDrive
+        Model of every drive.
+    placement : AbstractPlacement
+        Locations of the parts of a request.
+    dispatch : AbstractDispatch
+        Selects the parts to which a request is sent.
+    schedule : AbstractSchedule
+        Selects the next part that a drive serves.
+    write : AbstractWrite, optional
+        Determines when a write completes and how it reaches its copies, by default `AllCopies`.
+    claims : AbstractArbitration, optional
+        Selects the drive that serves a request queued at several drives, by default as the dispatcher defines.
+    queue : AbstractQueue, optional
+        Selects the waiting parts that a brick issues to its drives, by default all.
+    cache : AbstractCache, optional
+        Memory in front of the drives, by default none.
+    condition : FaultSchedule, optional
+        Slowdowns and outages of bricks, by default none.
+    drives : int, optional
+        Number of drives of the simulation, by default the number that the placement uses. With more drives, settings
+        with different numbers share one compilation; the results stay the same.
+    slots : int, optional
+        Largest number of requests in the system. Further arrivals wait outside and are counted. By default `simulate`,
+        `sweep` or `replay` determines the number that the arrivals need.
+    synchronized : int
+        1 if all spindles turn in step; by default 0, each has its own random phase.
 
+    Raises
+    ------
+    InputError
+        If the components cannot be combined, or if a number is out of range.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
     >>> system.drives
@@ -96,17 +121,18 @@ class System(eqx.Module):
 
     @property
     def bricks(self) -> Grouping:
-        """Which drives each brick has."""
+        """The drives of each brick."""
         sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick
         return Grouping((each,) * (self.drives // each) if sizes is None else sizes)
 
     @property
     def wide(self) -> bool:
-        """Whether its addresses, or those on one of its drives, need 64 bits in any lane: known before it is compiled."""
+        """Whether addresses of the system, or on one of its drives, need 64 bits in any run. Known before compilation.
+        """
         return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
-        """The number of the brick that a drive is in."""
+        """Return the number of the brick of a drive."""
         return self.placement.brick_of(drive)
 
     def __check_init__(self):
@@ -157,7 +183,10 @@ class System(eqx.Module):
         self.write.check(float(np.max(self.claims.lead_time)), parts, replicas)
 
     def _check_buffer(self) -> None:
-        """A drive with a buffer has one request at a time, which nobody takes away, at one place."""
+        """Raise InputError if drives with a buffer are combined with a feature that is not modelled.
+
+        A drive with a buffer has one request at a time, at one location, and no other drive takes it away.
+        """
         if not self.drive.buffer.remembers:
             return
         sweep = self.placement.sweep(self.drive.mechanics_of(whole(0)), whole(0))
@@ -173,7 +202,7 @@ class System(eqx.Module):
             raise InputError(f"drives with a buffer and {wrong[0]}: not modelled; give drives without (`load_drive`)")
 
 
-# what a system's arguments have to be, and what to give
+# types of the arguments of a system, and examples for messages
 _MEMBERS: dict[str, tuple[type, str]] = {
     "drive": (AbstractDrive, 'a drive, as sk.load_drive("atlas10k")'),
     "placement": (AbstractPlacement, "a placement, as sk.placement.Replicas(2)"),
@@ -197,8 +226,22 @@ def _require_members(**given: object) -> None:
 
 
 class Scenario(eqx.Module):
-    """A system and its arrivals: what `simulate` runs.
+    """A system and its arrivals, the input of `simulate`.
 
+    Parameters
+    ----------
+    system : System
+        The system.
+    arrivals : AbstractArrivals
+        The arrivals.
+
+    Raises
+    ------
+    InputError
+        If the system cannot serve the arrivals.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
     >>> requests = sk.workload.RandomRequests(sk.workload.ExponentialSize(4096), read_share=0.9)

@@ -1,4 +1,4 @@
-"""A run in stretches: sums over parts of it that are equally long, in requests or in seconds."""
+"""Sums over parts of a run of equal length, in requests or in seconds."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,20 @@ from storagekit.engine import Tally
 
 
 def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *batch"]:
-    """How much of the sum `by` each lane had when a chunk of events began."""
+    """Return the value of the sum `by` of each run when a chunk of events began.
+
+    Parameters
+    ----------
+    tally : mapping of str to array, shape `[chunk, row, *batch]`
+        The sums of each chunk by name.
+    by : str
+        Name of the sum.
+
+    Returns
+    -------
+    array of float64, shape `[chunk, *batch]`
+        The values.
+    """
     done = tally[by][:, 0].astype(np.float64)
     return np.cumsum(done, axis=0) - done
 
@@ -17,8 +30,25 @@ def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *batch"]:
 def kept(
     tally: Tally, warm_up: float | Float[np.ndarray, "*batch"], amount: float | Float[np.ndarray, "*batch"], by: str
 ) -> Bool[np.ndarray, "chunk *batch"]:
-    """The chunks that begin once a lane has the `warm_up` of the sum `by` and before it has the `amount`; all of a lane whose
-    run is so short that none is left."""
+    """Return a mask of the chunks of each run that are measured.
+
+    A chunk is measured if it begins once the run has the `warm_up` of the sum `by`, and before it has the `amount`. If
+    a run is so short that no such chunk remains, all its chunks are measured.
+
+    Parameters
+    ----------
+    tally : mapping of str to array, shape `[chunk, row, *batch]`
+        The sums of each chunk by name.
+    warm_up, amount : float or array, shape `[*batch]`
+        Beginning and end of the measured part, in the unit of the sum `by`.
+    by : str
+        Name of the sum that measures the length of the run.
+
+    Returns
+    -------
+    array of bool, shape `[chunk, *batch]`
+        The mask.
+    """
     since = before(tally, by)
     mask = (since >= warm_up) & (since < amount)
     return mask | ((tally[by][:, 0] * mask).sum(axis=0) == 0)
@@ -32,9 +62,27 @@ def stretched(
     high: Float[np.ndarray, "lane"],
     by: str,
 ) -> dict[str, Float[np.ndarray, "count row lane"]]:
-    """Sums of those names over each of `count` equal stretches of a lane's run, from `low` of the sum `by` to `high`.
+    """Return sums over equal parts of each run.
 
-    A chunk counts for the stretch in which it begins.
+    A chunk of events counts for the part in which it begins.
+
+    Parameters
+    ----------
+    tally : mapping of str to array, shape `[chunk, row, lane]`
+        The sums of each chunk by name.
+    names : iterable of str
+        Names of the sums to return.
+    count : int
+        Number of parts.
+    low, high : array of float, shape `[lane]`
+        Beginning of the first part and end of the last, in the unit of the sum `by`.
+    by : str
+        Name of the sum that measures the length of the run.
+
+    Returns
+    -------
+    dict of str to array of float64, shape `[count, row, lane]`
+        The sums by name.
     """
     since = before(tally, by)
     place = np.floor((since - low) * count / (high - low)).astype(np.int64)

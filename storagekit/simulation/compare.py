@@ -1,4 +1,4 @@
-"""Schemes compared on one trace or workload: `compare`, and what it finds."""
+"""Compare schemes on one trace or workload: `compare`, and its result."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from storagekit.workload import AbstractArrivals
     from storagekit.workload.trace import RequestTrace
 
-# runs of every scheme
+# number of runs of every scheme
 SEEDS = 8
-# of a run: what 32 bits number
+# largest number of requests of a run, which have numbers of 32 bits
 MOST_REQUESTS = 2**31 - 1
 
 
@@ -46,17 +46,42 @@ def compare(
     scale: float = 1.0,
     measures: "Sequence[Measure]" = (),
 ) -> "Comparison":
-    """The same requests through every scheme, and what each makes of them.
+    """Simulate the same requests with every scheme, and compare the results.
 
-    asked: a trace, or arrivals such as `ClosedLoop`. schemes: systems by name. seeds: how many runs of each, or the seeds:
-    they vary what a trace leaves open, the phases of the spindles, and of arrivals the requests too; those of one seed are
-    the same for every scheme, so that differences are sharper than the values. against: the scheme that others are held
-    against, the first if not given. requests: as many as the trace has, or 20,000, of which a fifth passes before measuring
-    begins. scale: how many times faster than recorded a trace runs. measures: of your own.
+    Arrivals may wait for a slot; a scheme is overloaded if more than 0.1% of them wait.
 
-    Arrivals may wait outside for a slot; a scheme for which they do is told to be overloaded. Raises InputError for schemes
-    that are no systems, and on impossible settings.
+    Parameters
+    ----------
+    asked : RequestTrace or AbstractArrivals
+        A trace, or arrivals such as `ClosedLoop`.
+    schemes : mapping of str to System
+        Systems by name.
+    seeds : int or sequence of int
+        The number of runs of each scheme, by default 8, or their seeds. A seed determines the phases of the spindles,
+        and for arrivals the requests too. All schemes use the same seeds, so that differences are more precise than the
+        values.
+    against : str, optional
+        The scheme with which the others are compared, by default the first.
+    requests : int, optional
+        The number of requests, by default all requests of a trace. For arrivals the default is 20,000, and the first
+        fifth is not measured.
+    scale : float
+        Factor by which a trace runs faster than recorded, by default 1.
+    measures : sequence of Measure
+        Measures in addition to the standard ones.
 
+    Returns
+    -------
+    Comparison
+        The results.
+
+    Raises
+    ------
+    InputError
+        If a scheme is not a system, or if a setting is impossible.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
     >>> ways = {"hashing": sk.dispatch.Hashing(), "D-SPTF": sk.dispatch.DSPTF()}
@@ -83,11 +108,17 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Schemes beside one another.
+    """Results of a comparison of schemes.
 
-    data: the measures of `simulate` by `scheme` and `seed`. summary: their means and 95% intervals (`statistic`: mean, low,
-    high) by scheme, and those of differences from one of them over pairs of one seed, as shares of what that has. overloaded:
-    of schemes that cannot keep up, why that is said of them: their figures depend on how long the run is.
+    Parameters
+    ----------
+    data : Dataset
+        The measures of `simulate` by `scheme` and `seed`.
+    summary : Dataset
+        Means and 95% intervals (`statistic`: mean, low, high) by scheme. The differences from one scheme are over pairs
+        of runs with the same seed, as shares of the value of that scheme.
+    overloaded : mapping of str to str
+        The overloaded schemes with the reasons. The results of such a scheme depend on the length of the run.
     """
 
     data: "xr.Dataset"
@@ -96,31 +127,39 @@ class Comparison:
 
     @property
     def against(self) -> str:
-        """The scheme that others are held against."""
+        """The scheme with which the others are compared."""
         return self.summary.attrs["against"]
 
     def to_pandas(self) -> "pd.DataFrame":
-        """A row for each scheme; times in seconds, differences as shares of what `against` has."""
+        """Return a table with a row for each scheme; times in seconds, differences as shares of those of `against`."""
         import pandas as pd
 
         rows = {scheme: self._row(self.summary.sel(scheme=scheme)) for scheme in self.summary.scheme.values.tolist()}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scheme")
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: times in seconds; None where there is no number."""
+        """Return the results as a dictionary for JSON; times in seconds, None in place of NaN."""
         rows = self.to_pandas().reset_index().to_dict("records")
         plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
         told = {name: value for name, value in self.data.attrs.items() if name not in ("scenario", "varied")}
         return {"against": self.against, "schemes": plain, "overloaded": dict(self.overloaded), "attrs": told}
 
     def to_netcdf(self, path: str | Path) -> None:
-        """`data` and, in the group `summary`, `summary`, as a NetCDF file: whole, or not at all."""
+        """Write a NetCDF file with `data`, and with `summary` in the group `summary`.
+
+        The file is written completely or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        """
         with replacing(Path(path)) as temporary:
             _storable(self.data).to_netcdf(temporary, engine="h5netcdf")
             _storable(self.summary).to_netcdf(temporary, engine="h5netcdf", group="summary", mode="a")
 
     def chart(self) -> "Drawn":
-        """Response times with their tails, and differences with their intervals."""
+        """Return a chart of the response times with their quantiles, and of the differences with their intervals."""
         from storagekit.charts.comparison import comparison
 
         return comparison(self.summary, list(self.overloaded))
@@ -174,7 +213,7 @@ class Comparison:
 
 
 def _storable(data: "xr.Dataset") -> "xr.Dataset":
-    """A dataset with attributes as NetCDF can hold them: numbers and text as they are, the rest as JSON."""
+    """Return a dataset whose attributes NetCDF can store: numbers and text unchanged, all others as JSON."""
     plain = {
         name: value if isinstance(value, str | int | float) else json.dumps(value, default=str)
         for name, value in data.attrs.items()

@@ -1,4 +1,4 @@
-"""Schemes beside one another: the same requests through each, and how sure their differences are."""
+"""Compare schemes on the same requests, with confidence intervals of their differences."""
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -24,18 +24,18 @@ from storagekit.simulation.time_series import compile_lanes, measured_lanes
 from storagekit.workload import AbstractArrivals, recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
-# where System.slots is not given: a trace has bursts, and is not tried with few first
+# number of slots if System.slots is not given; a trace has bursts, so that few slots are not tried first
 SLOTS = 256
-# parts of a run, by the numbers of its requests, in which responses that rise from each to the next show an overload
+# number of parts of a run, by request number; response times that rise from each part to the next indicate an overload
 PARTS = 5
-# of these: how many times the first the last is
+# ratio of the response times in the last part and in the first above which a scheme is overloaded
 RISEN = 2.0
-# shares of the arrivals that wait outside, and of the time that the busiest brick works, above which a scheme is overloaded
+# share of the arrivals that wait for a slot, and utilization of the busiest brick, above which a scheme is overloaded
 HELD_UP, BUSY = 1e-3, 0.95
-# of a run whose requests do not come from a trace: what passes before measuring begins. The same for every scheme, so that
-# all are measured over the same requests
+# share of a run that is not measured if its requests are not from a trace; it is the same for every scheme, so that all
+# are measured over the same requests
 WARM_UP = 0.2
-# what is taken from one scheme to the other, and what it is called then
+# measures that are compared between schemes, and the names of their differences
 DIFFERENCES = {
     "response": "response_difference",
     "response_quantile": "quantile_difference",
@@ -52,7 +52,33 @@ def compared(
     scale: float,
     measures: Sequence[Measure],
 ) -> xr.Dataset:
-    """What is measured of every scheme with every seed: dimensions `scheme` and `seed`, see `storagekit.compare`."""
+    """Simulate every scheme with every seed, and return the measures (see `storagekit.compare`).
+
+    Parameters
+    ----------
+    asked : RequestTrace or AbstractArrivals
+        The trace, or the arrivals.
+    schemes : mapping of str to System
+        The systems by name.
+    seeds : int or sequence of int
+        Number of runs of each scheme, or their seeds.
+    requests : int or None
+        Number of requests; None for all requests of a trace, or 20,000.
+    scale : float
+        Factor by which a trace runs faster than recorded.
+    measures : sequence of Measure
+        Measures in addition to the standard ones.
+
+    Returns
+    -------
+    Dataset
+        The measures, with the dimensions `scheme` and `seed`.
+
+    Raises
+    ------
+    InputError
+        If `asked` is neither a trace nor arrivals, or if a setting is impossible.
+    """
     count, numbers = _count(asked, requests), listed(seeds)
     length = extent(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
     told = beside((*measures, _in_parts(count)))
@@ -71,16 +97,27 @@ def compared(
         beyond = [wrapped(asked, _capacity(system)) for system in schemes.values()]
         told = {"units": "1", "long_name": "share of the requests to addresses beyond the capacity, which wrap around"}
         data["wrapped"] = ("scheme", beyond, told)
-    # in a loop drives work all the time
+    # in a closed loop the drives are always busy
     data.attrs["closed_loop"] = int(_closed(asked))
     return data
 
 
 def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
-    """Means and 95% intervals (dimension `statistic`) by scheme, those of differences from the scheme `against` over pairs of
-    one seed, as shares of what that has: `response_difference`, `quantile_difference`, `rate_difference`.
+    """Return means and 95% intervals by scheme, also of the differences from one scheme.
 
-    `busiest` is the utilization of the busiest brick.
+    Parameters
+    ----------
+    data : Dataset
+        The measures by `scheme` and `seed`.
+    against : str
+        The scheme with which the others are compared.
+
+    Returns
+    -------
+    Dataset
+        Means and intervals (dimension `statistic`) of the measures, and of `busiest`, the utilization of the busiest
+        brick. `response_difference`, `quantile_difference` and `rate_difference` are differences from `against`, as
+        shares of its value. They are computed over pairs of runs with the same seed.
     """
     named = data.assign(busiest=data.utilization.max("brick").assign_attrs(data.utilization.attrs))
     for name, difference in DIFFERENCES.items():
@@ -91,7 +128,18 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
 
 
 def overloads(data: xr.Dataset) -> dict[str, str]:
-    """Why a scheme is overloaded, in words, of those that are."""
+    """Return the reasons for which schemes are overloaded.
+
+    Parameters
+    ----------
+    data : Dataset
+        The measures by `scheme` and `seed`.
+
+    Returns
+    -------
+    dict of str to str
+        The reasons in words, by scheme, for the overloaded schemes only.
+    """
     found = {}
     for scheme in data.scheme.values.tolist():
         one = data.sel(scheme=scheme)
@@ -113,7 +161,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
 def _programs(
     scenarios: Sequence[Scenario], seeds: Sequence[int], measures: Sequence[Measure]
 ) -> dict[Hashable, Callable[[], None]]:
-    """How to compile what the schemes run with the slots that they are given first, by signature."""
+    """Return functions that compile the programs of the schemes with the first number of slots, by signature."""
 
     def program(scenario: Scenario) -> Callable[[], None]:
         first = _together(seeds)[0]
@@ -123,13 +171,16 @@ def _programs(
 
 
 def _rungs(scenario: Scenario) -> list[int]:
-    """Numbers of slots to try."""
+    """Return the numbers of slots to try."""
     given = scenario.system.slots
     return [given] if given != AUTO else [max(SLOTS, fewest([scenario])), MOST]
 
 
 def _together(seeds: Sequence[int]) -> list[list[int]]:
-    """The seeds in groups of runs that go side by side, one on each device; the last group is filled up by repetition."""
+    """Return the seeds in groups of runs that are simulated together, one on each device.
+
+    The last group is padded by repetition.
+    """
     wide = min(len(jax.devices()), len(seeds))
     parts = [list(seeds[first : first + wide]) for first in range(0, len(seeds), wide)]
     return [part + part[-1:] * (wide - len(part)) for part in parts]
@@ -138,7 +189,7 @@ def _together(seeds: Sequence[int]) -> list[list[int]]:
 def _with_slots(
     scenario: Scenario, seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
 ) -> xr.Dataset:
-    """A scheme with every seed: with more slots, where none are given, as long as arrivals wait outside."""
+    """Simulate a scheme with every seed; if System.slots is not given, with more slots while arrivals wait for one."""
     rungs = _rungs(scenario)
     for slots in rungs:
         data, waited = _seeds(provided([scenario], slots), seeds, length, measures, bar)
@@ -151,8 +202,11 @@ def _with_slots(
 def _seeds(
     scenarios: list[Scenario], seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
 ) -> tuple[xr.Dataset, float]:
-    """One scheme with every seed, and how many arrivals waited outside. As many runs at a time as there are devices: those of
-    a trace have little in common, so that what one does in an event, all beside it would wait for."""
+    """Simulate one scheme with every seed, and return the measures and the number of arrivals that waited for a slot.
+
+    Each device simulates one run at a time. The runs of a trace have little in common, so that in a batch every run
+    would wait for the events of the others.
+    """
     parts, waited, left = [], 0.0, len(seeds)
     for some in _together(seeds):
         used = min(len(some), left)
@@ -181,7 +235,7 @@ def _arrivals(asked: RequestTrace | AbstractArrivals, system: System, scale: flo
 
 
 def _capacity(system: System) -> int:
-    """Sectors."""
+    """Return the capacity of a system in sectors."""
     return int(system.placement.capacity(system.drive))
 
 
@@ -190,13 +244,14 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 
 def _in_parts(count: int) -> Measure:
-    """Mean responses by parts of a run of so many requests: the first fifth of them, the second, and so on."""
+    """Return the measure of mean response time by parts of a run of `count` requests: first fifth, second, and so on.
+    """
     each = -(-count // PARTS)
     along = {"part": range(PARTS)}
 
     def of(report: Report, part):
         number = report.answered.number
-        # what comes after the last of them is none of any part
+        # requests after the last part belong to no part
         return answered(report) & ~report.answered.asynchronous & (number // each == part)
 
     waits = Sum(

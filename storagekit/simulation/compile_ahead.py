@@ -1,4 +1,4 @@
-"""Programs compiled in threads of their own, while the first of them run."""
+"""Compile programs in threads, while the first of them run."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +9,11 @@ from storagekit.core.devices import cores
 
 @contextmanager
 def compiled_ahead(compiling: Mapping[Hashable, Callable[[], None]]) -> Iterator[Callable[[Hashable], None]]:
-    """Compile programs side by side, one on each core.
+    """Compile programs in parallel, one on each core.
 
-    XLA compiles without holding Python's lock, on little more than one core a program. What runs stays in the thread of the
-    caller, so that Ctrl-C stops it; programs that are not begun by the end of the block are left out.
+    XLA compiles without holding Python's lock, on little more than one core for each program. The programs run in the
+    thread of the caller, so that Ctrl-C stops them. Programs whose compilation has not begun by the end of the block
+    are left out.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ def compiled_ahead(compiling: Mapping[Hashable, Callable[[], None]]) -> Iterator
     Yields
     ------
     ready : callable
-        `ready(name)` returns once that program is compiled, and raises what compiling it raised.
+        `ready(name)` returns once that program is compiled, and raises the error of its compilation if it failed.
     """
     pool = ThreadPoolExecutor(cores(), "compiling")
     try:

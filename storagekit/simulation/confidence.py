@@ -1,4 +1,4 @@
-"""How sure a mean is."""
+"""Confidence intervals of means over independent runs."""
 
 import numpy as np
 import xarray as xr
@@ -8,18 +8,38 @@ from storagekit.core.kinds import Kind, a, takes, text
 from storagekit.core.student_t import half_width
 
 DATA, ARRAY = a(xr.Dataset, "a Dataset, as sk.replicate(...) returns"), a(xr.DataArray, "one variable of a Dataset")
-# how sure an interval is; at 1 it has no ends
+# confidence level of an interval, which has no ends at level 1
 LEVEL = Kind(least=0, most=1 - 1e-12, above=True)
 STATISTICS = ["mean", "low", "high"]
 
 
 @takes(data=DATA, dim=text, level=LEVEL)
 def interval(data: xr.Dataset, dim: str = "seed", level: float = 0.95) -> xr.Dataset:
-    """Mean and confidence interval over independent replications along `dim` (Student's t).
+    """Return mean and confidence interval over independent replications along `dim` (Student's t).
 
-    The result has a dimension `statistic` (mean, low, high) in place of `dim`; with a single replication low and high are
-    NaN. Values that are NaN are left out. Attributes are kept. Raises InputError without that dimension.
+    NaN values are left out. Attributes are kept.
 
+    Parameters
+    ----------
+    data : Dataset
+        The measures. Variables without the dimension `dim` are left out.
+    dim : str
+        Dimension of the replications, by default "seed".
+    level : float
+        Confidence level, above 0 and below 1, by default 0.95.
+
+    Returns
+    -------
+    Dataset
+        The dimension `statistic` (mean, low, high) in place of `dim`. With a single replication low and high are NaN.
+
+    Raises
+    ------
+    InputError
+        If `data` does not have the dimension.
+
+    Examples
+    --------
     >>> import storagekit as sk, xarray as xr
     >>> measured = xr.Dataset({"response": ("seed", [4.0, 5.0, 6.0])})
     >>> [round(float(value), 2) for value in sk.interval(measured).response]
@@ -41,8 +61,31 @@ def interval(data: xr.Dataset, dim: str = "seed", level: float = 0.95) -> xr.Dat
 
 @takes(numerator=ARRAY, denominator=ARRAY, dim=text, level=LEVEL)
 def ratio(numerator: xr.DataArray, denominator: xr.DataArray, dim: str = "seed", level: float = 0.95) -> xr.DataArray:
-    """Mean and interval of a ratio of two paired measurements (common random numbers make the pairs alike).
+    """Return mean and confidence interval of the ratio of two paired measurements.
 
+    Common random numbers make the two measurements of a pair alike.
+
+    Parameters
+    ----------
+    numerator, denominator : DataArray
+        The measurements, paired along `dim`.
+    dim : str
+        Dimension of the replications, by default "seed".
+    level : float
+        Confidence level, above 0 and below 1, by default 0.95.
+
+    Returns
+    -------
+    DataArray
+        The dimension `statistic` (mean, low, high) in place of `dim`.
+
+    Raises
+    ------
+    InputError
+        If the measurements do not have the dimension.
+
+    Examples
+    --------
     >>> import storagekit as sk, xarray as xr
     >>> ours, theirs = xr.DataArray([12.0, 22.0, 33.0], dims="seed"), xr.DataArray([10.0, 20.0, 30.0], dims="seed")
     >>> [round(float(value), 2) for value in sk.ratio(ours, theirs)]

@@ -1,7 +1,8 @@
-"""What an object is made of, as a digest: equal contents have equal digests, in whatever process they are asked for.
+"""Digest of the contents of an object: equal contents have equal digests, in every process.
 
-Numbers, arrays and words count by value. Classes and functions of the package, and of what it is built on, count by name, for
-`made_with` says which versions these have; a user's own count by what they do: their compiled code and all it refers to.
+Numbers, arrays and words count by value. Classes and functions of this package and of the packages on which it is built
+count by name, because `made_with` records the versions of these packages. A user's own classes and functions count by
+their compiled code and by everything to which the code refers.
 """
 
 import dis
@@ -32,18 +33,24 @@ from storagekit.core.errors import InputError
 from storagekit.core.provenance import version
 from storagekit.core.resources import PACKAGE
 
-# what a number of this package is computed in
+# precision in which the package computes
 PRECISION = "float32"
-# what JAX is told that changes the random numbers
+# settings of JAX that change the random numbers
 _DRAWS = ("jax_enable_x64", "jax_threefry_partitionable")
 _WORDS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType)
-# packages whose parts are known by their names: their versions are told, or decide no number
+# packages whose parts count by name: their versions are recorded, or have no effect on the numbers
 _BY_NAME = {"storagekit", "jax", "jaxlib", "numpy", "equinox", "jaxtyping", "scipy", "xarray", *sys.stdlib_module_names}
 
 
 def made_with() -> dict[str, str]:
-    """What decides a run's numbers beside the scenario: versions (of this package also its source), precision, backend, and
-    what JAX was told about random numbers."""
+    """Return the conditions that determine the numbers of a run, apart from the scenario.
+
+    Returns
+    -------
+    dict of str to str
+        Versions of packages, a digest of the source of this package, the precision, the backend, and the settings of
+        JAX for random numbers.
+    """
     return {
         "storagekit": version(),
         "source": _source(),
@@ -57,7 +64,7 @@ def made_with() -> dict[str, str]:
 
 @cache
 def _source() -> str:
-    """A digest of the package's source: a checkout changes without its version."""
+    """Return a digest of the package's source, because a checkout changes without a change of version."""
     total = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
@@ -66,20 +73,23 @@ def _source() -> str:
 
 
 class _Plain:
-    """What is larger than this has memory beside its attributes."""
+    """A class without members. An object that is larger than its instances has memory in addition to its attributes."""
 
 
 class ContentHash:
-    """Digests of objects. What scenarios share is read once: of what it has read it holds on to, so that no identity of an
-    object is given to another."""
+    """Digests of objects.
+
+    An object that scenarios share is read once. Objects that were read are kept alive, so that no other object receives
+    their identity.
+    """
 
     def __init__(self):
         self._known: dict[int, tuple[Any, bytes]] = {}
-        # code on the way down to what is asked for, by identity: it may refer to itself
+        # code that is being read, by identity, because code may refer to itself
         self._above: dict[int, str] = {}
 
     def of(self, one: Any) -> str:
-        """The digest of one object, in hexadecimal. Raises InputError where it cannot be told what it is made of."""
+        """Return the digest of an object, in hexadecimal. Raises InputError if its contents cannot be determined."""
         return self._digest(one).hex()
 
     def _digest(self, one: Any) -> bytes:
@@ -99,13 +109,14 @@ class ContentHash:
         finally:
             if code:
                 del self._above[id(one)]
-        # what was met below code that may refer back to it depends on where the way down began
+        # the digest of an object inside code that refers to itself depends on the object with which reading began, so
+        # that it is not stored
         if outermost and not isinstance(one, _WORDS):
             self._known[id(one)] = one, total.digest()
         return total.digest()
 
     def _apart(self, one: Any) -> tuple[str, Iterable[Any]]:
-        """What an object is, and its parts; memory as it is in place of one."""
+        """Return the kind of an object, and its parts. A part that is memory counts by its bytes."""
         kind = type(one).__name__
         if isinstance(one, Enum):
             return f"enum {one.name}", [type(one)]
@@ -140,7 +151,7 @@ class ContentHash:
         return kind, [memoryview(array.tobytes())]
 
     def _code(self, one: Any) -> tuple[str, Iterable[Any]] | None:
-        """The same of code, None of what is no code."""
+        """Return the kind and the parts of an object that is code; None for any other object."""
         if isinstance(one, CodeType):
             return "code", [one.co_code, one.co_names, one.co_varnames, one.co_freevars, one.co_flags, one.co_consts]
         if isinstance(one, CellType):
@@ -171,7 +182,7 @@ class ContentHash:
         return None if inner is None else (f"wrapped {type(one).__qualname__}", [inner])
 
     def _module(self, one: ModuleType) -> tuple[str, Iterable[Any]]:
-        """A user's module, as its file."""
+        """Return the kind of a module and, if it is a user's, the contents of its file."""
         file = getattr(one, "__file__", None)
         if file is None or not _is_own(one.__name__):
             return f"module {one.__name__}", []
@@ -180,12 +191,12 @@ class ContentHash:
 
 
 def _is_own(module: str | None) -> bool:
-    """Whether a module is a user's."""
+    """Return whether a module is a user's."""
     return (module or "__main__").partition(".")[0] not in _BY_NAME
 
 
 def _written(one: type) -> dict[str, Any]:
-    """What a class has from its author: not what Python, dataclasses and ABCs put beside that."""
+    """Return the attributes of a class that its author wrote, without those that Python, dataclasses and ABCs add."""
     return {
         name: part
         for name, part in vars(one).items()
@@ -194,7 +205,7 @@ def _written(one: type) -> dict[str, Any]:
 
 
 def _values(one: Any, names: Iterable[str]) -> Iterator[Any]:
-    """Names and values of attributes, of those that have one."""
+    """Yield the names and the values of attributes. Attributes without a value are left out."""
     for name in names:
         try:
             value = getattr(one, name)
@@ -205,7 +216,7 @@ def _values(one: Any, names: Iterable[str]) -> Iterator[Any]:
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """The globals that a function, or one inside it, refers to."""
+    """Return the globals to which a function, or one inside it, refers."""
     todo, names = [function.__code__], set()
     while todo:
         code = todo.pop()

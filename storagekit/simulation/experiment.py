@@ -1,4 +1,4 @@
-"""Run scenarios and label what comes out: one run, replications, sweeps."""
+"""Run scenarios and return labelled results: one run, replications, or a sweep."""
 
 import inspect
 import itertools
@@ -24,14 +24,14 @@ from storagekit.simulation.store import NoStore, Store
 from storagekit.simulation.sweeping import simulated
 from storagekit.simulation.time_series import stopped_by
 
-# whole numbers at all, before what is said of seeds
+# kind of a seed, before its range is checked
 WHOLE = Kind(whole=True)
-# precedes the name of an axis that is also the name of a measure
+# prefix of an axis that has the name of a measure
 AXIS = "axis_"
 
 
 def _folder(label: str, value: object) -> object:
-    """The value. Raises InputError unless it is a path."""
+    """Return the value. Raises InputError unless it is a path."""
     if not isinstance(value, str | Path):
         raise InputError(f"{label} {shown(value)}: give the path of a folder")
     return value
@@ -127,8 +127,29 @@ def replicate(
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
 ) -> xr.Dataset:
-    """Simulate independent runs of a scenario in one batch: as `simulate`, with a dimension `seed`.
+    """Simulate independent runs of a scenario in one batch.
 
+    Parameters
+    ----------
+    scenario : Scenario
+        The system and its workload.
+    seeds : int or sequence of int
+        The number of runs, or their seeds, by default 16 runs.
+    requests, seconds, warm_up, allow_held_up, measures, precision, budget
+        See `simulate`.
+
+    Returns
+    -------
+    Dataset
+        The measures of `simulate`, with a dimension `seed`.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
@@ -189,7 +210,7 @@ def sweep(
         scenario, seeds, length, measures and versions, are not simulated again. Their number is printed to stderr, and is in
         the attributes `points_stored` and `points_run`.
     client : distributed.Client, optional
-        Its workers simulate the points. What a lost worker had is simulated again.
+        Its workers simulate the points. The points of a lost worker are simulated again.
     slots : sequence of int
         Numbers of slots to try, in place of 64, 256 and 1,024, for systems without `slots`.
 
@@ -258,8 +279,22 @@ def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.
 
 
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
-    """The dimension `point` as the grid that `axes` span, the last varying fastest. An axis that is called as a variable is
-    becomes the dimension `axis_` and its name."""
+    """Replace the dimension `point` by the grid that `axes` spans; the last axis varies fastest.
+
+    An axis that has the name of a variable becomes the dimension `axis_` followed by its name.
+
+    Parameters
+    ----------
+    flat : Dataset
+        The variables over `point`.
+    axes : mapping of str to sequence
+        The values of each axis.
+
+    Returns
+    -------
+    Dataset
+        The variables over the axes.
+    """
     shape = tuple(len(values) for values in axes.values())
     along = {AXIS * (name in flat.data_vars) + name: list(values) for name, values in axes.items()}
     variables = {}
@@ -296,10 +331,23 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
 
 
 def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], others: Sequence[str] = ()) -> None:
-    """Raises InputError where an axis is called as a dimension of results is, or has no list of values. One that is called as
-    a measure is gets another name in them, see `grid`.
+    """Raise InputError if an axis has the name of a dimension of results, or no list of values.
 
-    others: dimensions of the result besides.
+    An axis with the name of a measure is allowed, because `grid` renames it.
+
+    Parameters
+    ----------
+    axes : mapping of str to sequence
+        The values of each axis.
+    measures : sequence of Measure
+        The measures of the result.
+    others : sequence of str
+        Further dimensions of the result, by default none.
+
+    Raises
+    ------
+    InputError
+        If an axis cannot be used.
     """
     own = {word for one in sums_of(measures) for word in one.along}
     for name, values in axes.items():
@@ -312,7 +360,26 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
 
 
 def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
-    """The scenario of a point. An axis that `build` does not take is the caller's mistake, not a fault inside it."""
+    """Return the scenario of a point.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario.
+    point : dict
+        The parameters of `build` at the point.
+
+    Returns
+    -------
+    Scenario
+        The scenario.
+
+    Raises
+    ------
+    InputError
+        If `build` does not accept the parameters, because this is a mistake of the caller, or if it returns no
+        scenario.
+    """
     if not callable(build):
         raise InputError(
             f"what builds a sweep's scenarios: given {shown(build)}; give a function of the axes, as lambda depth: ..."

@@ -1,4 +1,4 @@
-"""Long runs of a few scenarios, as they go: sums by stretches of the run, in memory that does not grow with its length."""
+"""Long runs of a few scenarios: sums over equal pieces of the run, in memory that does not grow with its length."""
 
 import itertools
 import time
@@ -22,17 +22,26 @@ from storagekit.simulation.provisioning import TRIED, fewest, groups, provided
 from storagekit.simulation.run_length import NUMERIC, REQUESTS, extent
 from storagekit.simulation.standard_measures import HELD_UP, beside
 
-# chunks of events between two looks at the sums
+# chunks of events that are simulated before the sums are read
 STRIDE = 64
-# where System.slots is not given: a long run is not tried with few first
+# numbers of slots to try if System.slots is not given; a long run does not begin with few slots
 SLOTS = (256,)
-# of a CPU's core: so many slots of all its lanes stay in its caches; and what few lanes are filled up to
+# number of slots, of all runs on one CPU core together, that stay in its caches; least number of runs on each device,
+# reached by padding
 ROOM, FEW = 1024, 2
 
 
 class History(NamedTuple):
-    """Measures over the axes: of the whole run after its warm-up, and of its stretches (dimension `piece`, its coordinate the
-    share of the run at the middle of each, warm-up included)."""
+    """Measures of the runs of `history`.
+
+    Parameters
+    ----------
+    whole : Dataset
+        Measures over the axes and `seed`, for the whole run after its warm-up.
+    pieces : Dataset
+        The same for each piece of the run (dimension `piece`), warm-up included. The coordinate of a piece is the share
+        of the run at its middle.
+    """
 
     whole: xr.Dataset
     pieces: xr.Dataset
@@ -52,15 +61,45 @@ def history(
     measures: Sequence[Measure] = (),
     slots: Sequence[int] = SLOTS,
 ) -> History:
-    """`build(**point)` run at every point of the grid that `axes` spans until `requests` are answered.
+    """Simulate `build(**point)` at every point of the grid that `axes` spans until `requests` requests have completed.
 
-    Each point is run once for every seed, from which the phases of its spindles come (dimension `seed`). Scenarios may differ
-    in numbers only, their number of drives among them, so that they are lanes of one compilation; arrays must be shared, such
-    as the requests of a trace. Requests may wait outside for a slot (`held_up`).
-    warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
-    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones. slots: of systems without,
-    how many to try, 256 by default: runs in which requests wait outside are run again with the next number.
-    Raises InputError where the scenarios differ in structure.
+    Each point is simulated once for every seed (dimension `seed`); the seed determines the phases of its spindles. The
+    scenarios may differ only in numbers, the number of drives included, so that they share one compilation. They must
+    share their arrays, such as the requests of a trace. Requests may wait for a slot; they are counted in `held_up`.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario of a point.
+    axes : mapping of str to sequence
+        The values of each parameter of `build`.
+    requests : int
+        Number of requests to complete in each run.
+    seeds : sequence of int
+        The seeds, by default 0 only.
+    pieces : int
+        Number of pieces of a run, by default 40.
+    warm_up : float
+        Share of the run that `whole` leaves out, rounded up to whole pieces, by default 0.
+    at_end : callable
+        Receives the last state of some runs and their numbers, point * seeds + seed. By default it does nothing.
+    title : str
+        Title of the progress bar.
+    measures : sequence of Measure
+        Measures in addition to the standard ones.
+    slots : sequence of int
+        Numbers of slots to try for systems without `slots`, by default 256. Runs in which requests wait for a slot are
+        repeated with the next number.
+
+    Returns
+    -------
+    History
+        The measures of the whole run and of its pieces.
+
+    Raises
+    ------
+    InputError
+        If the scenarios differ in structure, or if a setting is impossible.
     """
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     require_takes("at_end", at_end, ("state", "lanes"))
@@ -95,22 +134,28 @@ def history(
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
-    """The dimension `lane` as those of which it is the product, the last varying fastest."""
+    """Replace the dimension `lane` by the dimensions whose product it is. The last of these varies fastest."""
     lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
     data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
     return data.unstack("lane").drop_vars("point")
 
 
 def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
-    """How many slots to try: what System.slots gives, or these, as far as a closed loop can do with them."""
+    """Return the numbers of slots to try.
+
+    They are System.slots if it is given, else `slots`, raised to the number that a closed loop needs.
+    """
     given = scenarios[0].system.slots
     least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
     return [given] if given != AUTO else [max(count, fewest(scenarios) if least else 0) for count in slots or SLOTS]
 
 
 def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Lanes that go through the loop together, and how many of them count, the last of all being repeated to fill up: as many
-    as have room in the caches of a CPU, or a few; all on an accelerator."""
+    """Yield the runs that are simulated together, and their number without padding.
+
+    The last run is repeated as padding. On a CPU a group has as many runs as fit into its caches, or a few; on an
+    accelerator it has all runs.
+    """
     devices = len(jax.devices())
     wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)
     wide = FEW * devices if len(lanes) <= FEW * devices else wide
@@ -119,7 +164,7 @@ def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, 
 
 
 class _Sums(NamedTuple):
-    """How runs are added up: each of so many `requests`, in `pieces`."""
+    """Settings by which the sums of runs of `requests` requests are computed over `pieces` pieces."""
 
     requests: int
     pieces: int
@@ -128,8 +173,10 @@ class _Sums(NamedTuple):
     bar: tqdm
 
     def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], rungs: Sequence[int]) -> Tally:
-        """Sums `[piece, row, lane]` of scenarios, each with every seed, with each number of slots in its turn until no
-        request waits outside."""
+        """Return the sums `[piece, row, lane]` of scenarios, each with every seed.
+
+        The numbers of slots in `rungs` are tried in their order until no request waits for a slot.
+        """
         sums: Tally = {}
         left = np.arange(len(scenarios) * len(seeds))
         for slots in rungs:
@@ -154,7 +201,7 @@ class _Sums(NamedTuple):
         return sums
 
     def _by_piece(self, runner: Runner) -> Tally:
-        """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
+        """Return the sums `[piece, row, lane]`. A chunk of events counts for the piece in which it began."""
         sums: Tally = {}
         requests, pieces = self.requests, self.pieces
         answered = np.zeros(runner.run.first.shape[1], np.int64)

@@ -1,4 +1,4 @@
-"""A measure in one place: its name, unit and meaning, the sums that it needs, and what it makes of them."""
+"""Measures of a run: each has a name, a unit, a meaning, the sums that it needs, and a function of these sums."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from storagekit.core.kinds import a, hold, several, text
 from storagekit.engine import Sum, Tally
 from storagekit.simulation.batches import kept
 
-# names that results have beside measures: dimensions, theirs and those on the way to them, and what a replay tells
+# names that no measure may have: dimensions of results and of intermediate datasets, and further variables of results
 DIMENSIONS = ("brick", "lane", "piece", "point", "quantile", "request", "seed", "statistic")
 QUANTILES = ("response_quantile", "read_response_quantile", "write_response_quantile")
 TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
@@ -21,12 +21,29 @@ TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A number that a run yields, for each lane or along dimensions of its sums.
+    """A measure of a run, for each run or along dimensions of its sums.
 
-    name: of the variable in a result. unit: "1" for none. meaning: its `long_name`. needs: the `Sum`s that it is made of.
-    of: what it makes of them, each an array over `lane` and the sum's own dimensions: over `brick` where it is by drive, NaN
-    for bricks that a lane does not use. Raises InputError for a name that results need, and where `of` does not take `needs`.
+    Parameters
+    ----------
+    name : str
+        Name of the variable in a result.
+    unit : str
+        The unit, "1" for none.
+    meaning : str
+        The `long_name` of the variable.
+    needs : tuple of Sum
+        The sums from which it is computed.
+    of : callable
+        Computes the measure from these sums. Each sum is a DataArray over `lane` and the dimensions of the sum. A sum
+        by drive has the dimension `brick`, and is NaN for bricks that a run does not use.
 
+    Raises
+    ------
+    InputError
+        If results use the name for another purpose, or if `of` does not accept the sums in `needs`.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> from storagekit.engine import ANSWERED, Sum, answered
     >>> from storagekit.simulation import Measure
@@ -54,7 +71,23 @@ class Measure:
         require_takes(f"measure {self.name!r}", self.of, [one.name for one in self.needs])
 
     def value(self, sums: Mapping[str, xr.DataArray]) -> xr.DataArray:
-        """Its value from sums by name, `lane` the last dimension, with unit and meaning as attributes."""
+        """Compute the measure from sums.
+
+        Parameters
+        ----------
+        sums : mapping of str to DataArray
+            The sums by name.
+
+        Returns
+        -------
+        DataArray
+            The measure, with `lane` as its last dimension, and its unit and meaning as attributes.
+
+        Raises
+        ------
+        InputError
+            If the measure has no number for each run.
+        """
         found = self.of(*(sums[one.name] for one in self.needs))
         if not isinstance(found, xr.DataArray) or "lane" not in found.dims:
             raise InputError(
@@ -66,7 +99,7 @@ class Measure:
 
 
 def several_measures(label: str, value: object) -> tuple[Measure, ...]:
-    """The value as several measures. Raises InputError for anything else."""
+    """Return the value as a tuple of measures. Raises InputError if it is anything else."""
     given = several(lambda _, one: one, of="measures")(label, value)
     return tuple(
         require_kind("a measure of a run", one, Measure, "one, as sk.simulation.Measure(...)") for one in given
@@ -74,12 +107,29 @@ def several_measures(label: str, value: object) -> tuple[Measure, ...]:
 
 
 def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
-    """The sums that measures need, each once."""
+    """Return the sums that the measures need, each once."""
     return tuple(dict.fromkeys(one for measure in measures for one in measure.needs))
 
 
 def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
-    """The measures, for one result. Raises InputError where two share a name, or a dimension has two sets of labels."""
+    """Return the measures of one result.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+        The measures.
+
+    Returns
+    -------
+    tuple of Measure
+        The same measures.
+
+    Raises
+    ------
+    InputError
+        If two measures share a name, if a dimension has the name of a measure or of another variable, or if a dimension
+        has two different sets of labels.
+    """
     measures = several_measures("measures", measures)
     names = [measure.name for measure in measures]
     labels: dict[str, list[float]] = {}
@@ -101,17 +151,49 @@ def counted(
     amount: float | Float[np.ndarray, "*batch"] = np.inf,
     by: str = "answered",
 ) -> Tally:
-    """Sums `[row, lane]` over the chunks that begin once a lane has the `warm_up` of the sum `by` and before it has the
-    `amount`: what lanes beside it do does not matter, although it runs until the slowest is done.
+    """Return the sums of each run over the chunks of events between its warm-up and an amount.
 
-    A lane whose run is so short that no chunk is left is measured whole.
+    A chunk counts if it begins once the run has the `warm_up` of the sum `by`, and before it has the `amount`. So the
+    result does not depend on the other runs of the batch, although a run continues until the slowest one has finished.
+    A run that is so short that no chunk counts is measured as a whole.
+
+    Parameters
+    ----------
+    tally : mapping of str to array, shape `[chunk, row, *batch]`
+        The sums of each chunk by name.
+    warm_up : float or array, shape `[*batch]`
+        Amount that is left out at the start, in the unit of the sum `by`.
+    amount : float or array, shape `[*batch]`
+        Amount at which measuring ends, by default inf.
+    by : str
+        Name of the sum that measures the length of the run, by default the completed requests.
+
+    Returns
+    -------
+    mapping of str to array of float64, shape `[row, *batch]`
+        The sums by name.
     """
     mask = kept(tally, warm_up, amount, by)[:, None]
     return {name: np.where(mask, sums, 0).sum(axis=0, dtype=np.float64) for name, sums in tally.items()}
 
 
 def measured(tally: Tally, bricks: np.ndarray, measures: Sequence[Measure]) -> xr.Dataset:
-    """Measures of each lane from its sums `[row, lane]`; bricks `[lane]`: how many of the drives it uses."""
+    """Compute measures of each run from its sums.
+
+    Parameters
+    ----------
+    tally : mapping of str to array, shape `[row, lane]`
+        The sums by name.
+    bricks : array of int, shape `[lane]`
+        Number of drives that each run uses.
+    measures : sequence of Measure
+        The measures.
+
+    Returns
+    -------
+    Dataset
+        The measures, with the dimension `lane`.
+    """
     sums = {one.name: _labelled(one, tally[one.name], bricks) for one in sums_of(measures)}
     with np.errstate(invalid="ignore", divide="ignore"):
         return xr.Dataset({measure.name: measure.value(sums) for measure in measures})

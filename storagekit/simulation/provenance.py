@@ -18,9 +18,26 @@ def provenance(
     extent: Mapping[str, float | str],
     wall: float,
 ) -> dict:
-    """Attributes of a simulated result. extent: how long each run was, by name. wall: the seconds it took.
+    """Return the attributes of a simulated result.
 
-    `scenario` describes the first of the scenarios, types and numbers, as JSON; `varied` names what a sweep changes in it.
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+    axes : iterable of str
+        Names of the parameters that a sweep changes.
+    seeds : sequence of int
+        The seeds.
+    extent : mapping of str to float or str
+        Length of each run, by name.
+    wall : float
+        Duration of the simulation, seconds of wall time.
+
+    Returns
+    -------
+    dict
+        The attributes. `scenario` describes the first scenario, its types and numbers, as JSON. `varied` contains the
+        names in `axes`.
     """
     return (
         made_by("simulated", seeds, wall)
@@ -33,7 +50,18 @@ def provenance(
 
 @takes(scenarios=several(SCENARIO, 1, "scenarios"))
 def described(scenarios: Sequence[Scenario]) -> dict[str, str]:
-    """Of a result's attributes those that tell what was simulated: names of drives, types of members, the first scenario."""
+    """Return the attributes of a result that describe the simulated scenarios.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios, at least one.
+
+    Returns
+    -------
+    dict of str to str
+        Names of the drives, types of the components, and the first scenario as JSON.
+    """
     return {
         "drive": ", ".join(dict.fromkeys(name for scenario in scenarios for name in _names(scenario.system.drive))),
         **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
@@ -42,12 +70,12 @@ def described(scenarios: Sequence[Scenario]) -> dict[str, str]:
 
 
 def _names(drive: AbstractDrive) -> list[str]:
-    """What a drive is called, or each kind of several."""
+    """Return the name of a drive, or the names of its kinds if it is a mixture."""
     if isinstance(drive, Mixed):
         return [name for member in drive.members for name in _names(member)]
     return [getattr(drive, "name", type(drive).__name__)]
 
 
 def _types(scenarios: Sequence[Scenario], part: str) -> str:
-    """The types of one part of the systems, each named once."""
+    """Return the names of the types of one component of the systems, each once."""
     return ", ".join(sorted({type(getattr(scenario.system, part)).__name__ for scenario in scenarios}))

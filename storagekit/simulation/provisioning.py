@@ -1,4 +1,7 @@
-"""How many drives and slots a batch provides for: shared by what can share a compilation, found where none are given."""
+"""Determine the numbers of drives and slots of a batch, so that scenarios share a compilation.
+
+The number of slots is determined by trial if System.slots is not given.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -10,25 +13,46 @@ import xarray as xr
 from storagekit.core.kinds import COUNT, MOST_EXACT, several
 from storagekit.engine import AUTO, Scenario, structure
 
-# slots where none are given, at first and in the last attempt; closed loops of hundreds of requests begin with more
+# numbers of slots of the first and of the last attempt; closed loops of hundreds of requests begin with more
 FEWEST, MOST = 64, 1024
-# from one attempt to the next: each compiles anew
+# factor between attempts, large because each attempt needs a compilation
 GROWTH = 4
-# numbers of slots to try in place of these
+# numbers of slots to try in place of these attempts
 TRIED = several(COUNT.up_to(MOST_EXACT), of="numbers of slots")
 
 
 class Roomed(NamedTuple):
-    """What a run measured, and how many arrivals waited outside, the warm-up's included: one number or one a point."""
+    """Result of an attempt with a number of slots.
+
+    Parameters
+    ----------
+    data : Dataset
+        The measures.
+    waited : float or array of float
+        Number of arrivals that waited for a slot, those during the warm-up included, in total or for each point.
+    """
 
     data: xr.Dataset
     waited: float | np.ndarray
 
 
 def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scenario]]]:
-    """Scenarios that can share a batch: which they are, and they themselves, all with as many drives as the largest.
+    """Yield groups of scenarios that can share a batch.
 
-    Drives beyond those that a placement uses stand idle and change no result.
+    All scenarios of a group receive the number of drives of the largest. Drives that a placement does not use are idle
+    and change no result.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+
+    Yields
+    ------
+    members : list of int
+        Numbers of the scenarios of the group.
+    alike : list of Scenario
+        The scenarios of the group.
     """
     most = max(scenario.system.drives for scenario in scenarios)
     alike: dict[tuple, list[int]] = {}
@@ -42,11 +66,26 @@ def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scen
 def with_room(
     run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario], rungs: Sequence[int]
 ) -> tuple[Roomed, int]:
-    """`run` of scenarios of one structure; where System.slots is not given, with each of these `rungs` in its turn until no
-    arrival waits outside, before measuring begins or after. And how many slots there were.
+    """Call `run` with increasing numbers of slots until no arrival waits for one.
 
-    What comes of it does not depend on that, once they are enough. Where they never are, because more arrives than can be
-    served, it is that of the last attempt.
+    The result does not depend on the number of slots, once the slots suffice. If more requests arrive than can be
+    served, they never suffice, and the result is that of the last attempt.
+
+    Parameters
+    ----------
+    run : callable
+        Simulates scenarios and returns a `Roomed`.
+    scenarios : sequence of Scenario
+        Scenarios of one structure.
+    rungs : sequence of int
+        Numbers of slots to try if System.slots is not given. Arrivals during the warm-up count too.
+
+    Returns
+    -------
+    roomed : Roomed
+        The result of the last attempt.
+    slots : int
+        The number of slots of that attempt.
     """
     for slots in rungs:
         roomed = run(provided(scenarios, slots))
@@ -56,7 +95,21 @@ def with_room(
 
 
 def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[int, ...]:
-    """How many slots to try: what System.slots gives, or those that are `wanted`, or from the `fewest` to the most."""
+    """Return the numbers of slots to try.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        Scenarios of one structure.
+    wanted : sequence of int
+        Numbers that are tried if System.slots is not given; if empty, the default, from `fewest` to 1,024 in steps of a
+        factor of 4.
+
+    Returns
+    -------
+    tuple of int
+        The numbers; System.slots alone if it is given.
+    """
     given = scenarios[0].system.slots
     if given == AUTO and wanted:
         return tuple(wanted)
@@ -67,14 +120,40 @@ def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[in
 
 
 def fewest(scenarios: Sequence[Scenario]) -> int:
-    """Slots to begin with: a power of two, four times what a closed loop has outstanding, because writes may keep theirs
-    after they are answered."""
+    """Return the number of slots of the first attempt.
+
+    It is a power of two, at least 64, and at least four times the number of outstanding requests of a closed loop,
+    because a write may use its slot after its completion.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+
+    Returns
+    -------
+    int
+        The number of slots.
+    """
     outstanding = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
     return max(FEWEST, 2 ** (GROWTH * outstanding - 1).bit_length())
 
 
 def provided(scenarios: Sequence[Scenario], slots: int) -> list[Scenario]:
-    """The scenarios, with so many slots where System.slots is not given."""
+    """Return the scenarios with a number of slots.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+    slots : int
+        Number of slots for scenarios whose System.slots is not given.
+
+    Returns
+    -------
+    list of Scenario
+        The scenarios.
+    """
     return [_with(one, slots=slots) if one.system.slots == AUTO else one for one in scenarios]
 
 

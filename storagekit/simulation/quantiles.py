@@ -1,4 +1,4 @@
-"""Quantiles of response times, as every result has them."""
+"""Quantiles of response times, as they are stored in every result."""
 
 import numpy as np
 import xarray as xr
@@ -17,14 +17,39 @@ _MEANINGS = {
 
 
 def from_bins(bins: Int[np.ndarray, "2 lane bin"]) -> xr.Dataset:
-    """Of each lane, from how many reads and how many writes took how long: within 1.6% of what they are."""
+    """Return the quantiles of each run, within 1.6%, from binned response times.
+
+    Parameters
+    ----------
+    bins : array of int, shape `[2, lane, bin]`
+        Number of reads and number of writes in each bin, see `engine.binned`.
+
+    Returns
+    -------
+    Dataset
+        Quantiles of the response times of requests, reads and writes, seconds, with the dimensions `quantile` and
+        `lane`.
+    """
     counts = {ALL: bins.sum(axis=0), READS: bins[0], WRITES: bins[1]}
     found = {name: quantiles(some, np.array(SHARES)) for name, some in counts.items()}
     return _labelled({name: (("quantile", "lane"), values) for name, values in found.items()})
 
 
 def from_times(response: Float[np.ndarray, "request"], read: Bool[np.ndarray, "request"]) -> xr.Dataset:
-    """From the response time of every request that somebody waited for: what they are."""
+    """Return the exact quantiles of one run from the response times of its synchronous requests.
+
+    Parameters
+    ----------
+    response : array of float, shape `[request]`
+        Response times, seconds, of the requests for which a client waits.
+    read : array of bool, shape `[request]`
+        Whether each request is a read.
+
+    Returns
+    -------
+    Dataset
+        Quantiles of the response times of requests, reads and writes, seconds, with the dimension `quantile`.
+    """
     some = {ALL: response, READS: response[read], WRITES: response[~read]}
     nothing = np.full(len(SHARES), np.nan)
     return _labelled({name: ("quantile", np.quantile(of, SHARES) if len(of) else nothing) for name, of in some.items()})

@@ -1,4 +1,4 @@
-"""A trace through a system: what its users and its disks would have seen."""
+"""Replay a trace on a system, to measure the response times of its users and the load of its disks."""
 
 import time
 from collections.abc import Sequence
@@ -25,15 +25,39 @@ PARTS = ("seek", "rotation", "transfer")
 def replay(
     trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0, measures: Sequence[Measure] = ()
 ) -> xr.Dataset:
-    """Every request of a trace through a system, at the trace's times divided by `scale`.
+    """Simulate every request of a trace on a system, at the trace's times divided by `scale`.
 
-    Returns the measures of `simulate` over the whole trace, and by request (dimension `request`) `response_time` and
-    `read`; quantiles of the response time (dimension `quantile`), exact here, and from the first request on; `wrapped`, the
-    share of requests to addresses beyond the system's capacity. The busiest brick and the largest part of its time are in
-    the attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. measures: of your own, beside the standard
-    ones. Requests may wait outside for a slot; they are counted in `held_up`, and a system without `slots` gets 64, then 256,
-    then 1,024 of them until none does.
+    Requests may wait for a slot; they are counted in `held_up`. A system without `slots` is simulated with 64, then
+    256, then 1,024 slots until no request waits.
 
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace.
+    system : System
+        The system.
+    scale : float
+        Factor by which the trace runs faster than recorded, by default 1.
+    seed : int
+        Seed of the phases of the spindles, by default 0.
+    measures : sequence of Measure
+        Measures in addition to the standard ones.
+
+    Returns
+    -------
+    Dataset
+        The measures of `simulate` over the whole trace. By request (dimension `request`) there are `response_time` and
+        `read`. The quantiles of the response time (dimension `quantile`) are exact and include the first request.
+        `wrapped` is the share of the requests to addresses beyond the capacity of the system. The attributes
+        `busiest_brick` and `bottleneck` are the busiest brick and the largest part of the access time.
+
+    Raises
+    ------
+    InputError
+        If the arguments are not a trace and a system.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
     >>> drives = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -75,7 +99,7 @@ def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence
 
 
 def _by_request(log: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Response times in the order of the requests, and of which of them somebody waited for the answer."""
+    """Return the response times in the order of the requests, and a mask of the requests for which a client waits."""
     answered = log.number != NO_REQUEST
     response, waited_for = np.full(count, np.nan), np.zeros(count, bool)
     response[log.number[answered]] = log.response[answered]

@@ -1,4 +1,4 @@
-"""How long a run is measured, in requests answered or in seconds of simulated time."""
+"""Length of the measured part of a run, in completed requests or in seconds of simulated time."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,18 +9,27 @@ from storagekit.core.checks import require
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, Kind, text
 
-# numbers at all, before what is said of each; requests have numbers of 32 bits
+# kinds of the arguments, before their ranges are checked; requests have numbers of 32 bits
 NUMERIC, REQUESTS = Kind(endless=True), Kind(most=MOST_WHOLE, whole=True)
-# requests of a run that is to be precise, at most
+# largest number of requests of a run with a precision
 BUDGET = 1_000_000
-# from one look at how precise it is to the next
+# factor between the lengths at which the precision of a run is checked
 GROWTH = 2
 
 
 @dataclass(frozen=True)
 class Precision:
-    """When a run is long enough: the 95% intervals of measures are this narrow on either side, as shares of their means, or
-    `budget` requests are answered. patient: it goes on although arrivals wait outside."""
+    """Condition under which a run is long enough.
+
+    Parameters
+    ----------
+    wanted : mapping of str to float
+        Half-widths of the 95% intervals of measures, as shares of their means, at which the run ends.
+    budget : int
+        Number of completed requests at which the run ends in any case.
+    patient : bool
+        Whether the run continues although arrivals wait for a slot, by default False.
+    """
 
     wanted: Mapping[str, float]
     budget: int
@@ -28,14 +37,26 @@ class Precision:
 
     @property
     def told(self) -> dict[str, float | str]:
-        """For a result's provenance."""
+        """The attributes for the provenance of a result."""
         return {"precision_wanted": json.dumps(dict(self.wanted)), "budget": self.budget}
 
 
 @dataclass(frozen=True)
 class Extent:
-    """A run goes on until every lane has so much of the sum `by`, and is measured once it has the `warm_up` of it: None where
-    that is to be found. With a `precision` it goes on from there."""
+    """Length of a run: it ends when every run of the batch has reached `amount` of the sum `by`.
+
+    Parameters
+    ----------
+    amount : float
+        Completed requests, or seconds of simulated time. With a precision this is the length at which it is checked
+        first.
+    warm_up : float or None
+        Part at the start that is not measured, in the same unit; None if it is to be determined.
+    by : str
+        Name of the sum, "answered" or "elapsed".
+    precision : Precision, optional
+        Condition under which the run ends, by default none.
+    """
 
     amount: float
     warm_up: float | None
@@ -44,7 +65,7 @@ class Extent:
 
     @property
     def stages(self) -> Iterator[float]:
-        """What it goes on until, one after the other."""
+        """The lengths at which the run may end, in increasing order."""
         amount = self.amount
         yield amount
         while self.precision is not None and amount < self.precision.budget:
@@ -53,18 +74,18 @@ class Extent:
 
     @property
     def most(self) -> float:
-        """The last of these."""
+        """The largest length."""
         return self.amount if self.precision is None else float(self.precision.budget)
 
     def within(self, total: float) -> "Extent":
-        """It with no more requests than so many."""
+        """Return the extent with its budget limited to `total` requests, but not below `amount`."""
         if self.precision is None or self.precision.budget <= total:
             return self
         return replace(self, precision=replace(self.precision, budget=max(int(total), int(self.amount))))
 
     @property
     def told(self) -> dict[str, float | str]:
-        """For a result's provenance."""
+        """The attributes for the provenance of a result."""
         more = {} if self.precision is None else self.precision.told
         if self.by == "answered":
             cut = "MSER-5" if self.warm_up is None else int(self.warm_up)
@@ -74,10 +95,29 @@ class Extent:
 
 
 def extent(requests: int, seconds: float | None, warm_up: float | None, precision: Precision | None = None) -> Extent:
-    """That of a run of so many requests, or, where they are given, seconds.
+    """Return the extent of a run.
 
-    Raises InputError for less than a request or no time, where the warm-up leaves nothing, for a precision of runs in
-    seconds, and where the first requests exceed its budget.
+    Parameters
+    ----------
+    requests : int
+        Number of requests to complete, at least 1.
+    seconds : float or None
+        Simulated time, seconds, in place of `requests`.
+    warm_up : float or None
+        Part at the start that is not measured, in requests or seconds; None if it is to be determined.
+    precision : Precision, optional
+        Condition under which the run ends, by default none.
+
+    Returns
+    -------
+    Extent
+        The extent.
+
+    Raises
+    ------
+    InputError
+        If a length is out of range, if the warm-up leaves nothing to measure, if a precision is combined with
+        `seconds`, or if `requests` exceeds the budget of the precision.
     """
     REQUESTS("requests", requests)
     if warm_up is not None:
@@ -106,9 +146,27 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
 def precise(
     wanted: float | Mapping[str, float] | None, budget: int = BUDGET, patient: bool = False
 ) -> Precision | None:
-    """A precision as it is given: of the mean response time, or of measures by name. None where none is.
+    """Return the precision that a user gives, or None if none is given.
 
-    Raises InputError for one that is not above 0 and below 1, and a budget that is no whole number.
+    Parameters
+    ----------
+    wanted : float or mapping of str to float or None
+        Half-width of the 95% interval of the mean response time, as a share of the mean, or half-widths of measures by
+        name.
+    budget : int
+        Largest number of requests, by default 1,000,000.
+    patient : bool
+        Whether the run continues although arrivals wait for a slot, by default False.
+
+    Returns
+    -------
+    Precision or None
+        The precision.
+
+    Raises
+    ------
+    InputError
+        If a half-width is not above 0 and below 1, or if the budget is not a whole number.
     """
     if wanted is None:
         return None

@@ -1,8 +1,8 @@
-"""Shards of a sweep: some points of one structure, with all their seeds, that are run and stored as a unit.
+"""Divide a sweep into shards, and run each as a unit: some points of one structure, with all their seeds.
 
-Results do not depend on how points are divided into shards, to the last bit: a batch always has `width` lanes, at most 32 on
-each CPU device, and every lane runs the same program. So points that are stored already can be left out, and workers may
-have any number of devices. Only a structure that has a single lane in the whole sweep runs with a width of 1.
+Results do not depend on how points are divided into shards, to the last bit. A batch always has `width` runs, at most
+32 on each CPU device, and every run goes through the same program. So points that are stored already can be left out,
+and workers may have any number of devices. Only a structure that has a single run in the whole sweep has a width of 1.
 """
 
 import time
@@ -22,7 +22,7 @@ from storagekit.simulation.run_length import Extent
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import measured_lanes, of_points
 
-# The least number of lanes of a shard: it runs for seconds, so that a few lanes of padding matter little.
+# The least number of runs of a shard. They take seconds, so that a few runs of padding matter little.
 LEAST = 512
 
 
@@ -30,8 +30,16 @@ LEAST = 512
 class SweepSettings:
     """The settings of a sweep that all points share.
 
-    seeds: one for each independent run. extent: the length of a run. own: the user's measures. slots: numbers of slots to
-    try; empty for the default.
+    Parameters
+    ----------
+    seeds : tuple of int
+        One seed for each independent run.
+    extent : Extent
+        Length of a run.
+    own : tuple of Measure
+        The user's measures, by default none.
+    slots : tuple of int
+        Numbers of slots to try; empty for the default.
     """
 
     seeds: tuple[int, ...]
@@ -41,7 +49,7 @@ class SweepSettings:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Return the standard measures and the user's. Raises InputError if two have the same name."""
+        """The standard measures and the user's. Raises InputError if two have the same name."""
         return beside(self.own)
 
 
@@ -49,8 +57,18 @@ class SweepSettings:
 class ShardGroup:
     """Points of a sweep that can share a batch: all points of a structure, or a shard of them.
 
-    structure: its number in the sweep. members: the numbers of the points. scenarios: theirs, all with the same number of
-    drives. rungs: numbers of slots to try. lanes: the number of lanes of the whole structure.
+    Parameters
+    ----------
+    structure : int
+        Number of the structure in the sweep.
+    members : tuple of int
+        Numbers of the points.
+    scenarios : tuple of Scenario
+        Their scenarios, all with the same number of drives.
+    rungs : tuple of int
+        Numbers of slots to try.
+    lanes : int
+        Number of runs of the whole structure.
     """
 
     structure: int
@@ -62,10 +80,18 @@ class ShardGroup:
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a shard.
+    """Result of a shard.
 
-    data: measures over `point` and `seed`, the number of the seed. slots: the number of slots of each point. waited: the
-    arrivals of each point that waited for a slot, those of the warm-up included. seconds: the duration of the simulation.
+    Parameters
+    ----------
+    data : Dataset
+        Measures over `point` and `seed`, the number of the seed.
+    slots : array of int, shape `[point]`
+        Number of slots of each point.
+    waited : array of float, shape `[point]`
+        Number of arrivals of each point that waited for a slot, those during the warm-up included.
+    seconds : float
+        Duration of the simulation, seconds of wall time, by default 0.
     """
 
     data: xr.Dataset
@@ -75,7 +101,22 @@ class Done:
 
 
 def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()) -> list[ShardGroup]:
-    """Return the points of a sweep grouped by structure. slots: see `SweepSettings`."""
+    """Return the points of a sweep grouped by structure.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios of the points.
+    seeds : int
+        Number of seeds.
+    slots : sequence of int
+        Numbers of slots to try; empty for the default.
+
+    Returns
+    -------
+    list of ShardGroup
+        The groups.
+    """
     return [
         ShardGroup(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
         for structure, (members, alike) in enumerate(groups(scenarios))
@@ -83,7 +124,22 @@ def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()
 
 
 def pieces(group: ShardGroup, wanted: Set[int], seeds: int) -> Iterator[ShardGroup]:
-    """Return the points of a group that are wanted, in shards."""
+    """Yield the shards of a group.
+
+    Parameters
+    ----------
+    group : ShardGroup
+        The group.
+    wanted : set of int
+        Numbers of the points to simulate; other points are left out.
+    seeds : int
+        Number of seeds.
+
+    Yields
+    ------
+    ShardGroup
+        The next shard.
+    """
     each = max(1, max(LEAST, width(group.lanes)) // seeds)
     places = [place for place, member in enumerate(group.members) if member in wanted]
     for first in range(0, len(places), each):
@@ -101,7 +157,20 @@ def run(
     title: str = "simulating",
     by: str = "answered",
 ) -> Outcome:
-    """Call `execute` with a progress bar that appears after two seconds."""
+    """Run one scenario with a progress bar that appears after two seconds.
+
+    Parameters
+    ----------
+    scenario, key, amount, record, by
+        See `engine.execute`.
+    title : str
+        Title of the progress bar.
+
+    Returns
+    -------
+    Outcome
+        The result of `engine.execute`.
+    """
     unit = "req" if by == "answered" else "s"
     with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
         return execute(
@@ -117,7 +186,19 @@ def run(
 def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Done:
     """Run the points of a shard with increasing numbers of slots until no arrival waits for one.
 
-    quiet: without a progress bar.
+    Parameters
+    ----------
+    piece : ShardGroup
+        The shard.
+    asked : SweepSettings
+        The settings of the sweep.
+    quiet : bool
+        Whether the progress bar is left out, by default False.
+
+    Returns
+    -------
+    Done
+        The result, in the order of the points.
     """
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
     for slots in piece.rungs:

@@ -1,4 +1,7 @@
-"""The measures of every run. Another one is a `Measure` here, with a `Sum` above it where none adds up what it needs."""
+"""The measures of every run.
+
+A new measure is a further `Measure` here. It needs a further `Sum` if no sum provides its data.
+"""
 
 from collections.abc import Sequence
 
@@ -18,7 +21,7 @@ def _write(report: Report) -> Bool[Array, "1 *batch"]:
 
 
 def _hidden(report: Report) -> Bool[Array, "1 *batch"]:
-    """A write that nobody waited for."""
+    """Return a mask of the runs in which an asynchronous write completed."""
     return _write(report) & report.answered.asynchronous
 
 
@@ -32,29 +35,30 @@ def _busy(report: Report) -> Float[Array, "drive *batch"]:
 
 # seconds of simulated time
 ELAPSED = Sum("elapsed", lambda report: report.elapsed)
-# requests answered, and the sums of their response times; asynchronous: of these writes, those that nobody waited for, whose
-# response times are summed apart
+# completed requests, and the sums of their response times. Asynchronous writes, for which no client waits, are counted
+# among the writes; their response times are summed separately
 READS = Sum("reads", _read, int)
 WRITES = Sum("writes", _write, int)
 ASYNCHRONOUS = Sum("asynchronous", _hidden, int)
 READ_RESPONSE = Sum("read_response", lambda report: _response(report, _read(report)))
 WRITE_RESPONSE = Sum("write_response", lambda report: _response(report, _write(report) & ~_hidden(report)))
 ASYNCHRONOUS_RESPONSE = Sum("asynchronous_response", lambda report: _response(report, _hidden(report)))
-# of the requests that entered: those that had waited outside for a slot, and that memory answered; elsewhere: of these, from
-# that of another brick than the receiving one
+# admitted requests that had waited for a slot; reads that were served from memory; reads among these that were served
+# from the memory of another brick than the receiving one
 HELD_UP = Sum("held_up", lambda report: report.held_up, int)
 HITS = Sum("hits", lambda report: report.admission.hit, int)
 ELSEWHERE = Sum("elsewhere", lambda report: report.admission.elsewhere, int)
-# requests sent again after a time-out
+# requests that were sent again after a time-out
 RESENT = Sum("resent", lambda report: report.admission.resent + report.lost, int)
-# the copies that drives chose among
+# number of copies from which drives chose
 CANDIDATES = Sum("candidates", lambda report: report.candidates, int)
-# made on reads; on reads that another drive had claimed; reads with such claims; services of reads beyond the first
+# claims on reads; claims on reads that another drive had claimed already; reads with several claims; services of reads
+# beyond the first
 CLAIMS = Sum("claims", lambda report: report.claimed, int)
 FURTHER = Sum("further", lambda report: report.further, int)
 CONTESTED = Sum("contested", lambda report: report.contested, int)
 TWICE = Sum("twice", lambda report: report.twice, int)
-# the parts of the time of disk accesses; accesses and their time by drive
+# parts of the time of disk accesses; number of accesses and their time by drive
 SEEK = Sum("seek", lambda report: report.seek)
 ROTATION = Sum("rotation", lambda report: report.rotation)
 TRANSFER = Sum("transfer", lambda report: report.transfer)
@@ -255,5 +259,5 @@ STANDARD = (
 
 
 def beside(own: Sequence[Measure]) -> tuple[Measure, ...]:
-    """The standard measures and those of one's own. Raises InputError where they clash."""
+    """Return the standard measures and a user's measures. Raises InputError if they clash."""
     return together((*STANDARD, *several_measures("measures", own)))

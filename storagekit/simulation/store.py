@@ -1,8 +1,10 @@
-"""A folder of points that have been simulated, so that none is twice: each finished piece of a sweep is a NetCDF file in it.
+"""Store the simulated points of a sweep in a folder, so that no point is simulated twice.
 
-A file is called by the digest of its bytes, and so is whole or not believed. A point is recognized by the digest of all that
-decides its numbers: the scenario, to the last entry of an array; the seeds; how long it runs; the measures; what `made_with`
-tells. The number of drives that the engine provides for beside it is not among these, because it changes nothing.
+Each finished shard of a sweep is a NetCDF file in the folder. The name of a file is the digest of its bytes, so that a
+damaged file is recognized and left out. A point is recognized by the digest of everything that determines its numbers:
+the scenario with all entries of its arrays, the seeds, the length of the run, the measures, and the result of
+`made_with`. The digest does not include the number of drives that the engine provides beyond the used ones, because it
+changes no number.
 """
 
 import hashlib
@@ -24,16 +26,16 @@ from storagekit.engine import Scenario
 from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.simulation.shards import Done, ShardGroup, SweepSettings
 
-# of the files' contents; another way to write them is another number
+# version of the file format; a change of the format requires another number
 FORM = 1
 _FORM = "storagekit_store"
-# by point: its digest, what it is called, the slots it ran with, and how many arrivals waited for one
+# variables by point: its digest, its label, its number of slots, and the number of arrivals that waited for a slot
 _KEY, _LABEL, _SLOTS, _WAITED = "store_key", "store_label", "store_slots", "store_waited"
 _ENGINE = "h5netcdf"
 
 
 class NoStore:
-    """Has nothing and keeps nothing."""
+    """A store that contains nothing and stores nothing."""
 
     told: ClassVar[dict[str, Any]] = {}
 
@@ -51,7 +53,18 @@ class NoStore:
 
 
 class Store:
-    """The points in a folder, which is made where there is none. Raises InputError where that cannot be."""
+    """A store of points in a folder, which is created if it does not exist.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be created.
+    """
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
@@ -60,11 +73,31 @@ class Store:
         except OSError as fault:
             raise InputError(f"store {str(folder)!r}: {fault.strerror}; give a folder") from fault
         self._contents = ContentHash()
-        # for a result's provenance
+        # attributes for the provenance of a result
         self.told: dict[str, Any] = {}
 
     def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
-        """Digests of a group's points, by their number in the sweep."""
+        """Return the digests of the points of a group.
+
+        Parameters
+        ----------
+        group : ShardGroup
+            The group.
+        scenarios : sequence of Scenario
+            The scenarios of all points of the sweep.
+        asked : SweepSettings
+            The settings of the sweep.
+
+        Returns
+        -------
+        dict of int to str
+            The digests, by number of the point in the sweep.
+
+        Raises
+        ------
+        InputError
+            If the contents of an object cannot be determined.
+        """
         common = self._contents.of((FORM, made_with(), asked.seeds, asked.extent, asked.measures, group.lanes == 1))
         return {
             member: hashlib.sha256(f"{common} {self._contents.of(scenarios[member])}".encode()).hexdigest()
@@ -72,10 +105,22 @@ class Store:
         }
 
     def find(self, wanted: Mapping[int, str], most: Mapping[int, int]) -> Iterator[tuple[list[int], Done]]:
-        """What is there of these points, each once.
+        """Yield the stored results of points, each point once.
 
-        wanted: their digests, by number. most: the slots of the last attempt for each. With fewer, one whose arrivals waited
-        is none that would come of it now.
+        Parameters
+        ----------
+        wanted : mapping of int to str
+            Digests of the points, by number.
+        most : mapping of int to int
+            Largest number of slots to try for each point. A stored result with fewer slots, in which arrivals waited
+            for a slot, is not used, because a new simulation would not return it.
+
+        Yields
+        ------
+        members : list of int
+            Numbers of the points.
+        done : Done
+            Their results.
         """
         missing: dict[str, list[int]] = {}
         for member, key in wanted.items():
@@ -96,7 +141,22 @@ class Store:
                 yield members, Done(measured, slots[rows], waited[rows])
 
     def keep(self, done: Done, keys: Sequence[str], labels: Sequence[str], attributes: Mapping) -> None:
-        """Put a finished piece into the folder: on the disk when this returns. Raises InputError where that cannot be."""
+        """Write a finished shard to the folder. It is on the disk when the method returns.
+
+        Parameters
+        ----------
+        done : Done
+            Result of the shard.
+        keys, labels : sequence of str
+            Digests and labels of its points.
+        attributes : mapping
+            Attributes of the file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
         data = done.data.assign(
             {
                 _KEY: ("point", np.array(keys, object)),
@@ -114,18 +174,26 @@ class Store:
             ) from fault
 
     def tell(self, there: int, points: int) -> None:
-        """Say how many of a sweep's points are there."""
+        """Print the number of points that are stored, and store it for the provenance.
+
+        Parameters
+        ----------
+        there : int
+            Number of points of the sweep that are stored.
+        points : int
+            Number of points of the sweep.
+        """
         self.told = {"points_stored": there, "points_run": points - there}
         say(f"{there:,} of {points:,} points are in {self.folder}; {points - there:,} to run")
 
 
 def _write(data: xr.Dataset, folder: Path) -> None:
-    """Whole or not there, also after a crash: written under a name that nobody reads, then given its own."""
+    """Write a file completely or not at all, also in a crash: under a temporary name, then under its final name."""
     from xarray.backends import H5NetCDFStore
 
     temporary = folder / f".{uuid4().hex}.part"
     try:
-        # to_netcdf would ask a cluster's scheduler for leave to write, wherever there is a client
+        # to_netcdf would request a lock from a cluster's scheduler whenever a client exists
         file = H5NetCDFStore.open(str(temporary), mode="w", lock=Lock())
         with closing(file):
             data.dump_to_store(file, encoding={one: {"_FillValue": None} for one in data.variables})
@@ -139,7 +207,7 @@ def _write(data: xr.Dataset, folder: Path) -> None:
 
 
 def _flush(folder: Path) -> None:
-    """The new name too, where a folder can be opened for that."""
+    """Flush the folder to the disk, so that the new name is stored too. Does nothing on Windows."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -150,7 +218,7 @@ def _flush(folder: Path) -> None:
 
 
 def _read(path: Path) -> xr.Dataset | None:
-    """A file of a store, or None, and a line about it, where it is not what its name says."""
+    """Return a file of a store. Returns None and prints a line if the file is damaged or unreadable."""
     try:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != path.stem:
@@ -167,5 +235,5 @@ def _read(path: Path) -> xr.Dataset | None:
 
 
 def say(line: str) -> None:
-    """A line for whoever runs a sweep."""
+    """Print a line for the user who runs a sweep, to stderr."""
     print(f"storagekit: {harmless(line)}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What each stream gets: measures along the dimension `stream`, for requests that have streams."""
+"""Measures of each stream, along the dimension `stream`, for requests that have streams."""
 
 from jaxtyping import Array, Bool, Int, Num
 
@@ -12,10 +12,26 @@ from storagekit.simulation.standard_measures import ELAPSED
 
 @takes(streams=COUNT)
 def by_stream(streams: int) -> tuple[Measure, ...]:
-    """`stream_throughput`, `stream_rate` and `stream_response` of so many streams, to be given as `measures`.
+    """Return the measures `stream_throughput`, `stream_rate` and `stream_response`, for the argument `measures` of
+    `simulate`.
 
-    Raises InputError where requests have no clients, and so no streams.
+    Parameters
+    ----------
+    streams : int
+        Number of streams.
 
+    Returns
+    -------
+    tuple of Measure
+        Bytes per second, completed requests per second, and mean response time of each stream.
+
+    Raises
+    ------
+    InputError
+        In the simulation, if requests have no clients and therefore no streams.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> from storagekit.simulation import by_stream
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)

@@ -1,4 +1,4 @@
-"""All points of a sweep: those that a store has, and the others, which are run here or by workers and kept as they end."""
+"""Return the results of all points of a sweep, from the store, from this process or from workers."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +22,36 @@ def simulated(
     store: Store | NoStore,
     client: Any = None,
 ) -> Iterator[tuple[Sequence[int], Done]]:
-    """Numbers of points, and what was measured of them, each point once and in no order.
+    """Yield the results of all points, each point once and in any order.
 
-    points: what the scenarios are called. A piece that was run is in the store before it is told of.
+    A shard that was run is stored before its result is yielded.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios of the points.
+    points : sequence of mapping
+        The parameters of each point by name, from which its label in the store is made.
+    asked : SweepSettings
+        The settings of the sweep.
+    store : Store or NoStore
+        The store.
+    client : distributed.Client, optional
+        Its workers run the shards; by default this process does.
+
+    Yields
+    ------
+    members : sequence of int
+        Numbers of the points.
+    done : Done
+        Their result.
+
+    Raises
+    ------
+    InputError
+        If the store or the client cannot be used.
+    SimulationError
+        If the cluster is lost.
     """
     groups = grouped(scenarios, len(asked.seeds), asked.slots)
     keys = {member: key for group in groups for member, key in store.keys(group, scenarios, asked).items()}
@@ -50,6 +77,6 @@ def _here(todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[Sh
 
 
 def _name(point: Mapping[str, Any]) -> str:
-    """A point in words, for whoever looks into a file of the store."""
+    """Return the label of a point in a file of the store, as JSON."""
     plain = {name: one if isinstance(one, str | bool | int | float) else shortened(one) for name, one in point.items()}
     return json.dumps(plain)

@@ -1,4 +1,4 @@
-"""Lanes on their way: run as far as is wanted of them, and what is measured of them then."""
+"""Simulate the runs of a batch until each is long enough, and compute their measures."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -20,14 +20,22 @@ from storagekit.simulation.run_length import Extent, Precision
 from storagekit.simulation.standard_measures import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, READS, WRITE_RESPONSE, WRITES
 from storagekit.simulation.warm_up import BATCHES, share_to_leave_out
 
-# of a single run, whose interval is over their means
+# number of parts of a single run; its interval is over the means of the parts
 PARTS = 20
-# which give the mean response time that a warm-up is found by
+# names of the sums that give the mean response time, from which the warm-up is determined
 _WAITED_FOR = tuple(one.name for one in (READ_RESPONSE, WRITE_RESPONSE, READS, WRITES, ASYNCHRONOUS))
 
 
 class Measured(NamedTuple):
-    """What is measured of lanes (dimension `lane`), and how many arrivals of each waited outside, the warm-up's included."""
+    """Measures of the runs of a batch.
+
+    Parameters
+    ----------
+    data : Dataset
+        The measures, with a dimension `lane` for the runs.
+    waited : array of float64, shape `[lane]`
+        Number of arrivals of each run that waited for a slot, those during the warm-up included.
+    """
 
     data: xr.Dataset
     waited: Float[np.ndarray, "lane"]
@@ -43,11 +51,36 @@ def measured_lanes(
     among: int | None = None,
     quiet: bool = False,
 ) -> Measured:
-    """Scenarios of one structure, each with every seed: lanes run over the scenarios, and within each over the seeds.
+    """Simulate scenarios of one structure, each with every seed, and compute their measures.
 
-    Returns the measures, quantiles of the response time, `warm_up`, how much of the run they leave out, and where a precision
-    is wanted how narrow the intervals are of the measures that it is wanted of (`half_width_of`). padded, among: as `batches`
-    takes them. quiet: without a progress bar. Raises InputError where a precision is wanted of no measure.
+    The runs are ordered by scenario, and within a scenario by seed.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+    seeds : sequence of int
+        The seeds.
+    extent : Extent
+        Length, warm-up and precision of a run.
+    measures : sequence of Measure
+        The measures.
+    padded, among
+        See `engine.batches`; by default True and None.
+    quiet : bool
+        Whether the progress bar is left out, by default False.
+
+    Returns
+    -------
+    Measured
+        The measures, the quantiles of the response time, and `warm_up`, the part of each run that they leave out. With
+        a precision also the half-width of the interval of each measure for which a precision is given, see
+        `half_width_of`.
+
+    Raises
+    ------
+    InputError
+        If a precision is given for a measure that does not exist.
     """
     extent = _possible(extent, scenarios, measures)
     merged, key = stack(scenarios, seeds)
@@ -74,24 +107,60 @@ def compile_lanes(
     padded: bool = True,
     among: int | None = None,
 ) -> None:
-    """Compile the program that `measured_lanes` of the same arguments runs, and run nothing."""
+    """Compile the program that `measured_lanes` runs for the same arguments, without running it.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+    seeds : sequence of int
+        The seeds.
+    measures : sequence of Measure
+        The measures.
+    padded, among
+        See `engine.batches`; by default True and None.
+    """
     merged, key = stack(scenarios, seeds)
     part, keys, _ = next(batches(merged, key, padded, len(seeds), among))
     Runner(part, keys, _recorded(measures)).compile(STRIDE)
 
 
 def _recorded(measures: Sequence[Measure]) -> Record:
-    """What is kept of runs that these are measured of."""
+    """Return the record from which these measures are computed."""
     return Record(sums_of(measures), ResponseBins())
 
 
 def of_points(extent: Extent) -> list[str]:
-    """The variables of these that a point's seeds have in common."""
+    """Return the names of the variables that all seeds of a point have in common.
+
+    Parameters
+    ----------
+    extent : Extent
+        Length, warm-up and precision of a run.
+
+    Returns
+    -------
+    list of str
+        `warm_up`, and the names of the half-widths.
+    """
     return ["warm_up", *(half_width_of(name) for name in (extent.precision.wanted if extent.precision else ()))]
 
 
 def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
-    """For the provenance of a result: whether runs became as precise as is wanted or spent the budget."""
+    """Return the attribute of a result that says whether its runs ended by their precision or by the budget.
+
+    Parameters
+    ----------
+    extent : Extent
+        Length, warm-up and precision of a run.
+    data : Dataset
+        The result, with the half-widths of its intervals.
+
+    Returns
+    -------
+    dict
+        `stopped_by`: "precision" if all intervals are as narrow as requested, else "budget". Empty without a precision.
+    """
     if extent.precision is None:
         return {}
     reached = [bool((data[half_width_of(name)] <= share).all()) for name, share in extent.precision.wanted.items()]
@@ -99,12 +168,12 @@ def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
 
 
 def half_width_of(measure: str) -> str:
-    """What results call the half-width of a measure's interval, as a share of its mean."""
+    """Return the name of the variable that contains the half-width of a measure's interval, as a share of its mean."""
     return f"{measure}_half_width"
 
 
 class Course:
-    """The first `used` lanes of a batch, on their way."""
+    """Simulation of the first `used` runs of a batch; the other runs are padding."""
 
     def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, extent: Extent):
         self.used, self.by = used, extent.by
@@ -113,17 +182,25 @@ class Course:
         self._done = np.zeros(1)
 
     def until(self, amount: float, progress: Callable[[float], object]) -> None:
-        """On, until every lane has so much."""
+        """Simulate until the sum `by` has reached an amount in every run.
+
+        Parameters
+        ----------
+        amount : float
+            The amount, in the unit of the sum.
+        progress : callable
+            Receives the smallest sum of all runs after each step.
+        """
         while self._done.min() < amount:
             tally, codes = next(self._steps)
             self._done = self._done + tally[self.by].sum(axis=(0, 1), dtype=np.float64)
-            # without the lanes that only fill up a batch
+            # without the runs that are padding
             mine = {name: part[..., : self.used].copy() for name, part in tally.items()}
             self._told.append((mine, codes[:, :, 0, : self.used].copy()))
             progress(float(self._done.min()))
 
     def told(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event lane"]]:
-        """Its sums `[chunk, row, lane]` and the codes of its answers, so far."""
+        """Return the sums `[chunk, row, lane]` and the codes of the completions `[chunk, event, lane]` so far."""
         if len(self._told) > 1:
             tallies, codes = zip(*self._told, strict=True)
             joined = {name: np.concatenate([tally[name] for tally in tallies]) for name in tallies[0]}
@@ -132,7 +209,7 @@ class Course:
 
 
 class _Points:
-    """Points with all their seeds: the lanes of `courses`, one after the other."""
+    """Points with all their seeds: the runs of all `courses`, in their order."""
 
     def __init__(
         self, courses: list[Course], seeds: int, bricks: np.ndarray, extent: Extent, measures: Sequence[Measure]
@@ -140,13 +217,16 @@ class _Points:
         self.courses, self.seeds, self.bricks, self.extent, self.measures = courses, seeds, bricks, extent, measures
         ends = np.cumsum([course.used for course in courses])
         self.lanes = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
-        # by lane: until where it is measured, from where on, and how narrow intervals are then
+        # for each run: the end and the beginning of its measured part, and the half-widths of its intervals
         self.amount = np.full(len(bricks), float(extent.amount))
         self.warm_up = np.zeros(len(bricks))
         self.narrow: dict[str, np.ndarray] = {}
 
     def measured(self, quiet: bool) -> Measured:
-        """Them all, each as far as it has to go: what one has told by then does not depend on how far others go."""
+        """Return the measures of all runs, each with the length that it needs.
+
+        The measures of a run do not depend on the length of the others.
+        """
         going = np.ones(len(self.bricks), bool)
         unit = "req" if self.extent.by == "answered" else "s"
         with tqdm(desc="simulating", unit=unit, delay=2, leave=False, disable=quiet) as bar:
@@ -177,7 +257,7 @@ class _Points:
         return data
 
     def _sums(self, warm_up: float | None = None) -> Tally:
-        """What counts of every lane, from its own warm-up on or another."""
+        """Return the sums of every run after its warm-up, or after another one."""
         parts = []
         for course, mine in zip(self.courses, self.lanes, strict=True):
             since = self.warm_up[mine] if warm_up is None else warm_up
@@ -194,7 +274,7 @@ class _Points:
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
     def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
-        """The warm-up of each lane: as given, or of its point by all seeds together."""
+        """Return the warm-up of each run: the given one, or the one that is determined from all seeds of its point."""
         if self.extent.warm_up is not None:
             return np.full(len(self.bricks), float(self.extent.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
@@ -208,7 +288,10 @@ class _Points:
         return np.ceil(cut) if self.extent.by == "answered" else cut
 
     def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
-        """Which lanes are of points with intervals as narrow as is wanted; how narrow is noted of those still `going`."""
+        """Return a mask of the runs of points whose intervals are as narrow as requested.
+
+        The half-widths are stored for the runs marked in `going`.
+        """
         if self.seeds > 1:
             samples, data = self.seeds, measured(self._sums(), self.bricks, self.measures)
         else:
@@ -226,8 +309,11 @@ class _Points:
 
 
 def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
-    """Half of the 95% interval of the mean over `samples`, the last varying fastest, as a share of it: the widest, where a
-    lane has several numbers; NaN where it has none."""
+    """Return half of the 95% interval of the mean over `samples`, as a share of the mean.
+
+    The samples vary fastest along the last axis. If a point has several numbers, the result is the widest of their
+    intervals; it is NaN if the point has no number.
+    """
     of = values.reshape(*values.shape[:-1], -1, samples)
     mean = of.mean(axis=-1)
     half = half_width(samples) * of.std(axis=-1, ddof=1) / np.sqrt(samples)
@@ -238,7 +324,10 @@ def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[
 
 
 def _possible(extent: Extent, scenarios: Sequence[Scenario], measures: Sequence[Measure]) -> Extent:
-    """The extent, its budget no more than the requests that there are."""
+    """Return the extent with its budget limited to the number of requests of the scenarios.
+
+    Raises InputError if a precision is given for a measure that does not exist.
+    """
     if extent.precision is None:
         return extent
     known = [one.name for one in measures]

@@ -1,4 +1,7 @@
-"""What streams get as time goes by: sums over windows of simulated time, each event in the window in which it happened."""
+"""Measures of each stream over time: sums over windows of simulated time.
+
+An event counts in the window in which it happens.
+"""
 
 import itertools
 import time
@@ -22,15 +25,24 @@ from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import fewest, groups, provided
 from storagekit.simulation.run_length import NUMERIC
 
-# chunks of events between two looks at the log
+# chunks of events that are simulated before the log is read
 STRIDE = 8
-# dimensions of what windows returns
+# dimensions of the result of `windows` in addition to the axes
 OWN = ("window", "stream")
 
 
 class Timed(NamedTuple):
-    """What happened in some `lanes`: a log, `Services` of NumPy arrays `[event, lane]`, what it says of bricks
-    `[event, brick, lane]`, and the seconds at which each event began and ended, from the start of the run."""
+    """Log of some runs with the times of its events.
+
+    Parameters
+    ----------
+    lanes : slice
+        The runs.
+    begin, end : array of float64, shape `[event, lane]`
+        Times at which each event began and ended, seconds from the start of the run.
+    log : Services
+        The log, NumPy arrays of shape `[event, lane]`; fields by brick have the shape `[event, brick, lane]`.
+    """
 
     lanes: slice
     begin: np.ndarray
@@ -49,13 +61,40 @@ def windows(
     backlog: bool = False,
     title: str = "simulating",
 ) -> xr.Dataset:
-    """`build(**point)` at every point of the grid that `axes` span, for so many seconds from an empty system.
+    """Simulate `build(**point)` at every point of the grid that `axes` spans, from an empty system, and return measures
+    by window.
 
-    Returns, over the axes, `seed`, `window` (its coordinate the middle of each, in seconds) and `stream`: `throughput`, bytes
-    a second of requests answered, `rate`, requests answered a second, `response`, their mean response time; and by `brick`
-    too `service`, bytes a second that its drives transferred, and, if `backlog` is asked for, the share of the time in which
-    requests of the stream waited there to be handed over. Raises InputError where requests have no clients, whose
-    streams these are, and for windows longer than the run.
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario of a point.
+    axes : mapping of str to sequence
+        The values of each parameter of `build`.
+    seconds : float
+        Simulated time of a run, seconds, above 0 and below 1e9.
+    window : float
+        Length of a window, seconds, by default 1; at most `seconds`.
+    seeds : int or sequence of int
+        The number of runs of each point, or their seeds, by default a single run with seed 0.
+    backlog : bool
+        Whether `backlog` is computed, by default False.
+    title : str
+        Title of the progress bar.
+
+    Returns
+    -------
+    Dataset
+        Measures over the axes, `seed`, `window` and `stream`. The coordinate of a window is its middle, in seconds.
+        `throughput` is the bytes per second of completed requests, `rate` the completed requests per second, `response`
+        their mean response time. `service` has the dimension `brick` too: the bytes per second that the drives of the
+        brick transferred. So does `backlog`: the share of the time in which requests of the stream waited at the brick
+        to be issued.
+
+    Raises
+    ------
+    InputError
+        If requests have no clients and therefore no streams, if a window is longer than the run, or if a setting is
+        impossible.
     """
     require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
     require(0 < window <= seconds, "windows of", window, f"above 0 and at most the {seconds:g} s of the run", "s")
@@ -96,9 +135,30 @@ def windows(
 def logs(
     scenarios: Sequence[Scenario], seeds: Sequence[int], seconds: float, *, backlog: bool = False
 ) -> Iterator[Timed]:
-    """The service log of scenarios of one structure, piece by piece, until each lane has had so many seconds.
+    """Yield the service log of scenarios of one structure in pieces, until every run has reached a simulated time.
 
-    Lanes run over the scenarios, and within each over the seeds. backlog: whether it is kept.
+    The runs are ordered by scenario, and within a scenario by seed.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        The scenarios.
+    seeds : sequence of int
+        The seeds.
+    seconds : float
+        Simulated time of a run, seconds, above 0 and below 1e9.
+    backlog : bool
+        Whether the log contains the backlog, by default False.
+
+    Yields
+    ------
+    Timed
+        The next piece of the log of some runs.
+
+    Raises
+    ------
+    InputError
+        If `seconds` is out of range, or if the scenarios differ in structure.
     """
     require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
     merged, key = stack(provided(scenarios, fewest(scenarios)), seeds)
@@ -111,28 +171,54 @@ def logs(
             end = now + np.cumsum(log.elapsed, axis=0, dtype=np.float64)
             begin = np.concatenate([now[None], end[:-1]])
             yield Timed(slice(first, first + used), begin, end, log)
-            # whose threads have all stopped has nothing more to tell
+            # a run whose threads have all stopped has no further events
             now = np.where(np.any((log.elapsed > 0) | np.isfinite(log.entered), axis=0), end[-1], seconds)
         first += used
 
 
 def by_event(array: np.ndarray) -> np.ndarray:
-    """`[chunk, event, row, lane]` as `[event, row, lane]`, without an axis of one row."""
+    """Return an array `[chunk, event, row, lane]` as `[event, row, lane]`, or as `[event, lane]` if it has one row."""
     joined = array.reshape(-1, *array.shape[2:])
     return joined[:, 0] if joined.shape[1] == 1 else joined
 
 
 def together(pieces: Sequence[Timed]) -> Timed:
-    """The pieces of one run's log, one after the other."""
+    """Return the pieces of the log of the same runs as one log.
+
+    Parameters
+    ----------
+    pieces : sequence of Timed
+        The pieces in their order.
+
+    Returns
+    -------
+    Timed
+        The whole log.
+    """
     columns = jax.tree.map(lambda *parts: np.concatenate(parts), *[tuple(piece[1:]) for piece in pieces])
     return Timed(pieces[0].lanes, *columns)
 
 
 def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
-    """From when to when all of some streams have requests queued at a brick, as `analytic.fairness` takes it.
+    """Return the times at which all of some streams have requests queued at a brick, as `analytic.fairness` expects
+    them.
 
-    timed: of the whole run, its backlog kept. Returns, `[event, lane]`, whether they do after each event, and the seconds of
-    it in which they did not: between two that they do, those until the request came that was wanting.
+    Parameters
+    ----------
+    timed : Timed
+        Log of the whole run, with its backlog.
+    brick : int
+        Number of the brick.
+    streams : sequence of int
+        Numbers of the streams.
+
+    Returns
+    -------
+    after : array of bool, shape `[event, lane]`
+        Whether all streams have queued requests after each event.
+    gap : array of float, shape `[event, lane]`
+        Time of each event in which they do not, seconds. Between two events after which they do, this is the time until
+        the missing request enters.
     """
     log, bits = timed.log, np.uint32(sum(1 << stream for stream in streams))
     waited, waits = ((mask[:, brick] if mask.ndim == 3 else mask) & bits == bits for mask in (log.waited, log.waits))
@@ -140,16 +226,34 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
 
 
 def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, Any]:
-    """Of something that holds while events last, once their request has entered, and after them: whether it holds from each
-    on, and the seconds of each in which it did not. `[event, ...]`."""
-    # what holds while an event lasts holds from the end of the one before
+    """Return the events after which a condition holds, and the time of each event in which it does not hold.
+
+    Parameters
+    ----------
+    waited : array of bool, shape `[event, ...]`
+        Whether the condition holds during the event, once its request has entered.
+    waits : array of bool, shape `[event, ...]`
+        Whether the condition holds at the end of the event.
+    entered : array of float, shape `[event, ...]`
+        Time from the beginning of the event until its request enters, seconds; inf for none.
+    elapsed : array of float, shape `[event, ...]`
+        Duration of the event, seconds.
+
+    Returns
+    -------
+    after : array of bool, shape `[event, ...]`
+        Whether the condition holds from the end of the event on.
+    gap : array of float, shape `[event, ...]`
+        Time of the event in which the condition does not hold, seconds.
+    """
+    # a condition that holds during an event holds from the end of the previous event on
     after = np.concatenate([waited[1:], waits[-1:]])
     before = np.concatenate([np.zeros_like(waits[:1]), waits[:-1]])
     return after, np.where(waited, np.where(before, 0.0, np.minimum(entered, elapsed)), elapsed)
 
 
 class _Sums:
-    """Sums by lane, window, stream and, of service, brick."""
+    """Sums by run, window and stream, for the service and the backlog also by brick."""
 
     def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
         self.window = window
@@ -171,7 +275,7 @@ class _Sums:
             return
         for stream, brick in np.ndindex(*self.backlog.shape[2:]):
             _, gap = joint_backlog(timed, brick, (stream,))
-            # events are short beside windows: each counts where it ends
+            # an event is short compared with a window, so that it counts in the window in which it ends
             self._put(self.backlog, gap < log.elapsed, (lane, timed.end, stream, brick), log.elapsed - gap)
 
     def _put(self, total: np.ndarray, happened: np.ndarray, at: tuple, amount: np.ndarray) -> None:

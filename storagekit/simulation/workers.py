@@ -1,4 +1,4 @@
-"""Pieces of a sweep on the workers of a Dask cluster, as futures: the extra `distributed`."""
+"""Run the shards of a sweep on the workers of a Dask cluster (extra `distributed`)."""
 
 import logging
 import pickle
@@ -23,20 +23,42 @@ from storagekit.simulation.store import say
 if TYPE_CHECKING:
     from distributed import Client
 
-# pieces that are with the workers for each of their threads: one that runs, one that waits, so that scenarios with large
-# traces do not pile up at the scheduler
+# shards sent ahead for each thread of a worker: one that runs and one that waits, so that scenarios with large traces
+# do not accumulate at the scheduler
 AHEAD = 2
 LOST = "the cluster was closed, or its scheduler lost: what ended before is in the store, if there is one"
-# on a worker: what sweeps asked, by its digest, so that a measure of one's own is compiled once
+# on a worker: the settings of sweeps by their digest, so that a user's measure is compiled once
 _heard: dict[str, SweepSettings] = {}
 
 
 def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
-    """The pieces, each run by one of a client's workers, in the order in which they end.
+    """Run shards on the workers of a client, and yield them in the order in which they end.
 
-    Of each structure one goes first and alone, so that workers which share a machine find it compiled. Pieces of a worker
-    that is lost run again elsewhere. Raises InputError for what is no client, and where workers have other versions;
-    SimulationError where the cluster is lost.
+    The first shard of a structure ends before its others begin, so that workers on one machine find it compiled. The
+    shards of a lost worker run again on another.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client.
+    todo : sequence of ShardGroup
+        The shards.
+    asked : SweepSettings
+        The settings of the sweep.
+
+    Yields
+    ------
+    piece : ShardGroup
+        The shard.
+    done : Done
+        Its result.
+
+    Raises
+    ------
+    InputError
+        If `client` is not a synchronous client, or if workers have other versions.
+    SimulationError
+        If the cluster is lost.
     """
     completed = _completed(client)
     Record(sums_of(asked.measures))  # refuses two sums of one name here, for workers go by the names
@@ -64,15 +86,18 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
 
 
 def _packed(work: tuple[ShardGroup, SweepSettings, str]) -> bytes:
-    """As it travels. Packed here and not by Dask, which would send a user's classes by names that workers may not know, and
-    wait for ever where they do not; from here they go whole if `__main__` or a file of the command line defines them."""
+    """Return the pickled form in which work is sent to a worker.
+
+    Dask would send a user's classes by name. A worker that cannot import the name would wait forever. So classes that
+    are defined in `__main__` or in a file of the command line are pickled by value here.
+    """
     import cloudpickle
 
     return cloudpickle.dumps(work)
 
 
 def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
-    """What a worker does. made: what the sweep's own process is made with."""
+    """Run a shard on a worker. made: the versions and settings of the process of the sweep."""
     differs = [f"{name} {own} and not {made.get(name)}" for name, own in made_with().items() if own != made.get(name)]
     if differs:
         raise InputError(f"a worker has {', '.join(differs)}: start workers in the environment that the sweep runs in")
@@ -83,13 +108,16 @@ def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
 
 
 def _linked(own: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Measures from another process, with this one's sums in place of their copies: sums are known by identity."""
+    """Return measures from another process, with the sums of this process in place of their copies.
+
+    Sums are compared by identity.
+    """
     ours = {one.name: one for one in Record(sums_of(beside(()))).sums}
     return tuple(replace(one, needs=tuple(ours.get(need.name, need) for need in one.needs)) for one in own)
 
 
 def _completed(client: Any) -> Any:
-    """Futures of the client as they complete."""
+    """Return an iterator over the futures of the client as they complete."""
     distributed = _distributed()
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise InputError(f"client {client!r}: give a distributed.Client, one that is not asynchronous")
@@ -99,7 +127,7 @@ def _completed(client: Any) -> Any:
 
 
 def _room(client: Any) -> int:
-    """How many pieces may be with the workers: they come and go."""
+    """Return the number of shards that may be at the workers at present, because workers join and leave."""
     try:
         return AHEAD * max(1, sum(client.nthreads().values()))
     except OSError as fault:
@@ -107,7 +135,7 @@ def _room(client: Any) -> int:
 
 
 def _result(future: Any) -> Done:
-    """A future's, or one line on why there is none."""
+    """Return the result of a future, or raise an error that states in one line why there is no result."""
     distributed = _distributed()
     try:
         return future.result()
@@ -127,10 +155,24 @@ def _result(future: Any) -> Done:
 @takes(count=COUNT.up_to(MOST_COUNTED, " workers"))
 @contextmanager
 def local_workers(count: int) -> Iterator["Client"]:
-    """A client with so many workers, processes of this machine that share its cores; they end with the block.
+    """Start workers as processes of this machine, which share its cores, and end them with the block.
 
-    In a script its place is below `if __name__ == "__main__":`, because each process imports the script. Raises InputError
-    where Dask is not installed.
+    In a script the call must be below `if __name__ == "__main__":`, because each process imports the script.
+
+    Parameters
+    ----------
+    count : int
+        Number of workers.
+
+    Yields
+    ------
+    distributed.Client
+        A client with these workers.
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed.
     """
     distributed = _distributed()
     shared = {"JAX_NUM_CPU_DEVICES": str(max(1, cores() // count)), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
@@ -149,7 +191,23 @@ def local_workers(count: int) -> Iterator["Client"]:
 
 @contextmanager
 def client_of(scheduler_file: Path) -> Iterator["Client"]:
-    """A client of the cluster whose scheduler wrote this file. Raises InputError where there is none, or Dask is missing."""
+    """Connect to the cluster whose scheduler wrote a file, until the end of the block.
+
+    Parameters
+    ----------
+    scheduler_file : Path
+        The file.
+
+    Yields
+    ------
+    distributed.Client
+        A client of the cluster.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist, if no scheduler is found, or if Dask is not installed.
+    """
     distributed = _distributed()
     if not scheduler_file.is_file():
         raise InputError(f"{scheduler_file}: no such file; give the one that `dask scheduler --scheduler-file` wrote")
@@ -163,8 +221,18 @@ def client_of(scheduler_file: Path) -> Iterator["Client"]:
 
 @contextmanager
 def sent_whole(module: str) -> Iterator[None]:
-    """Within the block a module's functions and classes go to workers as what they are and not by name: one that workers
-    cannot import. Raises InputError where Dask is not installed."""
+    """Pickle the functions and classes of a module by value within the block, because workers cannot import it.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed.
+    """
     _distributed()
     import cloudpickle
 

@@ -52,9 +52,9 @@ class AbstractArrivals(eqx.Module):
         ----------
         capacity : int
             Sectors of the system. Addresses are below it.
-        key : uint32 array, shape (2, *batch)
+        key : uint32 array, shape `[2, *batch]`
             Key of the random numbers of each run.
-        first : int array, shape (1, *batch)
+        first : int array, shape `[1, *batch]`
             Number of the first request.
         count : int
             Number of requests.
@@ -62,7 +62,7 @@ class AbstractArrivals(eqx.Module):
         Returns
         -------
         Window
-            Requests and gaps, arrays of shape (count, *batch).
+            Requests and gaps, arrays of shape `[count, *batch]`.
         """
 
     @property
@@ -112,14 +112,14 @@ class AbstractArrivals(eqx.Module):
         ----------
         private
             Private state.
-        pending : float array, shape (1, *batch)
+        pending : float array, shape `[1, *batch]`
             Time to the next arrival of an open stream, seconds.
-        answer : float array, shape (1, *batch)
+        answer : float array, shape `[1, *batch]`
             Time to the earliest completion, seconds. A closed loop sends its next request then.
 
         Returns
         -------
-        float array, shape (1, *batch)
+        float array, shape `[1, *batch]`
             The time.
         """
 

@@ -98,14 +98,14 @@ class AbstractCount(eqx.Module):
         ----------
         clock
             Private state.
-        delay : float array, shape (row, *batch)
+        delay : float array, shape `[row, *batch]`
             Seconds from now at which the time starts.
-        index : int array, shape (row, *batch)
+        index : int array, shape `[row, *batch]`
             Number of the thread in its group.
 
         Returns
         -------
-        float array, shape (row, *batch)
+        float array, shape `[row, *batch]`
             Seconds; 0 if the thread is on, inf if it is never on again.
         """
 

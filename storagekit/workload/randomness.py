@@ -25,9 +25,9 @@ def words(
 
     Parameters
     ----------
-    key : uint32 array, shape (2, *batch)
+    key : uint32 array, shape `[2, *batch]`
         Key of each run.
-    first : int array, shape (1, *batch)
+    first : int array, shape `[1, *batch]`
         First counter of each run.
     count : int
         Number of counters: first, first + 1, ...
@@ -36,7 +36,7 @@ def words(
 
     Returns
     -------
-    tuple of two uint32 arrays, shape (count, *batch)
+    tuple of two uint32 arrays, shape `[count, *batch]`
         The words.
     """
 
@@ -58,14 +58,14 @@ def word_at(
 
     Parameters
     ----------
-    key : uint32 array, shape (2, *batch)
+    key : uint32 array, shape `[2, *batch]`
         Key of each run.
-    counter, block : int array, shape (row, *batch)
+    counter, block : int array, shape `[row, *batch]`
         The two halves of the counter.
 
     Returns
     -------
-    tuple of two uint32 arrays, shape (row, *batch)
+    tuple of two uint32 arrays, shape `[row, *batch]`
         The words.
     """
 

@@ -125,9 +125,9 @@ class RandomRequests(eqx.Module):
         ----------
         capacity : int
             Sectors of the system. Requests lie within it.
-        key : uint32 array, shape (2, *batch)
+        key : uint32 array, shape `[2, *batch]`
             Key of the random numbers of each run.
-        first : int array, shape (1, *batch)
+        first : int array, shape `[1, *batch]`
             Number of the first request.
         count : int
             Number of requests.
@@ -135,7 +135,7 @@ class RandomRequests(eqx.Module):
         Returns
         -------
         Requests
-            Requests first to first + count - 1, arrays of shape (count, *batch).
+            Requests first to first + count - 1, arrays of shape `[count, *batch]`.
         """
         counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
@@ -153,17 +153,17 @@ class RandomRequests(eqx.Module):
         ----------
         capacity : int
             Sectors of the system. Requests lie within it.
-        one : tuple of two uint32 arrays, shape (*row)
+        one : tuple of two uint32 arrays, shape `[*row]`
             Words for the address and the size.
-        other : tuple of two uint32 arrays, shape (*row)
+        other : tuple of two uint32 arrays, shape `[*row]`
             Words for the operation and the receiving brick.
-        number : int array, shape (*row)
+        number : int array, shape `[*row]`
             Numbers of the requests.
 
         Returns
         -------
         Requests
-            Arrays of shape (*row).
+            Arrays of shape `[*row]`.
         """
         (where, size), (operation, receiving) = one, other
         reached = (jnp.asarray(capacity, float) / self.locality).astype(int)

@@ -171,7 +171,7 @@ def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array
 
 def _stream(given: RequestStream) -> RequestStream:
     """Return the stream with arrays. Raises InputError unless it is a valid `RequestStream`."""
-    gap, read, work, blocks = a(RequestStream, "Stream(gap, read, work, blocks)")("stream", given)
+    gap, read, work, blocks = a(RequestStream, "RequestStream(gap, read, work, blocks)")("stream", given)
     gap, work, blocks = (_SPANS(label, part) for label, part in (("gap", gap), ("work", work), ("blocks", blocks)))
     if not traced(read) and np.asarray(read).dtype.kind != "b":
         raise InputError(f"read {shown(read)}: give True or False for each request")
