@@ -1,4 +1,4 @@
-"""Admission of a request: the drives to which it is sent, hits in memory, and the drives that wake."""
+"""Admit a request: select the drives that receive it, look it up in memory, and wake drives."""
 
 from typing import Any, NamedTuple
 
@@ -35,8 +35,14 @@ from storagekit.workload import Requests
 class Admission(NamedTuple):
     """Result of an admission.
 
-    hit: whether it is a read that is answered from memory. elsewhere: whether from that of another brick than the one that
-    received it. resent: whether it was sent again because the brick to which it was sent was down.
+    Parameters
+    ----------
+    hit : array of bool, shape `[1, *batch]`
+        Whether the request is a read that is served from memory.
+    elsewhere : array of bool, shape `[1, *batch]`
+        Whether it is served from the memory of another brick than the receiving one.
+    resent : array of bool, shape `[1, *batch]`
+        Whether it was sent again because the brick to which it was sent was down.
     """
 
     hit: Bool[Array, "1 *batch"]
@@ -55,10 +61,33 @@ def admit(
     into: Bool[Array, "slot *batch"],
     admitted: Bool[Array, "1 *batch"],
 ) -> tuple[State, Admission]:
-    """Admit a request to the slot marked in `into`, send it to the drives that may serve it, and wake those that are idle.
+    """Admit a request to a slot, send it to the drives that may serve it, and wake the idle ones among them.
 
-    word: random word for its dispatcher. arrival, entry: time until it arrives and until it enters, seconds; it enters later
-    if it waits outside for a slot. Return the state, and the result of the admission.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    request : Requests
+        The request, arrays of shape `[1, *batch]`.
+    place : pytree of arrays, shape `[1, *batch]`
+        Its location.
+    word : array of uint32, shape `[1, *batch]`
+        Random word for its dispatcher.
+    arrival, entry : array of float32, shape `[1, *batch]`
+        Time until it arrives and until it enters, seconds. It enters later if it waits for a slot.
+    into : array of bool, shape `[slot, *batch]`
+        Mask of the slot; false where no request enters.
+    admitted : array of bool, shape `[1, *batch]`
+        Whether a request enters.
+
+    Returns
+    -------
+    state : State
+        The state after.
+    admission : Admission
+        Result of the admission.
     """
     system, drives, placement = scenario.system, state.drives, scenario.system.placement
     part = placement.part_on(row_index(system.drives, drives.wake), place)
@@ -73,7 +102,7 @@ def admit(
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
     waits = jnp.where(hit, jnp.uint32(0), asked)
     rule = rule_of(scenario, request, place, asked, sending.receiving)
-    # one that waited outside for a slot is in no memory before it is in
+    # a request that waited for a slot is in no memory before it enters
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
     buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
@@ -98,8 +127,10 @@ def _wanted(
     routed: UInt32[Array, "1 *batch"],
     arrival: Float[Array, "1 *batch"],
 ) -> Sending:
-    """Return where a request is sent if no brick is down: to the parts that its dispatcher selects, as far as they exist,
-    and as many more as it needs."""
+    """Return the parts to which a request is sent if no brick is down.
+
+    They are the existing parts among those that its dispatcher selects, and further parts if it needs more.
+    """
     placement = scenario.system.placement
     parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
     named = jnp.where(routed & parts == 0, lowest(parts), routed & parts)
@@ -118,10 +149,12 @@ def _asked(
     part: Int[Array, "drive *batch"],
     usable_at: UInt32[Array, "drive *batch"] | None,
 ) -> UInt32[Array, "1 *batch"]:
-    """Return the mask of the parts that wait. part: part that each drive holds. usable_at: its replicas that are not stale.
+    """Return the mask of the parts that wait.
 
-    A dispatcher does not know which copies are stale. No request waits at a stale copy. If all selected copies are stale,
+    A dispatcher has no information on stale copies. No request waits at a stale copy. If all selected copies are stale,
     the request is sent to one other copy, and only one, because a request to a single copy is withdrawn from no other.
+
+    part: part that each drive holds. usable_at: mask of its replicas that are not stale.
     """
     system = scenario.system
     asked = system.write.asked(state.write, sending.routed, request.read, place, system.placement)
@@ -142,8 +175,9 @@ def _answer(
     hit: Bool[Array, "1 *batch"],
     elsewhere: Bool[Array, "1 *batch"],
 ) -> Float[Array, "1 *batch"]:
-    """Return the completion time of a request that enters at `inside` as far as it is known: from memory, or if no part
-    is counted.
+    """Return the completion time of a request that enters at `inside`, as far as it is known.
+
+    It is known for a request that is served from memory, and if no part is counted.
     """
     system = scenario.system
     answer = jnp.where(rule.needed > 0, jnp.inf, inside)
@@ -162,8 +196,9 @@ def _seated(
     rule: CompletionRule,
     answer: Float[Array, "1 *batch"],
 ) -> Slots:
-    """Return the slots with the request in the one marked in `into`. waits: mask of its waiting parts. answer:
-    completion time, inf if unknown.
+    """Return the slots with the request in the one marked in `into`.
+
+    waits: mask of its waiting parts. answer: completion time, inf if unknown.
     """
     return slots._replace(
         number=jnp.where(into, request.number, slots.number),
@@ -195,8 +230,31 @@ def view_for(
     part: Int[Array, "drive *batch"],
     usable_at: UInt32[Array, "drive *batch"] | None,
 ) -> View:
-    """Return the view of a dispatcher when a request enters. part: part that each drive holds. usable_at: its replicas
-    that are not stale.
+    """Return the view of a dispatcher when a request enters.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    request : Requests
+        The request, arrays of shape `[1, *batch]`.
+    place : pytree of arrays, shape `[1, *batch]`
+        Its location.
+    word : array of uint32, shape `[1, *batch]`
+        Random word for the dispatcher.
+    entry : array of float32, shape `[1, *batch]`
+        Time until the request enters, seconds.
+    part : array of int32, shape `[drive, *batch]`
+        Part that each drive holds.
+    usable_at : array of uint32, shape `[drive, *batch]`, or None
+        Mask of the replicas of this part that are not stale; None for all.
+
+    Returns
+    -------
+    View
+        The view.
     """
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
@@ -218,7 +276,7 @@ def view_for(
         return found.positioning.total + transfer
 
     busy = drives.planned & (drives.plan.finish > start)
-    # a drive that was woken at this instant has something to do, although it has not chosen yet
+    # a drive that was woken at this instant has work, although it has not chosen yet
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
@@ -241,7 +299,22 @@ class _Heads(NamedTuple):
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:
-    """Return the completion time of reads of the same data that a disk is serving; -inf for none."""
+    """Return the completion time of reads of the same data that a disk is serving.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    request : Requests
+        The request, arrays of shape `[1, *batch]`.
+
+    Returns
+    -------
+    array of float32, shape `[1, *batch]`, or a scalar
+        The latest of these times, seconds; -inf for none.
+    """
     same = scenario.system.cache.same_data(state.cache, request)
     if same is None:
         return jnp.float32(-jnp.inf)

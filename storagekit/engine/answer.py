@@ -1,8 +1,8 @@
 """Completion times: the parts on which a completion depends, and the effect of parts that are chosen, end or are lost.
 
-The completion time is known in advance if no other access can change it. If all parts are needed, or the rest is withdrawn,
-it is the end of the last part; if one of several is needed, the end of the first. If more parts may be in service than the
-several that are needed, ends are counted, unless claims give the time (`Decision.answer`).
+The completion time is known in advance if no other access can change it. If all parts are needed, or the rest is
+withdrawn, it is the end of the last part. If one of several is needed, it is the end of the first. If more parts may be
+in service than the several that are needed, ends are counted, unless claims determine the time (`Decision.answer`).
 """
 
 from typing import Any, NamedTuple
@@ -31,9 +31,14 @@ from storagekit.workload import Requests
 
 
 class Underway(NamedTuple):
-    """Accesses that are planned or in progress on bricks that are up, of the counted parts of each request.
+    """Accesses of the counted parts of each request that are planned or in progress on bricks that are up.
 
-    first, last: time until the first and until the last of them ends, inf and -inf for none. count: their number.
+    Parameters
+    ----------
+    first, last : array of float32, shape `[slot, *batch]`
+        Time until the first and until the last of them ends, seconds; inf and -inf for none.
+    count : array of int32, shape `[slot, *batch]`
+        Number of the accesses.
     """
 
     first: Float[Array, "slot *batch"]
@@ -53,7 +58,26 @@ def rule_of(
     asked: UInt32[Array, "1 *batch"],
     receiving: Int[Array, "1 *batch"],
 ) -> CompletionRule:
-    """Return when a request whose parts `asked` wait completes."""
+    """Return the condition under which a request completes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    request : Requests
+        The request, arrays of shape `[1, *batch]`.
+    place : pytree of arrays, shape `[1, *batch]`
+        Its location.
+    asked : array of uint32, shape `[1, *batch]`
+        Mask of its waiting parts.
+    receiving : array of int32, shape `[1, *batch]`
+        Part on the brick that received it.
+
+    Returns
+    -------
+    CompletionRule
+        The condition.
+    """
     readable = scenario.system.placement.needed_of(place)
     written = scenario.system.write.rule(asked, receiving, readable)
     read = request.read
@@ -63,7 +87,24 @@ def rule_of(
 def enough_of(
     scenario: Scenario, some: UInt32[Array, "*row"], parts: UInt32[Array, "*row"], needed: Int[AnyArray, "*#row"]
 ) -> UInt32[Array, "*row"]:
-    """Return these parts and, if the data needs more, those of `parts` with the next numbers, cyclically."""
+    """Return parts in a number that suffices for the data: some given parts, and further parts if needed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    some : array of uint32, shape `[*row]`
+        Mask of the given parts.
+    parts : array of uint32, shape `[*row]`
+        Mask of the parts that may be added. They are added in the cyclic order of their numbers.
+    needed : array of int32, shape `[*row]`
+        Number of parts that the data needs.
+
+    Returns
+    -------
+    array of uint32, shape `[*row]`
+        Mask of the parts.
+    """
     system = scenario.system
     if not system.placement.needs_several:
         return some
@@ -78,7 +119,24 @@ def enough_of(
 
 
 def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
-    """Return whether more parts may be in service than the several that are needed, so that it is unknown which end first."""
+    """Return whether it is unknown which parts end first.
+
+    This is so if more parts may be in service than the several that are needed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    rule : CompletionRule
+        Conditions under which the requests complete.
+    read : array of bool, shape `[*row]`
+        Whether each request is a read.
+
+    Returns
+    -------
+    array of bool, shape `[*row]`
+        Whether it is unknown.
+    """
     if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
     system = scenario.system
@@ -87,12 +145,30 @@ def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"
 
 
 class Part(NamedTuple):
-    """A part that a drive is to serve.
+    """A part that a drive is to serve. Times are seconds from now.
 
-    rule, read: rule of its request, and whether it is a read. waiting: mask of the other waiting parts. last: time at which
-    the last chosen part ends. answer: completion time as far as it is known. counts: whether the part is counted. finish:
-    time at which it ends. replaces: whether it replaces a part that another drive gives up. lost: time at which that would
-    have ended. others: time at which the first of the other drives that serve the request ends, inf for none.
+    Parameters
+    ----------
+    rule : CompletionRule
+        Condition under which its request completes.
+    read : array of bool, shape `[1, *batch]`
+        Whether the request is a read.
+    waiting : array of uint32, shape `[1, *batch]`
+        Mask of the other waiting parts.
+    last : array of float32, shape `[1, *batch]`
+        Time at which the last chosen part ends.
+    answer : array of float32, shape `[1, *batch]`
+        Completion time as far as it is known, inf if unknown.
+    counts : array of bool, shape `[1, *batch]`
+        Whether the part is counted.
+    finish : array of float32, shape `[1, *batch]`
+        Time at which it ends.
+    replaces : array of bool, shape `[1, *batch]`
+        Whether it replaces a part that another drive gives up.
+    lost : array of float32, shape `[1, *batch]`
+        Time at which that part would have ended.
+    others : array of float32, shape `[1, *batch]`
+        Time at which the first of the other drives that serve the request ends, inf for none.
     """
 
     rule: CompletionRule
@@ -108,10 +184,24 @@ class Part(NamedTuple):
 
 
 def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
-    """Return the completion time of a request after a drive has chosen one of its parts; inf while unknown."""
+    """Return the completion time of a request after a drive has chosen one of its parts.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    part : Part
+        The part.
+
+    Returns
+    -------
+    array of float32, shape `[1, *batch]`
+        The time, seconds from now; inf while unknown.
+    """
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
-    # of more than are needed the first decide: one is needed, or ends are counted. One that gives up decided nothing if
-    # another, which heard of no better claim, was to end before it
+    # If more parts are chosen than needed, the first to end determine the time: one is needed, or ends are counted. A
+    # part that is given up did not determine the time if another part, whose drive received no better claim, was to end
+    # before it.
     stays = ~part.replaces | (part.answer < part.lost - INSTANT)
     sooner = jnp.minimum(jnp.where(stays, part.answer, part.others), part.finish)
     answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
@@ -121,11 +211,24 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
 def still_serving(
     state: State, slot: Int[Array, "1 *batch"], gives_up: Int[Array, "1 *batch"]
 ) -> tuple[Float[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the end of the access that drive `gives_up` has planned, and of the first access of other drives for the
-    request in a slot.
+    """Return the end of the access that a drive gives up, and of the first access of other drives for the same request.
 
-    Times are seconds from now, inf for none. Drives that have already chosen their next access are left out: theirs ends
-    within a lead, sooner than the one that is given up.
+    Drives that have already chosen their next access are left out: their access ends within a lead time, sooner than
+    the access that is given up.
+
+    Parameters
+    ----------
+    state : State
+        The state.
+    slot : array of int32, shape `[1, *batch]`
+        Slot of the request.
+    gives_up : array of int32, shape `[1, *batch]`
+        The drive that gives up its access.
+
+    Returns
+    -------
+    lost, others : array of float32, shape `[1, *batch]`
+        The two times, seconds from now; inf for none.
     """
     drives = state.drives
     number = pick(state.slots.number, slot)
@@ -135,7 +238,24 @@ def still_serving(
 
 
 def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]) -> State:
-    """Count the end of the access of drive `which`, where one is `made`, if ends are counted."""
+    """Count the end of an access, if ends are counted.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    which : array of int32, shape `[1, *batch]`
+        The drive.
+    made : array of bool, shape `[1, *batch]`
+        Whether an access ends.
+
+    Returns
+    -------
+    State
+        The state after.
+    """
     slots = state.slots
     if slots.ended is None:
         return state
@@ -143,7 +263,7 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
     slot = pick(plan.slot, which)
     place, rule, waiting, number = pick_tree((slots.place, slots.rule, slots.waiting, slots.number), slot)
     part = scenario.system.placement.part_on(which, place)
-    # a part that waits is asked for again, because a brick had stopped
+    # a part that waits is requested again, because a brick had stopped
     counted = rule.counted & ~waiting
     counts = made & (number == pick(plan.number, which)) & bit_is_set(counted, part)
     at = (row_index(slots.arrival_time.shape[0], slots.arrival_time) == slot) & counts
@@ -167,16 +287,17 @@ def _end_of_enough(
     needed: Int[Array, "1 *batch"],
     ended: Int[Array, "1 *batch"],
 ) -> Float[Array, "1 *batch"]:
-    """Return the time at which enough parts of request `number` have ended, as far as their drives have reported; inf if
-    that is long ago.
+    """Return the time at which enough parts of request `number` have ended, as far as their drives have reported.
 
-    ended: number of ends reported so far. A drive that chooses ahead reports an end before it happens, that of a long access
-    sooner than that of a short one.
+    The time is inf if it is long ago. A drive that chooses ahead reports an end before it happens, and reports the end
+    of a long access sooner than the end of a short one.
+
+    ended: number of ends reported so far.
     """
     drives = state.drives
     drive = row_index(scenario.system.drives, drives.free)
     told = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, place))
-    # the others were over when their drives told of the next
+    # the other parts had ended when their drives reported the next end
     still = needed - (ended - count(told))
     end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
     return jnp.where(still > 0, end, jnp.inf)
@@ -193,8 +314,27 @@ def when_stopped(
 ) -> Float[Array, "slot *batch"]:
     """Return the completion times of writes after a brick has stopped, without its parts.
 
-    rule: rules without these parts. waiting: mask of the parts still to be written. answer: completion times known before,
-    inf where they depended on that brick. others: accesses of the other bricks. now: time at which it stops.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    rule : CompletionRule
+        Conditions without these parts.
+    waiting : array of uint32, shape `[slot, *batch]`
+        Mask of the parts still to be written.
+    answer : array of float32, shape `[slot, *batch]`
+        Completion times known before, seconds from now; inf if they depended on that brick.
+    others : Underway
+        Accesses of the other bricks.
+    now : array of float32, shape `[1, *batch]`
+        Time at which the brick stops, seconds from now.
+
+    Returns
+    -------
+    array of float32, shape `[slot, *batch]`
+        The completion times, seconds from now; inf if unknown.
     """
     end = jnp.where(rule.needed == 1, others.first, others.last)
     known = jnp.where(jnp.isfinite(end), jnp.maximum(end, now), now)

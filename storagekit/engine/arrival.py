@@ -1,4 +1,4 @@
-"""Completions and arrivals: the earliest completion frees its slot, and the next request enters one."""
+"""Completions and arrivals: the earliest completion frees its slot, and the next request enters a slot."""
 
 from typing import Any, NamedTuple
 
@@ -16,9 +16,18 @@ from storagekit.workload import AbstractClients, Requests
 
 
 class Incoming(NamedTuple):
-    """Requests in the order in which they enter.
+    """Requests in the order of their arrival.
 
-    place: their locations. gap: time from each to the next, seconds. word: a random word of each for its dispatcher.
+    Parameters
+    ----------
+    requests : Requests
+        The requests.
+    place : pytree of arrays
+        Their locations.
+    gap : array of float32, shape `[row, *batch]`
+        Time from each to the next, seconds.
+    word : array of uint32, shape `[row, *batch]`
+        Random word of each for its dispatcher.
     """
 
     requests: Requests
@@ -28,10 +37,16 @@ class Incoming(NamedTuple):
 
 
 class Next(NamedTuple):
-    """The next arrival and the earliest completion, seconds from now; in a closed loop they coincide.
+    """The next arrival and the earliest completion; in a closed loop they coincide.
 
-    leaving: slot of that completion. vacates: whether it takes place with the arrival, and nothing is left to do for the
-    request.
+    Parameters
+    ----------
+    arrival, answer : array of float32, shape `[1, *batch]`
+        Their times, seconds from now.
+    leaving : array of int32, shape `[1, *batch]`
+        Slot of the completion.
+    vacates : array of bool, shape `[1, *batch]`
+        Whether the completion takes place with the arrival, and frees the slot because the request has no work left.
     """
 
     arrival: Float[Array, "1 *batch"]
@@ -43,9 +58,20 @@ class Next(NamedTuple):
 class Passage(NamedTuple):
     """Result of `enter`.
 
-    answered: the request that completed. admitted, entered: whether a request was admitted, and when. held_up: whether it
-    had waited for a slot. admission: how it was routed. vacant: time at which a slot is free for the next one, inf for not
-    before another event.
+    Parameters
+    ----------
+    answered : RequestCompleted
+        The request that completed.
+    admitted : array of bool, shape `[1, *batch]`
+        Whether a request was admitted.
+    entered : array of float32, shape `[1, *batch]`
+        Time of its admission, seconds.
+    held_up : array of bool, shape `[1, *batch]`
+        Whether it had waited for a slot.
+    admission : Admission
+        Result of its admission.
+    vacant : array of float32, shape `[1, *batch]`
+        Time at which a slot is free for the next request, seconds; inf for not before another event.
     """
 
     answered: RequestCompleted
@@ -59,8 +85,20 @@ class Passage(NamedTuple):
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch"]:
     """Return the parts of each request that still wait after its completion.
 
-    A write still waits at all other drives, unless its policy treats writes as reads. A read still waits at drives that no
-    claim has reached.
+    A write still waits at all other drives, unless its policy treats writes as reads. A read still waits at drives that
+    no claim has reached.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+
+    Returns
+    -------
+    array of uint32, shape `[slot, *batch]`
+        Masks of the parts.
     """
     behind = scenario.system.claims.stale_copies(state.claims, state.slots.waiting)
     over = state.slots.read | scenario.system.write.over_when_answered
@@ -79,7 +117,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
 
 
 def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
-    """Return whether there is room for what a request leaves for later, so that it may enter."""
+    """Return whether a request may enter, because there is room for its delayed writes."""
     room = scenario.system.write.has_room(state.write)
     return jnp.ones((), bool) if room is None else room
 
@@ -87,9 +125,25 @@ def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
 def admissible(
     scenario: Scenario, state: State, vacant: Float[Array, "1 *batch"], choice: Float[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
-    """Return whether another request enters before a choice at that time.
+    """Return whether another request enters before a choice of a drive.
 
-    It needs a slot that is free from `vacant` on, or the one of its predecessor in a closed loop.
+    It needs a free slot, or the slot of its predecessor in a closed loop.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    vacant : array of float32, shape `[1, *batch]`
+        Time from which a slot is free, seconds.
+    choice : array of float32, shape `[1, *batch]`
+        Time of the choice, seconds.
+
+    Returns
+    -------
+    array of bool, shape `[1, *batch]`
+        Whether it enters before.
     """
     coming = next_request(scenario, state)
     entry = jnp.where(coming.vacates, coming.arrival, jnp.maximum(coming.arrival, vacant))
@@ -99,7 +153,7 @@ def admissible(
 def _opening(
     since: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
 ) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the slot that an arrival enters, and when: a slot that is free, or else the first that will be.
+    """Return the slot that an arrival enters, and the time: a free slot, or else the first that becomes free.
 
     since: time since which each slot is free, inf if unknown.
     """
@@ -109,7 +163,7 @@ def _opening(
 
 
 def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> RequestCompleted:
-    """Return the request with the earliest completion, in runs in which it `leaves`."""
+    """Return the request with the earliest completion, valid where it `leaves`."""
     whose = (slots.stream, slots.client, slots.sectors)
     return RequestCompleted(
         jnp.where(leaves, pick(slots.number, coming.leaving), NO_REQUEST),
@@ -122,7 +176,7 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> Re
 
 
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *batch"]) -> State:
-    """Return the state after the arrivals have been notified of the completion, if requests have clients."""
+    """Return the state after the arrivals have received the completion, if requests have clients."""
     clients = scenario.arrivals
     if not isinstance(clients, AbstractClients) or state.slots.client is None:
         return state
@@ -131,7 +185,7 @@ def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1
 
 
 def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Array, "1 *batch"]) -> State:
-    """Return the state after clients have been notified that a request of theirs has entered."""
+    """Return the state after clients have received the admission of a request of theirs."""
     clients = scenario.arrivals
     if not isinstance(clients, AbstractClients):
         return state
@@ -149,13 +203,30 @@ def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
-    """Let the earliest completion take place and the next request enter, each if it is due before a drive chooses."""
+    """Process the earliest completion and admit the next request, each if it is due before a drive chooses.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    incoming : Incoming
+        Requests that may be admitted.
+    state : State
+        The state before.
+
+    Returns
+    -------
+    state : State
+        The state after.
+    passage : Passage
+        The result.
+    """
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
     coming = next_request(scenario, state)
     row = row_index(system.slots, slots.arrival_time)
     kept = system.write.keeps(state.write, slots.read)
     free = slots.answered & (slots.waiting == 0) & ~kept
-    # an answer may leave before its time; its slot is free at that time, and what waits outside enters then
+    # a completion may be processed before its time; its slot is free at that time, and a waiting request enters then
     since = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
     since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
     slot, entry = _opening(since, coming.arrival)
@@ -176,7 +247,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     )
     request, place, gap, word = _next_one(scenario, incoming, state)
     state = state._replace(slots=slots)
-    # the request that enters may take the slot of the one that leaves
+    # the request that enters may use the slot of the request that leaves
     state = tell(scenario, _left(scenario, state, coming, leaves), "answered", answered)
     taken = (row == slot) & admitted
     vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))

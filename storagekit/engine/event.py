@@ -1,7 +1,7 @@
-"""One event: a completion frees its slot, a request is admitted, and a free drive chooses its next part.
+"""Simulate one event: a completion frees its slot, a request is admitted, and a free drive chooses its next part.
 
-Each step is a function of the state. No step depends on a particular protocol, scheduler or paper, and none branches: a step
-that does not happen in a run of the batch (a lane) is masked.
+Each step is a function of the state. No step depends on a particular protocol, scheduler or paper, and no step
+branches: if it does not happen in a run of the batch, it is masked.
 """
 
 from typing import NamedTuple
@@ -19,22 +19,55 @@ from storagekit.engine.state import MEMBERS, NO_REQUEST, State, hand_over, mecha
 from storagekit.engine.system import Scenario
 from storagekit.workload import AbstractClients
 
-# seconds; float32 holds times up to it to 4 ns
+# longest pause, seconds: float32 is precise to 4 ns up to this time
 PAUSE = 0.05
 
 
 class Report(NamedTuple):
     """Report of one event, for the record.
 
-    elapsed: time since the previous event, seconds. admitted, held_up: whether a request was admitted, and whether it had
-    waited for a slot. entered: time to its admission, seconds. admission: how it was routed. lost: number of reads that a
-    brick in an outage leaves, to be sent again. chose: whether a drive chose one of `candidates` parts. unanswered: number of
-    these, without the chosen part, whose requests are not completed. claimed: whether the part is of a read. further,
-    contested, twice: whether another drive had claimed the read too, whether it was the first to do so, and whether both
-    serve it. served: mask of the drive whose choice became final. seek, rotation, transfer: parts of its access, seconds, 0
-    without one. number: number of its request, NOBODY without one. replica: replica that it reads or writes. stream,
-    sectors: stream and length of the request. waited, waits: for each brick, a bit for each stream with parts that are not
-    issued, after the admission and at the end of the event; None if requests have no clients.
+    Parameters
+    ----------
+    elapsed : array of float32, shape `[1, *batch]`
+        Time since the previous event, seconds.
+    answered : RequestCompleted
+        The request that completed.
+    admitted, held_up : array of bool, shape `[1, *batch]`
+        Whether a request was admitted, and whether it had waited for a slot.
+    entered : array of float32, shape `[1, *batch]`
+        Time to its admission, seconds.
+    admission : Admission
+        Result of its admission.
+    lost : array of int32, shape `[1, *batch]`
+        Number of reads that a brick in an outage leaves, to be sent again.
+    chose : array of bool, shape `[1, *batch]`
+        Whether a drive chose a part.
+    candidates : array of int32, shape `[1, *batch]`
+        Number of parts from which it chose.
+    unanswered : array of int32, shape `[1, *batch]`
+        Number of these, without the chosen part, whose requests are not completed.
+    claimed : array of bool, shape `[1, *batch]`
+        Whether the drive claimed the part. It claims parts of reads, and parts of writes if the write policy settles
+        them by claims.
+    further : array of bool, shape `[1, *batch]`
+        Whether another drive had claimed a part of the request before.
+    contested : array of bool, shape `[1, *batch]`
+        Whether the request is contested for the first time.
+    twice : array of bool, shape `[1, *batch]`
+        Whether more drives serve the request than it needs.
+    served : array of bool, shape `[drive, *batch]`
+        Mask of the drive whose choice became final.
+    seek, rotation, transfer : array of float32, shape `[1, *batch]`
+        Parts of its access, seconds; 0 without one.
+    number : array of int32, shape `[1, *batch]`
+        Number of its request; NO_REQUEST without one.
+    replica : array of int32, shape `[1, *batch]`
+        Replica that it reads or writes.
+    stream, sectors : array of int32, shape `[1, *batch]`, or None
+        Stream and length of the access; None if requests have no clients.
+    waited, waits : array of uint32, shape `[brick, *batch]`, or None
+        For each brick, a bit for each stream with parts that are not issued, after the admission and at the end of the
+        event; None if requests have no clients.
     """
 
     elapsed: Float[Array, "1 *batch"]
@@ -64,18 +97,34 @@ class Report(NamedTuple):
 
 
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
-    """Simulate one event. `state.taken` is the number of incoming requests that were admitted.
+    """Simulate one event.
 
-    Arrivals and choices happen in the order of their times. A completion affects only the record, the slot, and the next
-    request of a closed loop, so the event does not wait for one.
+    Arrivals and choices happen in the order of their times. A completion affects only the record, the slot, and the
+    next request of a closed loop, so the event does not wait for one.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    incoming : Incoming
+        Requests that may be admitted.
+    state : State
+        The state before the event.
+
+    Returns
+    -------
+    state : State
+        The state after the event; `state.taken` is the number of incoming requests that were admitted.
+    report : Report
+        The report of the event.
     """
     state, passage = enter(scenario, incoming, state)
-    # of several outages that begin with one request, each takes an event
+    # if several outages begin with one request, each takes an event
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
     waited = queued_streams(scenario, state)
     which, time = first_min(state.drives.wake)
     first_in_line = admissible(scenario, state, passage.vacant, time)
-    # after a long pause time first moves to the arrival, so that what follows is reckoned from there
+    # after a long pause the time first advances to the arrival, so that later times are computed from there
     pause = passage.admitted & (state.arrived > PAUSE)
     chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_answer_first(scenario, state, time)
     elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
@@ -105,7 +154,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 def _access(
     state: State, which: Int[Array, "1 *batch"], served: Bool[Array, "drive *batch"]
 ) -> dict[str, Shaped[Array, "1 *batch"] | None]:
-    """The fields of the report that tell of the access of drive `which`, where it is `served`."""
+    """Return the fields of the report on the access of drive `which`, valid where it is `served`."""
     plan, certain = state.drives.plan, any_row(served)
     seek, rotation, transfer = (jnp.where(certain, pick(part, which), 0.0) for part in plan[:3])
     number = jnp.where(certain, pick(plan.number, which), NO_REQUEST)
@@ -133,7 +182,22 @@ def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *bat
 
 
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> State:
-    """The state `time` seconds later."""
+    """Return the state a given time later.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state now.
+    time : array of float32, shape `[1, *batch]`
+        The time, seconds.
+
+    Returns
+    -------
+    State
+        The state after it.
+    """
     drives = state.drives
     system = scenario.system
     phase = drives.phase + mechanics(scenario, state, row_index(system.drives, time)).drift(time)

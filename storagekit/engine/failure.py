@@ -1,5 +1,8 @@
-"""Outages of bricks: their accesses are lost, and clients send requests again that no other brick serves (dsptf,
-section 3).
+"""Outages of bricks: their accesses are lost, and clients send requests again that no other brick serves.
+
+References
+----------
+dsptf, section 3.
 """
 
 from functools import reduce
@@ -17,10 +20,18 @@ from storagekit.workload import Requests
 
 
 class Sending(NamedTuple):
-    """Where a request is sent.
+    """Bricks to which a request is sent.
 
-    routed: mask of the parts that would serve a read. receiving: part on the brick that receives it. sent: time at which it
-    does. alive: mask of the parts whose bricks are up, None if all always are.
+    Parameters
+    ----------
+    routed : array of uint32, shape `[1, *batch]`
+        Mask of the parts that would serve a read.
+    receiving : array of int32, shape `[1, *batch]`
+        Part on the brick that receives the request.
+    sent : array of float32, shape `[1, *batch]`
+        Time at which that brick receives it, seconds from now.
+    alive : array of uint32, shape `[1, *batch]`, or None
+        Mask of the parts whose bricks are up; None if no brick ever stops.
     """
 
     routed: UInt32[Array, "1 *batch"]
@@ -37,16 +48,35 @@ def sending_of(
     place: Any,
     wanted: Sending,
 ) -> Sending:
-    """Return where a request is sent if bricks are down. part: part that each drive holds. wanted: where it is sent if none
-    is.
+    """Return the bricks to which a request is sent if bricks are down.
 
-    A request that enters at a brick that is down is sent again to the others after the time-out of its client. A client does
-    not remember from one request to the next which bricks are down.
+    A request that enters at a brick that is down is sent again to the others after the time-out of its client. Clients
+    do not store which bricks are down.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    request : Requests
+        The request, arrays of shape `[1, *batch]`.
+    part : array of int32, shape `[drive, *batch]`
+        Part that each drive holds.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of the request.
+    wanted : Sending
+        Bricks to which it is sent if no brick is down.
+
+    Returns
+    -------
+    Sending
+        Bricks to which it is sent.
     """
     system = scenario.system
     if not system.condition.stops:
         return wanted
-    # for the request that finds a brick back it is back, for the one with which it stops it is still there
+    # the brick is up for the request with which its outage ends, and also for the request with which its outage begins
     after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
     down = state.condition.down & system.condition.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
@@ -66,10 +96,24 @@ def sending_of(
 def foreseen(
     scenario: Scenario, horizon: Float[Array, "1 *batch"], entry: Float[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """Return the time until which requests may complete, seconds from now.
+    """Return the time until which requests may complete.
 
-    A request that enters may stop the brick that is about to complete another one. A request that enters at the time of the
-    choice enters after it: completions on which the choice depends do not wait for it.
+    A request that enters may stop the brick that is about to complete another request. A request that enters at the
+    time of the choice enters after it, so that completions on which the choice depends do not wait for it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    horizon : array of float32, shape `[1, *batch]`
+        Time of the next choice, seconds from now.
+    entry : array of float32, shape `[1, *batch]`
+        Time at which the next request enters, seconds from now.
+
+    Returns
+    -------
+    array of float32, shape `[1, *batch]`
+        The time, seconds from now.
     """
     if not scenario.system.condition.stops:
         return horizon
@@ -77,12 +121,28 @@ def foreseen(
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tuple[State, Int[Array, "1 *batch"]]:
-    """Stop the bricks whose outage begins, one in an event, and let drives wake whose outage ends.
+    """Stop a brick whose outage begins, and wake the drives whose outage ends.
 
-    A read that the brick had claimed, that waited at no other brick, or that was to be answered with one of these, is sent
-    again to the others after the time-out of its client. A write completes without the parts of the brick, which are not
-    written later. An access whose brick has chosen the next one counts as complete. when: time until the request entered
-    with which outages begin or end, seconds. Return the state, and the number of lost reads.
+    One event stops at most one brick. A read is sent again to the other bricks after the time-out of its client if the
+    brick had claimed it, if it waited at no other brick, or if it depended on a lost access for its data in memory. A
+    write completes without the parts of the brick, which are not written later. An access counts as complete if its
+    brick has chosen the next one.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    when : array of float32, shape `[1, *batch]`
+        Time until the request entered with which outages begin or end, seconds.
+
+    Returns
+    -------
+    state : State
+        The state after.
+    lost : array of int32, shape `[1, *batch]`
+        Number of reads that are sent again.
     """
     system, slots = scenario.system, state.slots
     if not system.condition.stops:
@@ -119,7 +179,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         receiving=receiving,
         sent=jnp.where(lost, jnp.maximum(slots.sent + system.condition.timeout, now), slots.sent),
     )
-    # a claim on what was aborted keeps nobody away any more
+    # a claim on an aborted part no longer keeps other drives away
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
     state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
     return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
@@ -140,7 +200,10 @@ def _without(
     aborted: Bool[Array, "slot *batch"],
     fails: Bool[Array, "1 *batch"],
 ) -> CompletionRule:
-    """Return the rules without the parts that are gone, for reads that need several parts and waited or were served there."""
+    """Return the rules without the parts that are gone, for reads that need several parts and had some there.
+
+    These are the reads with a part that waited or was served on the brick.
+    """
     slots = state.slots
     misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
     return rule._replace(counted=jnp.where(misses, rule.counted & ~gone, rule.counted))
@@ -153,8 +216,9 @@ def _too_few(
     aborted: Bool[Array, "slot *batch"],
     others: Underway,
 ) -> Bool[Array, "slot *batch"]:
-    """Return a mask of the reads of which too few parts have ended, are in service or wait. waiting: mask of the parts
-    that wait.
+    """Return a mask of the reads with too few parts that have ended, are in service or wait.
+
+    waiting: mask of the parts that wait.
     """
     if state.slots.ended is None:
         return aborted
@@ -185,7 +249,10 @@ def _woken(
     again: Bool[Array, "1 *batch"],
     now: Float[Array, "1 *batch"],
 ) -> Drives:
-    """Return the drives after some are `down` and some are `back`: these wake, and idle ones with parts to serve `again`."""
+    """Return the drives after some are `down` and some are `back`.
+
+    The drives that are back wake. So do idle drives that have parts to serve `again`.
+    """
     woken = (drives.idle & ~down & again) | back
     wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
     return drives._replace(
@@ -202,8 +269,11 @@ def _aborted(
     brick: Bool[Array, "drive *batch"],
     others: Underway,
 ) -> tuple[UInt32[Array, "slot *batch"], Bool[Array, "slot *batch"]]:
-    """Return the mask of the parts of each request that the stopping brick had planned or started, and the reads that were
-    to be answered with one of them, because their data was on its way into memory."""
+    """Return the parts that the stopping brick had planned or started, and the reads that depended on one of them.
+
+    The parts are a mask for each request. The reads are a mask of the reads that were to be completed from memory,
+    because their data was on its way into memory with a lost access.
+    """
     slots, drives, system = state.slots, state.drives, scenario.system
     row, dropped = row_index(system.slots, slots.arrival_time), jnp.zeros_like(slots.waiting)
     for drive, exists in system.bricks.drives_of(system.brick_of(which)):

@@ -42,15 +42,16 @@ class Sum:
     name : str
         Name of its values.
     of : callable
-        Returns the value that one event adds, given its `Report`: `[1, *batch]`, or with `by_drive` `[drive, *batch]`; 0
-        for an event that does not count.
+        Returns the value that one event adds, given its `Report`: `[1, *batch]`, or with `by_drive` `[drive, *batch]`;
+        0 for an event that does not count.
     kind : type
-        int for counts, float (default) for measured values; both have 32 bits and are stored after each chunk of events.
+        int for counts, float for measured values, by default float. Both have 32 bits and are stored after each chunk
+        of events.
     by_drive : bool
         Whether there is one value for each drive, by default False.
     along : mapping of str to sequence of float
-        Further dimensions with their labels, by default none. `of` receives the labels as columns that broadcast with `[1, *batch]`. There is
-        one row for each combination; the last dimension varies fastest.
+        Further dimensions with their labels, by default none. `of` receives the labels as columns that broadcast with
+        `[1, *batch]`. There is one row for each combination; the last dimension varies fastest.
 
     Raises
     ------
@@ -92,7 +93,7 @@ class Sum:
         require_takes(f"sum {self.name!r}", self.of, ("report", *self.along))
 
     def rows(self, drives: int) -> int:
-        """Return the number of values of each run, in a system of `drives`."""
+        """Return the number of values of each run, in a system of `drives` drives."""
         return drives if self.by_drive else math.prod(len(labels) for labels in self.along.values())
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Num[Array, "row *batch"]:

@@ -1,4 +1,4 @@
-"""Selection and service: the next access of a drive that falls free."""
+"""Selection and service: determine the next access of a drive that becomes free."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,20 @@ from storagekit.write import Offer
 
 
 def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
-    """Make the planned access of the drive marked in `served` final: no claim can take it away any more."""
+    """Make the planned access of a drive final: no claim can take it away any more.
+
+    Parameters
+    ----------
+    state : State
+        The state before.
+    served : array of bool, shape `[drive, *batch]`
+        Mask of the drive.
+
+    Returns
+    -------
+    State
+        The state after.
+    """
     drives = state.drives
     return state._replace(
         drives=drives._replace(
@@ -41,9 +54,26 @@ def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
 
 
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]) -> State:
-    """Process the end of the access of drive `which`. A write that has parts left wakes the drives that hold them.
+    """Process the end of the access of drive `which`.
 
-    A write that one drive serves for all parts is served once, and leaves all other queues.
+    A write that has parts left wakes the drives that hold them. A write that one drive serves for all parts is served
+    once, and leaves all other queues.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    which : array of int32, shape `[1, *batch]`
+        The drive.
+    certain : array of bool, shape `[1, *batch]`
+        Whether an access ends.
+
+    Returns
+    -------
+    State
+        The state after.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
@@ -77,7 +107,7 @@ def _of_access(
 ) -> tuple[Any, ...]:
     """Return the last fields of `AccessEnded`, from `awaited`, for drive `which`. Valid only where `certain` is true.
 
-    slot: the slot in which its request is, or was.
+    slot: slot of the request, which another request may use by now.
     """
     system, slots = scenario.system, state.slots
     place, rule, sent, read, client, sectors = pick_tree(
@@ -86,7 +116,7 @@ def _of_access(
     part = system.placement.part_on(which, place)
     drives, number = state.drives, pick(state.drives.plan.number, which)
     awaited = certain & (pick(slots.number, slot) == number) & bit_is_set(rule.counted, part)
-    # a brick answers when all that it writes is on disk
+    # a brick sends its completion when all its writes are on disk
     sibling = system.placement.sibling(part, place)
     other = system.placement.drive_of(sibling, place)
     runs = pick(drives.planned, other) & (pick(drives.plan.number, other) == number)
@@ -96,11 +126,22 @@ def _of_access(
 
 
 class Chosen(NamedTuple):
-    """A part that a drive would serve.
+    """A part that a drive may serve.
 
-    number, place, part, read: its request, the location, the part, and whether it is a read. usable: mask of the replicas
-    that may be chosen; None for all. delayed: row of its write in the table of delayed writes, negative for none; None if no
-    write is ever delayed.
+    Parameters
+    ----------
+    number : array of int32, shape `[1, *batch]`
+        Number of its request.
+    place : pytree of arrays, shape `[1, *batch]`
+        Location of its request.
+    part : array of int32, shape `[1, *batch]`
+        The part.
+    read : array of bool, shape `[1, *batch]`
+        Whether the request is a read.
+    usable : array of uint32, shape `[1, *batch]`, or None
+        Mask of the replicas that may be chosen; None for all.
+    delayed : array of int32, shape `[1, *batch]`, or None
+        Row of its write in the table of delayed writes, negative for none; None if no write is ever delayed.
     """
 
     number: Int[Array, "1 *batch"]
@@ -119,10 +160,32 @@ class Chosen(NamedTuple):
 class Best(NamedTuple):
     """The best access of a drive. Times are seconds from now.
 
-    found: whether there is one. slot: slot of its request, unless it is `late`. target: location. start: time at which the
-    access is issued to the disk. finish: time at which it ends. idle_until: if none is found, the time at which there will
-    be one. candidates: number of parts from which it was chosen. unanswered: number of these, without the chosen part, whose
-    requests are not completed. buffer: buffer of the drive from the beginning of the access on.
+    Parameters
+    ----------
+    found : array of bool, shape `[1, *batch]`
+        Whether there is an access.
+    slot : array of int32, shape `[1, *batch]`
+        Slot of its request, unless the part is `late`.
+    chosen : Chosen
+        The part.
+    target : Target
+        Location of the part.
+    replica : array of int32, shape `[1, *batch]`
+        The replica.
+    positioning : Positioning
+        Seek and rotation, seconds.
+    transfer : array of float32, shape `[1, *batch]`
+        Time of the transfer, seconds.
+    start, finish : array of float32, shape `[1, *batch]`
+        Time at which the access is issued to the disk, and time at which it ends.
+    idle_until : array of float32, shape `[1, *batch]`
+        If no access is found, the time at which there will be one.
+    candidates : array of int32, shape `[1, *batch]`
+        Number of parts from which it was chosen.
+    unanswered : array of int32, shape `[1, *batch]`
+        Number of these, without the chosen part, whose requests are not completed.
+    buffer : pytree of arrays
+        Buffer of the drive from the beginning of the access on.
     """
 
     found: Bool[Array, "1 *batch"]
@@ -148,9 +211,25 @@ class Best(NamedTuple):
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooser: Bool[Array, "drive *batch"]
 ) -> tuple[State, dict[str, Shaped[Array, "1 *batch"]]]:
-    """Let drive `which` choose a part, claim it if it is one of several, and plan the access; or let it sleep.
+    """Let a drive choose a part, claim it if several drives hold a copy, and plan the access; or let the drive sleep.
 
-    Return the state, and the fields of the report on the choice.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    which : array of int32, shape `[1, *batch]`
+        The drive.
+    chooser : array of bool, shape `[drive, *batch]`
+        Mask of the drive; false in runs without a choice.
+
+    Returns
+    -------
+    state : State
+        The state after.
+    fields : dict of str to array, shape `[1, *batch]`
+        The fields of the report on the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, which, any_row(chooser))
@@ -211,7 +290,24 @@ def _told(
 def best_part(
     scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooses: Bool[Array, "1 *batch"]
 ) -> Best:
-    """Return the access that the scheduler of drive `which` selects, in runs in which it `chooses`."""
+    """Return the access that the scheduler of a drive selects.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    which : array of int32, shape `[1, *batch]`
+        The drive.
+    chooses : array of bool, shape `[1, *batch]`
+        Whether the drive chooses.
+
+    Returns
+    -------
+    Best
+        The access.
+    """
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     own = system.drive.buffer.of(drives.buffer, which)
@@ -255,7 +351,7 @@ def _access(
 ) -> tuple[Target, Int[Array, "1 *batch"], HostAccess]:
     """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
     system, read, part = scenario.system, chosen.read, chosen.part
-    # of the one alone, because where it ends may have to be computed
+    # only for the chosen part, because its end position may have to be computed
     target = _on_drive(system, chosen.place, part, choice.which)
     reach = choice._replace(target=target, read=read, part=part, usable=chosen.usable).reach()
     transfer = time_of(scenario, choice.mechanics, target, read, choice.which)
@@ -309,7 +405,7 @@ def _or_later(
     lowest: Float[Array, "1 *batch"],
     chooses: Bool[Array, "1 *batch"],
 ) -> tuple[Chosen, Int[Array, "1 *batch"] | int]:
-    """Return that part, or a delayed one if it costs less than `lowest`, and the number of delayed parts that were compared.
+    """Return that part, or a delayed one if it costs less than `lowest`, and the number of delayed parts compared.
 
     lowest: lowest cost of the requests in the slots.
     """
@@ -340,15 +436,32 @@ def _or_later(
 def candidates(
     scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *batch"]
 ) -> tuple[Bool[Array, "slot *batch"], Float[Array, "slot *batch"]]:
-    """Return a mask of the requests that a drive may choose now, and the time from which it may choose each.
+    """Return the requests that a drive may choose.
 
-    The time is inf for requests that it may not choose before another event.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    offer : Offer
+        Parts that the write policy offers.
+    parts : array of int32, shape `[slot, *batch]`
+        Part of each request that the drive holds.
+
+    Returns
+    -------
+    now : array of bool, shape `[slot, *batch]`
+        Mask of the requests that it may choose now.
+    choosable_from : array of float32, shape `[slot, *batch]`
+        Time from which it may choose each request, seconds; inf for requests that it may not choose before another
+        event.
     """
     system, slots = scenario.system, state.slots
     asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
     choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
-    # an idle drive wakes for a part within a rounding of the moment from which it may choose it
+    # an idle drive may wake earlier than the time from which it may choose the part, by a rounding error
     return choosable_from <= INSTANT, choosable_from
 
 
@@ -360,9 +473,29 @@ def serve(
     claimed: Bool[Array, "1 *batch"],
     verdict: Decision,
 ) -> Slots:
-    """Return the slots after a part is chosen, or given up: it leaves its queues, and the completion time may be known.
+    """Return the slots after a part is chosen or given up.
 
-    claimed: whether it was claimed, with the result `verdict`.
+    The part leaves its queues, and the completion time of its request may become known.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    best : Best
+        The chosen access.
+    kept : array of bool, shape `[1, *batch]`
+        Whether the drive serves the part.
+    claimed : array of bool, shape `[1, *batch]`
+        Whether it claimed the part.
+    verdict : Decision
+        Result of the claim.
+
+    Returns
+    -------
+    Slots
+        The slots after.
     """
     slots, slot, chosen = state.slots, best.slot, best.chosen
     at = (row_index(scenario.system.slots, slots.arrival_time) == slot) & best.found & ~chosen.late

@@ -1,4 +1,4 @@
-"""State of a run between two events. All times are seconds from now, so that they stay exact however long a run is."""
+"""State of a run between two events. All times are seconds from now, so that they stay exact in a run of any length."""
 
 from typing import Any, NamedTuple, cast
 
@@ -22,15 +22,36 @@ NO_REQUEST = -1
 
 
 class Slots(NamedTuple):
-    """Requests in the system.
+    """Requests in the system, one in each slot.
 
-    number: number of the request; NOBODY in a slot that was never used. place: its location. read: whether it is a read.
-    receiving: part on the brick to which its client sent it. asynchronous: whether no client waits for it. stream, client,
-    sectors: its stream, client and length; None where requests have no clients. born: its arrival time; in a free slot,
-    since when it is free. sent: time at which it was last sent to the bricks. waiting: mask of the waiting parts. rule: when
-    it completes. ended: number of counted parts that have ended; None where the completion time is known before
-    (`answer.py`). latest: time at which the last counted part issued so far ends. answer: completion time, inf while
-    unknown. answered: whether it has completed; with no waiting part the slot is free.
+    Parameters
+    ----------
+    number : array of int32, shape `[slot, *batch]`
+        Number of the request; NO_REQUEST in a slot that was never used.
+    place : pytree of arrays, shape `[slot, *batch]`
+        Location of the request.
+    read, asynchronous : array of bool, shape `[slot, *batch]`
+        Whether the request is a read, and whether no client waits for it.
+    stream, client, sectors : array of int32, shape `[slot, *batch]`, or None
+        Stream, client and length in sectors; None if requests have no clients.
+    receiving : array of int32, shape `[slot, *batch]`
+        Part on the brick to which its client sent it.
+    arrival_time : array of float32, shape `[slot, *batch]`
+        Arrival time; in a free slot, the time since which the slot is free.
+    sent : array of float32, shape `[slot, *batch]`
+        Time at which it was last sent to the bricks.
+    waiting : array of uint32, shape `[slot, *batch]`
+        Mask of the waiting parts.
+    rule : CompletionRule
+        Condition under which it completes.
+    ended : array of int32, shape `[slot, *batch]`, or None
+        Number of counted parts that have ended; None if the completion time is known before (`answer.py`).
+    answer : array of float32, shape `[slot, *batch]`
+        Completion time, inf while unknown.
+    answered : array of bool, shape `[slot, *batch]`
+        Whether it has completed. If no part waits either, the slot is free.
+    latest : array of float32, shape `[slot, *batch]`
+        Time at which the last counted part issued so far ends.
     """
 
     number: Int[Array, "slot *batch"]
@@ -60,10 +81,22 @@ class Slots(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Access that a drive has chosen: seek, rotation and transfer in seconds, its end, and the position of the arm then.
+    """Access that a drive has chosen.
 
-    number, slot: its request; for a delayed copy `slot` has no meaning. replica: the replica of the part. stream, sectors:
-    stream and length; None where requests have no clients.
+    Parameters
+    ----------
+    seek, rotation, transfer : array of float32, shape `[drive, *batch]`
+        Parts of the access, seconds.
+    finish : array of float32, shape `[drive, *batch]`
+        Time at which it ends.
+    end : Arm
+        Position of the arm at its end.
+    number, slot : array of int32, shape `[drive, *batch]`
+        Number and slot of its request; for a delayed copy `slot` has no meaning.
+    replica : array of int32, shape `[drive, *batch]`
+        Replica of the part.
+    stream, sectors : array of int32, shape `[drive, *batch]`, or None
+        Stream, and length in sectors; None if requests have no clients.
     """
 
     seek: Float[Array, "drive *batch"]
@@ -79,12 +112,28 @@ class Plan(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """The drives.
+    """State of the drives.
 
-    wake: time at which it next chooses; inf if it sleeps. phase: angle of its platter, turns. free, arm: time at which the
-    last final access ends, and the position of the arm then. plan: the access after it, which a better claim may still take
-    away. planned: whether it has one. idle: whether it found nothing when it last chose. last: request of the last final
-    access; None where it is not needed. buffer: state of its buffer.
+    Parameters
+    ----------
+    wake : array of float32, shape `[drive, *batch]`
+        Time at which a drive next chooses; inf if it sleeps.
+    phase : array of float32, shape `[drive, *batch]`
+        Angle of its platter, revolutions.
+    free : array of float32, shape `[drive, *batch]`
+        Time at which the last final access ends.
+    arm : Arm
+        Position of the arm then.
+    plan : Plan
+        The access after it, which a better claim may still take away.
+    planned : array of bool, shape `[drive, *batch]`
+        Whether the drive has such an access.
+    idle : array of bool, shape `[drive, *batch]`
+        Whether it found no part when it last chose.
+    last : array of int32, shape `[drive, *batch]`, or None
+        Request of the last final access; None if it is not needed.
+    buffer : pytree of arrays
+        State of its buffer.
     """
 
     wake: Float[Array, "drive *batch"]
@@ -101,9 +150,23 @@ class Drives(NamedTuple):
 class State(NamedTuple):
     """State of a run.
 
-    arrived: time at which the last request of an open stream arrived. gap: time from it to the next, stored separately so
-    that a short gap after a long one keeps its precision. taken: requests admitted since the window of requests was drawn.
-    arrivals and the following fields: private state of the arrivals and of the components named in `MEMBERS`.
+    Parameters
+    ----------
+    slots : Slots
+        The requests in the system.
+    drives : Drives
+        The drives.
+    arrived : array of float32, shape `[1, *batch]`
+        Time at which the last request of an open stream arrived.
+    gap : array of float32, shape `[1, *batch]`
+        Time from it to the next, seconds. It is stored separately, so that a short gap after a long one keeps its
+        precision.
+    taken : array of int32, shape `[1, *batch]`
+        Number of requests admitted since the window of requests was drawn.
+    arrivals : pytree of arrays
+        Private state of the arrivals.
+    dispatch, claims, write, queue, schedule, cache, condition : pytree of arrays
+        Private state of the components named in `MEMBERS`.
     """
 
     slots: Slots
@@ -126,13 +189,45 @@ MEMBERS = ("dispatch", "claims", "write", "queue", "schedule", "cache", "conditi
 
 
 def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
-    """Return the state after every component has received an event. heard: name of the hook, a method of `Member`."""
+    """Return the state after every component has received an event.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    heard : str
+        Name of the hook, a method of `Component`.
+    moment : NamedTuple
+        The event, see `component.events`.
+
+    Returns
+    -------
+    State
+        The state with the new private states of the components.
+    """
     told = {name: getattr(getattr(scenario.system, name), heard)(getattr(state, name), moment) for name in MEMBERS}
     return state._replace(**told)
 
 
 def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
-    """Return the mechanics of drive `which` (`[1, *batch]`, or one row for each drive), as its brick works at present."""
+    """Return the mechanics of drives at the present speed of their bricks.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+    which : array of int32, shape `[1, *batch]`, or one row for each drive
+        Numbers of the drives.
+
+    Returns
+    -------
+    AbstractMechanics
+        The mechanics.
+    """
     system = scenario.system
     return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
 
@@ -144,7 +239,26 @@ def time_of(
     read: Bool[Array, "*#row"],
     drive: Int[Array, "*#row"],
 ) -> Float[Array, "*#row"]:
-    """Return the time of an access of `drive` after its positioning, seconds."""
+    """Return the time of an access after its positioning.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    as_now : AbstractMechanics
+        Mechanics of the drive at its present speed.
+    target : Target
+        Location of the data.
+    read : array of bool, shape `[*row]`
+        Whether the access is a read.
+    drive : array of int32, shape `[*row]`
+        Number of the drive.
+
+    Returns
+    -------
+    array of float32, shape `[*row]`
+        The time, seconds.
+    """
     system = scenario.system
     return as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(system.placement, as_now, drive))
 
@@ -156,9 +270,25 @@ def hand_over(
     busy: Bool[Array, "drive *batch"],
     which: Int[Array, "1 *batch"] | None = None,
 ) -> State:
-    """Return the state after the bricks of the drives in `acts` have issued parts to their drives.
+    """Return the state after bricks have issued parts to their drives.
 
-    busy: mask of the busy drives. which: the drive that has fallen free; None when parts have arrived.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state before.
+    acts : array of bool, shape `[drive, *batch]`
+        Mask of drives whose bricks issue parts.
+    busy : array of bool, shape `[drive, *batch]`
+        Mask of the busy drives.
+    which : array of int32, shape `[1, *batch]`, optional
+        Drive that has become free; None if parts have arrived.
+
+    Returns
+    -------
+    State
+        The state after.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.queue.holds_back:
@@ -177,7 +307,20 @@ def hand_over(
 
 
 def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *batch"] | None:
-    """Return for each brick a mask of the streams with parts that are not issued; None where there are no streams."""
+    """Return a mask of the streams with parts that are not issued, for each brick.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+
+    Returns
+    -------
+    array of uint32, shape `[brick, *batch]`, or None
+        A bit for each stream; None if requests have no streams.
+    """
     system, slots = scenario.system, state.slots
     if slots.stream is None:
         return None
@@ -185,7 +328,7 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
     # A word holds the streams of several bricks side by side, so that few words are combined over all slots.
     each = WORD // streams
     words = [jnp.zeros_like(slots.waiting)] * -(-system.bricks.count // each)
-    # by part and not by drive: a node may have many drives, and a request few parts
+    # the loop is over parts and not over drives, because a brick may have many drives, and a request few parts
     for number in range(placement.most_parts or system.drives):
         part = jnp.full_like(slots.stream, number)
         brick = system.brick_of(placement.drive_of(part, slots.place))
@@ -198,9 +341,24 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[Array, "2 *batch"]) -> State:
-    """Return the state before the first event: arms at cylinder 0, platters at `phase`, all drives asleep. key: of each run.
+    """Return the state before the first event: arms at cylinder 0, and all drives asleep.
 
-    In a closed loop the first `outstanding` slots hold requests that complete now, each of which leads to a new request.
+    In a closed loop the first `outstanding` slots hold requests that complete now, each of which leads to a new
+    request.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    phase : array of float32, shape `[drive, *batch]`
+        Angles of the platters, revolutions.
+    key : array of uint32, shape `[2, *batch]`
+        Keys of the runs.
+
+    Returns
+    -------
+    State
+        The state.
     """
     system = scenario.system
     lanes = phase.shape[1:]
@@ -271,17 +429,42 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) ->
 
 
 def phases(drawn: Float[AnyArray, "drive *batch"], system: System) -> Float[Array, "drive *batch"]:
-    """Return the angles of the platters at the start: as `drawn`, or all as the first if spindles are synchronized."""
+    """Return the angles of the platters at the start.
+
+    Parameters
+    ----------
+    drawn : array of float32, shape `[drive, *batch]`
+        Random angles, revolutions.
+    system : System
+        The system.
+
+    Returns
+    -------
+    array of float32, shape `[drive, *batch]`
+        The random angles; all as the first if the spindles are synchronized.
+    """
     return jnp.where(system.synchronized, drawn[:1], drawn)
 
 
 def random_phases(
     key: UInt32[AnyArray, "2 *batch"] | UInt32[np.ndarray, "2 *batch"], drives: int
 ) -> Float[AnyArray, "drive *batch"]:
-    """Return a random angle for each drive of each run, key `[2, *batch]`.
+    """Return a random angle for each drive of each run.
 
-    The angle of a drive does not depend on the number of drives. The numbers are those of `jax.random.uniform`; for a NumPy
-    key they are drawn by NumPy, because a program for them would take longer to compile.
+    The angle of a drive does not depend on the number of drives. The numbers are those of `jax.random.uniform`. For a
+    NumPy key they are drawn by NumPy, because a program for them would take longer to compile.
+
+    Parameters
+    ----------
+    key : array of uint32, shape `[2, *batch]`
+        Keys of the runs.
+    drives : int
+        Number of drives.
+
+    Returns
+    -------
+    array of float32, shape `[drive, *batch]`
+        Angles, revolutions, from 0 and below 1.
     """
     counter = np.arange(drives, dtype=np.uint32).reshape(drives, *(1,) * (key.ndim - 1))
     one, other = threefry(cast(Array, key), cast(Array, np.zeros_like(counter)), cast(Array, counter))

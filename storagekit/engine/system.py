@@ -127,8 +127,7 @@ class System(eqx.Module):
 
     @property
     def wide(self) -> bool:
-        """Whether addresses of the system, or on one of its drives, need 64 bits in any run. Known before compilation.
-        """
+        """Whether addresses of the system or of one of its drives need 64 bits in any run. Known before compilation."""
         return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:

@@ -244,8 +244,7 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 
 def _in_parts(count: int) -> Measure:
-    """Return the measure of mean response time by parts of a run of `count` requests: first fifth, second, and so on.
-    """
+    """Return the measure of mean response time by parts of a run of `count` requests: first fifth, second, ..."""
     each = -(-count // PARTS)
     along = {"part": range(PARTS)}
 
