@@ -152,7 +152,8 @@ def _asked(
     """Return the mask of the parts that wait.
 
     A dispatcher has no information on stale copies. No request waits at a stale copy. If all selected copies are stale,
-    the request is sent to one other copy, and only one, because a request to a single copy is withdrawn from no other.
+    the request is sent to one other copy only. The reason is that a request to a single copy is withdrawn from no
+    other.
 
     part: part that each drive holds. usable_at: mask of its replicas that are not stale.
     """
@@ -287,8 +288,16 @@ def view_for(
 class _Heads(NamedTuple):
     """Heads of some drives when a request is admitted.
 
-    drive, part: the drive and its part of the request. phase: angle of its platter, turns. arm: its arm. usable: mask of the
-    replicas of the part that are not stale, None for all.
+    Parameters
+    ----------
+    drive, part : array of int32, shape `[row, *batch]`
+        The drive and its part of the request.
+    phase : array of float32, shape `[row, *batch]`
+        Angle of its platter, revolutions.
+    arm : Arm
+        Its arm.
+    usable : array of uint32, shape `[row, *batch]`, or None
+        Mask of the replicas of the part that are not stale; None for all.
     """
 
     drive: Int[Array, "row *batch"]

@@ -106,7 +106,20 @@ def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch
 
 
 def next_request(scenario: Scenario, state: State) -> Next:
-    """Return the next arrival and the earliest completion."""
+    """Return the next arrival and the earliest completion.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+
+    Returns
+    -------
+    Next
+        Their times, and the slot of the completion.
+    """
     leaving, answer = first_min(state.slots.answer)
     arrival = scenario.arrivals.next_arrival(state.arrivals, state.arrived + state.gap, answer)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))

@@ -123,10 +123,10 @@ def foreseen(
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tuple[State, Int[Array, "1 *batch"]]:
     """Stop a brick whose outage begins, and wake the drives whose outage ends.
 
-    One event stops at most one brick. A read is sent again to the other bricks after the time-out of its client if the
-    brick had claimed it, if it waited at no other brick, or if it depended on a lost access for its data in memory. A
-    write completes without the parts of the brick, which are not written later. An access counts as complete if its
-    brick has chosen the next one.
+    One event stops at most one brick. Some reads are sent again to the other bricks after the time-out of their
+    clients: those claimed by the brick, those that waited at no other brick, and those whose data a lost access was to
+    read into memory. A write completes without the parts of the brick, which are not written later. An access counts as
+    complete if its brick has chosen the next one.
 
     Parameters
     ----------
@@ -271,8 +271,8 @@ def _aborted(
 ) -> tuple[UInt32[Array, "slot *batch"], Bool[Array, "slot *batch"]]:
     """Return the parts that the stopping brick had planned or started, and the reads that depended on one of them.
 
-    The parts are a mask for each request. The reads are a mask of the reads that were to be completed from memory,
-    because their data was on its way into memory with a lost access.
+    The parts are a mask for each request. The reads are a mask over the requests. They were to be completed from
+    memory, and a lost access was reading their data into memory.
     """
     slots, drives, system = state.slots, state.drives, scenario.system
     row, dropped = row_index(system.slots, slots.arrival_time), jnp.zeros_like(slots.waiting)

@@ -29,7 +29,18 @@ KINDS = {int: jnp.int32, float: jnp.float32}
 
 
 def answered(report: Report) -> Bool[Array, "1 *batch"]:
-    """Return a mask of the runs with a completed request; in other runs `report.answered` has no meaning."""
+    """Return a mask of the runs with a completed request; in other runs `report.answered` has no meaning.
+
+    Parameters
+    ----------
+    report : Report
+        The report of an event.
+
+    Returns
+    -------
+    array of bool, shape `[1, *batch]`
+        The mask.
+    """
     return report.answered.number != NO_REQUEST
 
 
@@ -97,11 +108,42 @@ class Sum:
         return drives if self.by_drive else math.prod(len(labels) for labels in self.along.values())
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Num[Array, "row *batch"]:
-        """Return the sum before the first event."""
+        """Return the sum before the first event.
+
+        Parameters
+        ----------
+        drives : int
+            Number of drives.
+        lanes : tuple of int
+            Shape of the batch.
+
+        Returns
+        -------
+        array of int32 or float32, shape `[row, *batch]`
+            Zeros.
+        """
         return jnp.zeros((self.rows(drives), *lanes), KINDS[self.kind])
 
     def add(self, total: Num[Array, "row *batch"], report: Report) -> Num[Array, "row *batch"]:
-        """Return the sum after one more event."""
+        """Return the sum after one more event.
+
+        Parameters
+        ----------
+        total : array of int32 or float32, shape `[row, *batch]`
+            The sum before the event.
+        report : Report
+            The report of the event.
+
+        Returns
+        -------
+        array of int32 or float32, shape `[row, *batch]`
+            The sum after the event.
+
+        Raises
+        ------
+        InputError
+            If the event adds an array of another shape, or fractions to a sum of counts.
+        """
         added = self.of(report, *self._labels(total.ndim))
         if jnp.shape(added) != total.shape:
             shapes = f"{list(jnp.shape(added))} to {list(total.shape)}"
@@ -282,9 +324,35 @@ class Record:
                 raise InputError(f"two sums are called {name!r}: rename one, or share the object if they are the same")
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Tally:
-        """Return the sums before the first event."""
+        """Return the sums before the first event.
+
+        Parameters
+        ----------
+        drives : int
+            Number of drives.
+        lanes : tuple of int
+            Shape of the batch.
+
+        Returns
+        -------
+        dict of str to array, shape `[row, *batch]`
+            The sums by name.
+        """
         return {one.name: one.init(drives, lanes) for one in self.sums}
 
     def add(self, tally: Tally, report: Report) -> Tally:
-        """Return the sums after one more event."""
+        """Return the sums after one more event.
+
+        Parameters
+        ----------
+        tally : dict of str to array, shape `[row, *batch]`
+            The sums before the event, by name.
+        report : Report
+            The report of the event.
+
+        Returns
+        -------
+        dict of str to array, shape `[row, *batch]`
+            The sums after the event, by name.
+        """
         return {one.name: one.add(tally[one.name], report) for one in self.sums}

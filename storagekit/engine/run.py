@@ -246,7 +246,22 @@ def run_key(label: str, value: Any) -> Any:
 
 
 def require_room(state: PyTree, system: System, lanes: int) -> None:
-    """Raise InputError if a state of these shapes does not fit into memory."""
+    """Raise InputError if a state does not fit into memory.
+
+    Parameters
+    ----------
+    state : pytree
+        The state, or its shapes and types.
+    system : System
+        The system, for the message.
+    lanes : int
+        Number of runs, for the message.
+
+    Raises
+    ------
+    InputError
+        If three copies of the state exceed the memory.
+    """
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     if COPIES * size > (most := memory()):
         raise InputError(
@@ -304,7 +319,13 @@ class Runner:
             self.run = jax.tree.map(partial(_spread, mesh), run) if self.devices > 1 else run
 
     def compile(self, count: int) -> None:
-        """Compile `advance(count)` without running it. XLA compiles the programs of several threads in parallel."""
+        """Compile `advance(count)` without running it. XLA compiles the programs of several threads in parallel.
+
+        Parameters
+        ----------
+        count : int
+            Number of chunks of events.
+        """
         with addressed(self.wide), uncollected():
             _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 

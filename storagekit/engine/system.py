@@ -131,7 +131,18 @@ class System(eqx.Module):
         return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
-        """Return the number of the brick of a drive."""
+        """Return the number of the brick of a drive.
+
+        Parameters
+        ----------
+        drive : array of int32, shape `[*row]`
+            Number of the drive.
+
+        Returns
+        -------
+        array of int32, shape `[*row]`
+            Number of the brick.
+        """
         return self.placement.brick_of(drive)
 
     def __check_init__(self):

@@ -89,7 +89,23 @@ class ContentHash:
         self._above: dict[int, str] = {}
 
     def of(self, one: Any) -> str:
-        """Return the digest of an object, in hexadecimal. Raises InputError if its contents cannot be determined."""
+        """Return the digest of an object.
+
+        Parameters
+        ----------
+        one : object
+            The object.
+
+        Returns
+        -------
+        str
+            The digest, in hexadecimal.
+
+        Raises
+        ------
+        InputError
+            If the contents of the object cannot be determined.
+        """
         return self._digest(one).hex()
 
     def _digest(self, one: Any) -> bytes:

@@ -62,26 +62,27 @@ def simulate(
     seed : int
         The seed of the run.
     warm_up : float, optional
-        The requests or seconds at the start that are not measured. By default MSER-5 determines it, up to half of the run.
-        It ends at the boundary of a chunk of events.
+        The requests or seconds at the start that are not measured. By default MSER-5 determines it, up to half of the
+        run. It ends at the boundary of a chunk of events.
     allow_held_up : bool
-        Whether arrivals may wait for a slot. They are counted, and their wait is part of their response time. By default
-        this is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no arrival waits.
+        Whether arrivals may wait for a slot. They are counted, and their wait is part of their response time. By
+        default this is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no
+        arrival waits.
     measures : sequence of Measure
         Measures in addition to `storagekit.simulation.STANDARD`.
     precision : float or mapping of str to float, optional
         The half-width of the 95% interval of the mean response time, as a share of the mean, at which the run ends; or
-        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until it is reached. The
-        interval is over 20 parts of the run, and with several seeds over the seeds.
+        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until it is reached.
+        The interval is over 20 parts of the run, and with several seeds over the seeds.
     budget : int
         The number of requests after which a run with a precision ends in any case.
 
     Returns
     -------
     Dataset
-        All measures, in SI units. `response_quantile` (dimension `quantile`, within 1.6%) is of the synchronous requests,
-        and of the reads and the writes among them. `warm_up` is the part that was not measured. With a precision there are
-        half-widths, such as `response_half_width`, and an attribute `stopped_by`.
+        All measures, in SI units. `response_quantile` (dimension `quantile`, within 1.6%) is of the synchronous
+        requests, and of the reads and the writes among them. `warm_up` is the part that was not measured. With a
+        precision there are half-widths, such as `response_half_width`, and an attribute `stopped_by`.
 
     Raises
     ------
@@ -191,8 +192,8 @@ def sweep(
 ) -> xr.Dataset:
     """Simulate `build(**point)` at every point of the grid that `axes` spans, with every seed.
 
-    Points that differ only in numbers, the number of drives included, run in one batch. All points receive the same requests,
-    so that differences between points are more precise than the values.
+    Points that differ only in numbers, the number of drives included, run in one batch. All points receive the same
+    requests, so that differences between points are more precise than the values.
 
     Parameters
     ----------
@@ -207,8 +208,8 @@ def sweep(
         See `simulate`. Warm-up and precision are determined for each point, from all of its seeds.
     store : path, optional
         A folder in which results are stored, a few hundred runs at a time. Points that it holds already, with the same
-        scenario, seeds, length, measures and versions, are not simulated again. Their number is printed to stderr, and is in
-        the attributes `points_stored` and `points_run`.
+        scenario, seeds, length, measures and versions, are not simulated again. Their number is printed to stderr, and
+        is in the attributes `points_stored` and `points_run`.
     client : distributed.Client, optional
         Its workers simulate the points. The points of a lost worker are simulated again.
     slots : sequence of int
@@ -222,15 +223,16 @@ def sweep(
     Raises
     ------
     InputError
-        If a setting is impossible, if the axes are not parameters of `build`, or if the store or the client cannot be used.
+        If a setting is impossible, if the axes are not parameters of `build`, or if the store or the client cannot be
+        used.
     SimulationError
         If the cluster is lost.
 
     Notes
     -----
-    Results are the same to the last bit with or without a store, after an interruption, and with any workers, if processors
-    and versions are of one kind: every run goes through the same program, at most 16 runs for each CPU device, and does not
-    depend on the other runs of its batch.
+    Results are the same to the last bit with or without a store, after an interruption, and with any workers, if
+    processors and versions are of one kind: every run goes through the same program, at most 16 runs for each CPU
+    device, and does not depend on the other runs of its batch.
 
     Examples
     --------
@@ -318,7 +320,23 @@ def _refuse_held_up(waited: float, slots: int) -> None:
 
 
 def listed(seeds: int | Sequence[int]) -> list[int]:
-    """Return the seeds, or that number of seeds from 0 on. Raises InputError for a repeated or impossible seed."""
+    """Return the seeds.
+
+    Parameters
+    ----------
+    seeds : int or sequence of int
+        The seeds, or their number; they are then counted from 0.
+
+    Returns
+    -------
+    list of int
+        The seeds.
+
+    Raises
+    ------
+    InputError
+        If a seed is repeated or out of range, or if there is no seed.
+    """
     asked = several(WHOLE, of="seeds")("seeds", seeds) if np.iterable(seeds) else range(NUMBER("seeds", seeds))
     listed = list(asked)
     if not listed:

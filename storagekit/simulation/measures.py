@@ -99,7 +99,25 @@ class Measure:
 
 
 def several_measures(label: str, value: object) -> tuple[Measure, ...]:
-    """Return the value as a tuple of measures. Raises InputError if it is anything else."""
+    """Return the value as a tuple of measures.
+
+    Parameters
+    ----------
+    label : str
+        Name of the argument, for the message.
+    value : object
+        The value.
+
+    Returns
+    -------
+    tuple of Measure
+        The measures.
+
+    Raises
+    ------
+    InputError
+        If the value is not a sequence of measures.
+    """
     given = several(lambda _, one: one, of="measures")(label, value)
     return tuple(
         require_kind("a measure of a run", one, Measure, "one, as sk.simulation.Measure(...)") for one in given
@@ -107,7 +125,18 @@ def several_measures(label: str, value: object) -> tuple[Measure, ...]:
 
 
 def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
-    """Return the sums that the measures need, each once."""
+    """Return the sums that measures need, each once.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+        The measures.
+
+    Returns
+    -------
+    tuple of Sum
+        The sums.
+    """
     return tuple(dict.fromkeys(one for measure in measures for one in measure.needs))
 
 

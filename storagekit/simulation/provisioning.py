@@ -122,7 +122,7 @@ def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[in
 def fewest(scenarios: Sequence[Scenario]) -> int:
     """Return the number of slots of the first attempt.
 
-    It is a power of two, at least 64, and at least four times the number of outstanding requests of a closed loop,
+    It is a power of two and at least 64. It is at least four times the number of outstanding requests of a closed loop,
     because a write may use its slot after its completion.
 
     Parameters

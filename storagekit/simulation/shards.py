@@ -1,7 +1,7 @@
 """Divide a sweep into shards, and run each as a unit: some points of one structure, with all their seeds.
 
 Results do not depend on how points are divided into shards, to the last bit. A batch always has `width` runs, at most
-32 on each CPU device, and every run goes through the same program. So points that are stored already can be left out,
+16 on each CPU device, and every run goes through the same program. So points that are stored already can be left out,
 and workers may have any number of devices. Only a structure that has a single run in the whole sweep has a width of 1.
 """
 

@@ -259,5 +259,21 @@ STANDARD = (
 
 
 def beside(own: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Return the standard measures and a user's measures. Raises InputError if they clash."""
+    """Return the standard measures and a user's measures.
+
+    Parameters
+    ----------
+    own : sequence of Measure
+        The user's measures.
+
+    Returns
+    -------
+    tuple of Measure
+        All measures.
+
+    Raises
+    ------
+    InputError
+        If two measures share a name, or if their dimensions clash.
+    """
     return together((*STANDARD, *several_measures("measures", own)))

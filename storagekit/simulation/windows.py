@@ -177,7 +177,18 @@ def logs(
 
 
 def by_event(array: np.ndarray) -> np.ndarray:
-    """Return an array `[chunk, event, row, lane]` as `[event, row, lane]`, or as `[event, lane]` if it has one row."""
+    """Return an array of a log with one axis for the events, in place of an axis for chunks and one within a chunk.
+
+    Parameters
+    ----------
+    array : array, shape `[chunk, event, row, lane]`
+        The array.
+
+    Returns
+    -------
+    array, shape `[event, row, lane]`, or `[event, lane]` if it has one row
+        The same values.
+    """
     joined = array.reshape(-1, *array.shape[2:])
     return joined[:, 0] if joined.shape[1] == 1 else joined
 
