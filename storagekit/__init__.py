@@ -99,7 +99,7 @@ __all__ = [
     "write",
 ]
 
-# the rooms of the names that are no rooms themselves, and what they are called there if it is something else
+# modules of the names that are not packages; a different name in the module follows after a colon
 _HOMES = {
     "InputError": "core.errors",
     "Scenario": "engine",

@@ -30,8 +30,8 @@ class Choices:
 
     def made(self) -> dict[str, Callable]:
         """Return the components by name; each value creates one from the arguments of its docstring."""
-        room = import_module(f"storagekit.{self.name}")
-        return {name: getattr(room, theirs) for name, theirs in self.members.items()}
+        package = import_module(f"storagekit.{self.name}")
+        return {name: getattr(package, theirs) for name, theirs in self.members.items()}
 
     def described(self) -> list[CatalogueEntry]:
         """Return the descriptions of all components without importing them."""
@@ -142,8 +142,11 @@ def catalogue() -> dict[str, list[CatalogueEntry]]:
 
 def trace_formats() -> list[CatalogueEntry]:
     """Return the formats of traces that can be read."""
-    room = "workload.trace"
-    return [CatalogueEntry(value_of(room, form, "name"), first_line(room, form)) for form in names_in(room, "FORMATS")]
+    package = "workload.trace"
+    return [
+        CatalogueEntry(value_of(package, form, "name"), first_line(package, form))
+        for form in names_in(package, "FORMATS")
+    ]
 
 
 def _paper(paper: str, claims: int) -> CatalogueEntry:
@@ -161,11 +164,11 @@ def _drives() -> list[CatalogueEntry]:
 
 
 def _stand_ins() -> list[CatalogueEntry]:
-    room = "workload.synthetic"
+    package = "workload.synthetic"
     return [
         CatalogueEntry(
-            value_of(room, one, "name"),
-            f"{int(value_of(room, one, 'requests')):,} requests: {first_sentence(room, one)}",
+            value_of(package, one, "name"),
+            f"{int(value_of(package, one, 'requests')):,} requests: {first_sentence(package, one)}",
         )
         for one in STAND_INS
     ]

@@ -12,42 +12,42 @@ from storagekit.core.resources import PACKAGE
 _MEMBERS = ast.ClassDef | ast.FunctionDef
 
 
-def first_line(room: str, name: str) -> str:
+def first_line(package: str, name: str) -> str:
     """Return the first line of the description of a public name.
 
     The description of a class or a function is its docstring. For a value it is the string below it, or the docstring of its
-    class; for an alias it is the description of its target. room: the package, "dispatch" or "workload.trace". Raises
+    class; for an alias it is the description of its target. package: the package, "dispatch" or "workload.trace". Raises
     LookupError if the package has no such name.
     """
-    return _said(room, name).strip().partition("\n")[0]
+    return _said(package, name).strip().partition("\n")[0]
 
 
-def first_sentence(room: str, name: str) -> str:
+def first_sentence(package: str, name: str) -> str:
     """Return the first sentence of the description, in one line."""
-    return " ".join(_said(room, name).split()).partition(". ")[0].rstrip(".")
+    return " ".join(_said(package, name).split()).partition(". ")[0].rstrip(".")
 
 
-def value_of(room: str, name: str, field: str) -> str:
+def value_of(package: str, name: str, field: str) -> str:
     """The word that the value `name` was given as its `field`, or that its class has."""
-    body = _body(_home(room, name))
+    body = _body(_home(package, name))
     call = _assigned(body, name)
     if isinstance(call, ast.Call):
         given = [word.value for word in call.keywords if word.arg == field]
         found = given or [_assigned(_class(body, call).body, field)]
         if isinstance(found[0], ast.Constant):
             return str(found[0].value)
-    raise LookupError(f"{room}.{name} has no word {field}")
+    raise LookupError(f"{package}.{name} has no word {field}")
 
 
-def names_in(room: str, name: str) -> list[str]:
+def names_in(package: str, name: str) -> list[str]:
     """Return the names in the tuple `name`."""
-    listed = _assigned(_body(_home(room, name)), name)
+    listed = _assigned(_body(_home(package, name)), name)
     return [one.id for one in getattr(listed, "elts", ()) if isinstance(one, ast.Name)]
 
 
-def _said(room: str, name: str) -> str:
-    room = _home(room, name)
-    body = _body(room)
+def _said(package: str, name: str) -> str:
+    package = _home(package, name)
+    body = _body(package)
     for statement, below in zip(body, [*body[1:], None], strict=True):
         if isinstance(statement, _MEMBERS) and statement.name == name:
             return ast.get_docstring(statement) or ""
@@ -55,9 +55,9 @@ def _said(room: str, name: str) -> str:
             if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
                 return str(below.value.value)
             if isinstance(statement.value, ast.Name):
-                return _said(room, statement.value.id)
+                return _said(package, statement.value.id)
             return ast.get_docstring(_class(body, statement.value)) or ""
-    raise LookupError(f"{room} shows no {name}")
+    raise LookupError(f"{package} shows no {name}")
 
 
 def _class(body: list[ast.stmt], call: ast.expr | None) -> ast.ClassDef:
@@ -76,16 +76,16 @@ def _targets(statement: ast.Assign | ast.AnnAssign) -> Iterator[str]:
     return (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _home(room: str, name: str) -> str:
+def _home(package: str, name: str) -> str:
     """Return the file that defines a public name of a package."""
-    for statement in _body(room):
+    for statement in _body(package):
         if isinstance(statement, ast.ImportFrom) and name in {one.asname or one.name for one in statement.names}:
             return _home((statement.module or "").removeprefix("storagekit."), name)
-    return room
+    return package
 
 
 @cache
-def _body(room: str) -> list[ast.stmt]:
-    path = PACKAGE.joinpath(*room.split("."))
+def _body(package: str) -> list[ast.stmt]:
+    path = PACKAGE.joinpath(*package.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.parse(file.read_text(encoding="utf-8")).body

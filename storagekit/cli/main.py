@@ -92,10 +92,10 @@ def reproduce(
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))
     _print_scorecard(report.out)
-    for made in (report.lab, report.book):
+    for made in (report.lab, report.site):
         if made.state == "failed":
             say(made.message)
-    if report.book.state != "failed":
+    if report.site.state != "failed":
         print(report.out / "index.html")
     if report.failed:
         raise typer.Exit(1)

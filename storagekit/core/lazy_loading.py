@@ -13,7 +13,7 @@ _TOOLS = {"TYPE_CHECKING", "loader"}
 
 
 def loader(
-    package: str, rooms: Iterable[str], homes: Mapping[str, str] | None = None
+    package: str, submodules: Iterable[str], homes: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package.
 
@@ -21,7 +21,7 @@ def loader(
     ----------
     package : str
         Name of the package.
-    rooms : iterable of str
+    submodules : iterable of str
         Its submodules that are imported when they are first used.
     homes : mapping of str to str, optional
         Submodule of each other name. If the name in the submodule differs, it follows after `:`.
@@ -31,7 +31,7 @@ def loader(
     tuple of callable
         The two functions.
     """
-    shown, found_in = frozenset(rooms), dict(homes or {})
+    shown, found_in = frozenset(submodules), dict(homes or {})
 
     def attribute(name: str) -> Any:
         if name in shown:

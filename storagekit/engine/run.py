@@ -265,9 +265,9 @@ def require_room(state: PyTree, system: System, lanes: int) -> None:
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     if COPIES * size > (most := memory()):
         raise InputError(
-            f"a run of {system.slots} slots, {system.drives} drives and {lanes} lanes needs {COPIES * size} bytes, {COPIES} "
-            f"times its state; there are {most:.0f}: lower System.slots, what is outstanding, memory before the drives, or "
-            "seeds"
+            f"a batch of {lanes} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} bytes, "
+            f"{COPIES} times its state; {most:.0f} are available: lower System.slots, the outstanding "
+            "requests, the cache, or seeds"
         )
 
 
@@ -290,8 +290,8 @@ class Runner:
     """
 
     def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
-        require_kind("what is run", scenario, Scenario, "a Scenario(system, arrivals)")
-        require_kind("what is kept of a run", record, Record, "a record, as sk.engine.Record()")
+        require_kind("scenario of a run", scenario, Scenario, "a Scenario(system, arrivals)")
+        require_kind("record of a run", record, Record, "a record, as sk.engine.Record()")
         run_key("key", key)
         if scenario.system.slots == AUTO:
             raise InputError(

@@ -28,17 +28,17 @@ T = TypeVar("T")
 
 # names of pages and their questions; a page is `PAGE` of the module of its name in this package
 PAGES: dict[str, str] = {
-    "tour": "where the time of one request goes, on a drawn disk",
-    "striping": "one agent for a large request, or a part of it on each of several",
-    "sessions": "how many clients can be promised a rate, and how widely to stripe",
-    "array": "how to keep data on some drives: every scheme ranked by what it gives",
-    "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
-    "protocol": "which copy is read, and who decides: four protocols over load",
-    "adaptive": "nodes of several speeds: who gives whom how much",
-    "trace": "what your own trace asks for, and which scheme would serve it",
-    "own_drive": "a drive by its data sheet, beside another",
-    "fair": "what streams get of the bricks they share, by weight",
-    "bound": "how unfair sharing may be over any interval",
+    "tour": "the service time of one request, step by step on a drawn disk",
+    "striping": "a large request to one agent, or in parts to several",
+    "sessions": "the number of guaranteed sessions, by striping width and unit",
+    "array": "all schemes for data on given drives, ranked",
+    "sr_array": "capacity for speed: striping, rotational replicas, mirrors",
+    "protocol": "the selection of a replica: four protocols over the load",
+    "adaptive": "nodes of different speeds, and their shares under ARS",
+    "trace": "characteristics of your own trace, and a scheme for it",
+    "own_drive": "your own drive from its data sheet, compared with another",
+    "fair": "rates of weighted streams on shared bricks",
+    "bound": "bounds of unfairness over any interval",
 }
 
 

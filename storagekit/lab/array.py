@@ -118,7 +118,7 @@ def board() -> Board:
         "rate": Slider("Requests/s, if at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
         "outstanding": Slider("Outstanding, if kept", 32, 1, 512, few=[32]),
         "tolerate": Slider("Drives that may fail", 1, 0, 3, few=[0, 1, 2]),
-        "goal": ChoiceControl("Wanted most", {name: name for name in _GOALS}, few=["shortest mean"]),
+        "goal": ChoiceControl("Goal", {name: name for name in _GOALS}, few=["shortest mean"]),
     }
     return Board(answer, draw, controls, words)
 

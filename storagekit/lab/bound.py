@@ -57,7 +57,7 @@ def board() -> Board:
     controls = {
         "weight_f": Slider("Weight of f, on A", 1, 0.5, 8, 0.5, few=few),
         "weight_g": Slider("Weight of g, on A and B", 1, 0.5, 8, 0.5, few=few),
-        "minimum": Slider("Least share of a brick (%)", 0, 0, 50, few=[0, 10]),
+        "minimum": Slider("Minimum share of a brick (%)", 0, 0, 50, few=[0, 10]),
         "threads_f": Slider("Threads of f", 30, 1, 100, few=[30]),
         "threads_g": Slider("Threads of g on each", 30, 1, 100, few=[30]),
         "coordinators": Slider("Coordinators of g", 1, 1, 16, few=[1, 4, 16]),

@@ -127,7 +127,7 @@ def board() -> Board:
         "weight_mail": Slider("Weight of mail, on A", 2, 0.5, 8, 0.5, few=few),
         "weight_backup": Slider("Weight of backup, on A and B", 1, 0.5, 8, 0.5, few=few),
         "weight_archive": Slider("Weight of archive, on B", 1, 0.5, 8, 0.5, few=few),
-        "minimum": Slider("Least share of a brick (%)", 0, 0, 30, few=[0, 10]),
+        "minimum": Slider("Minimum share of a brick (%)", 0, 0, 30, few=[0, 10]),
         "rate_a": Slider("Brick A (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
         "rate_b": Slider("Brick B (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
         "waiting": Slider("Requests waiting, each", 16, 1, 64, few=[16]),

@@ -95,8 +95,8 @@ def inputs(paper: str) -> Iterator[tuple[str, Path]]:
             # In a wheel, data and notebooks are in folders of the package whose names begin with _.
             copies = bool({"_data", "_docs", "_notebooks", "_reproductions"} & set(parts[:1]))
             # The site is made from results and does not affect them.
-            book = parts[:2] == ("reproduce", "site")
-            hidden = copies or book or "__pycache__" in path.parts or path.suffix == ".ipynb"
+            site = parts[:2] == ("reproduce", "site")
+            hidden = copies or site or "__pycache__" in path.parts or path.suffix == ".ipynb"
             if path.is_file() and not foreign and not hidden:
                 yield f"{root.name}/{path.relative_to(root).as_posix()}", path
 

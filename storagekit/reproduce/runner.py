@@ -40,7 +40,7 @@ class NotebookOutcome:
     Parameters
     ----------
     paper : str
-        Key of the paper, "lab" or "book".
+        Key of the paper, "lab" or "site".
     state : str
         "ran", "cached" (nothing has changed since the last run) or "failed".
     seconds : float
@@ -69,7 +69,7 @@ class RunReport:
         Scorecard of all results that `out` now contains.
     took : mapping of str to sequence of str
         For each given parameter, the papers that have it.
-    book : NotebookOutcome
+    site : NotebookOutcome
         Outcome of the site.
     lab : NotebookOutcome
         Outcome of the lab's boards.
@@ -79,13 +79,13 @@ class RunReport:
     outcomes: tuple[NotebookOutcome, ...]
     rows: tuple[ScorecardRow, ...]
     took: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    book: NotebookOutcome = NotebookOutcome("book", "cached", 0.0)
+    site: NotebookOutcome = NotebookOutcome("site", "cached", 0.0)
     lab: NotebookOutcome = NotebookOutcome("lab", "cached", 0.0)
 
     @property
     def failed(self) -> bool:
         """Return whether any notebook, the lab's boards or the site failed."""
-        return any(outcome.state == "failed" for outcome in (*self.outcomes, self.lab, self.book))
+        return any(outcome.state == "failed" for outcome in (*self.outcomes, self.lab, self.site))
 
 
 @dataclass(frozen=True)
@@ -129,16 +129,16 @@ def available(folder: Path | None = None) -> list[str]:
     return sorted(path.stem for path in (folder or reproductions_path()).glob("*.ipynb"))
 
 
-def bind(book: Site) -> NotebookOutcome:
+def bind(site: Site) -> NotebookOutcome:
     """Build the site, unless the existing one belongs to these results."""
-    if book.is_current():
-        return NotebookOutcome("book", "cached", 0.0)
+    if site.is_current():
+        return NotebookOutcome("site", "cached", 0.0)
     begin = time.monotonic()
     try:
-        book.write()
+        site.write()
     except SiteError as fault:
-        return NotebookOutcome("book", "failed", time.monotonic() - begin, str(fault))
-    return NotebookOutcome("book", "ran", time.monotonic() - begin)
+        return NotebookOutcome("site", "failed", time.monotonic() - begin, str(fault))
+    return NotebookOutcome("site", "ran", time.monotonic() - begin)
 
 
 def reproduce(

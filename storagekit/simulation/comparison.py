@@ -95,7 +95,7 @@ def compared(
     if isinstance(asked, RequestTrace):
         data.attrs |= {"basis": "trace", "trace": asked.source.name, "scale": float(scale)}
         beyond = [wrapped(asked, _capacity(system)) for system in schemes.values()]
-        told = {"units": "1", "long_name": "share of the requests to addresses beyond the capacity, which wrap around"}
+        told = {"units": "1", "long_name": "share of the requests whose addresses wrap around"}
         data["wrapped"] = ("scheme", beyond, told)
     # in a closed loop the drives are always busy
     data.attrs["closed_loop"] = int(_closed(asked))

@@ -48,7 +48,7 @@ def replay(
     Dataset
         The measures of `simulate` over the whole trace. By request (dimension `request`) there are `response_time` and
         `read`. The quantiles of the response time (dimension `quantile`) are exact and include the first request.
-        `wrapped` is the share of the requests to addresses beyond the capacity of the system. The attributes
+        `wrapped` is the share of the requests whose addresses wrap around at the end of the system. The attributes
         `busiest_brick` and `bottleneck` are the busiest brick and the largest part of the access time.
 
     Raises

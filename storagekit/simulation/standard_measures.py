@@ -52,8 +52,8 @@ ELSEWHERE = Sum("elsewhere", lambda report: report.admission.elsewhere, int)
 RESENT = Sum("resent", lambda report: report.admission.resent + report.lost, int)
 # number of copies from which drives chose
 CANDIDATES = Sum("candidates", lambda report: report.candidates, int)
-# claims on reads; claims on reads that another drive had claimed already; reads with several claims; services of reads
-# beyond the first
+# claims; claims on requests that another drive had claimed already; requests with several claims; services beyond the
+# necessary ones. With write policies that settle by claims these include writes.
 CLAIMS = Sum("claims", lambda report: report.claimed, int)
 FURTHER = Sum("further", lambda report: report.further, int)
 CONTESTED = Sum("contested", lambda report: report.contested, int)
@@ -153,7 +153,7 @@ STANDARD = (
     Measure(
         "claims_per_read",
         "1",
-        "claims made for each read answered",
+        "claims for each completed read; those on writes count if the write policy settles by claims",
         (CLAIMS, READS),
         lambda claims, reads: claims / reads,
     ),

@@ -49,16 +49,15 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
     Notes
     -----
     Addresses wrap around at the capacity less the largest request, so that their order and distances are preserved.
-    `wrapped` returns the share of addresses beyond the capacity. The brick that receives a request is drawn once, and
-    is the same in every run.
+    `wrapped` returns their share. The brick that receives a request is drawn once, and is the same in every run.
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
-    sectors = np.maximum(1, -(-trace.size // units.SECTOR))
+    sectors = _sectors(trace)
     # the field for the length of a request has 32 bits
     if int(sectors.max()) >= min(capacity, 2**31):
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
-    sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
+    sector = (trace.concatenated().offset // units.SECTOR) % _wraps_at(trace, capacity)
     asynchronous = np.zeros(len(trace), bool) if trace.asynchronous is None else trace.asynchronous
     number = _column(np.arange(len(trace)), np.int32)
     gap = np.append(np.diff(trace.time), np.inf)
@@ -86,7 +85,7 @@ def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:
 
 @takes(trace=TRACE, capacity=SECTORS)
 def wrapped(trace: RequestTrace, capacity: int) -> float:
-    """Return the share of requests with addresses beyond the capacity of a system.
+    """Return the share of requests whose addresses wrap around in `recorded`.
 
     Parameters
     ----------
@@ -98,6 +97,15 @@ def wrapped(trace: RequestTrace, capacity: int) -> float:
     Returns
     -------
     float
-        The share of requests that begin at sector `capacity` or later.
+        The share of requests that begin less than the largest request before the end of the system, or beyond it.
     """
-    return float(np.mean(trace.concatenated().offset // units.SECTOR >= capacity))
+    return float(np.mean(trace.concatenated().offset // units.SECTOR >= _wraps_at(trace, capacity)))
+
+
+def _wraps_at(trace: RequestTrace, capacity: int) -> int:
+    """Return the sector at which addresses wrap around: the capacity less the largest request."""
+    return capacity - int(_sectors(trace).max())
+
+
+def _sectors(trace: RequestTrace) -> np.ndarray:
+    return np.maximum(1, -(-trace.size // units.SECTOR))

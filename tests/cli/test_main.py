@@ -95,11 +95,11 @@ def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatc
 def test_a_book_that_fails_is_one_line_and_status_1(storagekit, monkeypatch, scored, state, status):
     from storagekit.reproduce import runner
 
-    book = runner.NotebookOutcome("book", state, 1.0, "the book was not made: no room")
-    monkeypatch.setattr(runner, "reproduce", lambda papers, **rest: runner.RunReport(scored, (), (), book=book))
+    site = runner.NotebookOutcome("site", state, 1.0, "the site was not made: no room")
+    monkeypatch.setattr(runner, "reproduce", lambda papers, **rest: runner.RunReport(scored, (), (), site=site))
     left, text, error = storagekit("reproduce")
     assert left == status and "dsptf.table1.gain" in text
-    assert error == ("storagekit: the book was not made: no room\n" if status else "")
+    assert error == ("storagekit: the site was not made: no room\n" if status else "")
     assert (str(scored / "index.html") in text) is (status == 0)
 
 

@@ -1,4 +1,4 @@
-"""The lab's boards in the book: all there, of this code, or none."""
+"""The lab's boards in the site: all there, of this code, or none."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The book in a real browser without a network."""
+"""The site in a real browser without a network."""
 
 from dataclasses import replace
 
@@ -25,17 +25,17 @@ page.show("fig5", data, chart)
 )
 
 
-def bind_a_room(book):
-    """The book with a reference that starts no JAX."""
-    return runner.bind(replace(book, rooms=("storagekit.core.units",)))
+def bind_a_package(site):
+    """The site with a reference that starts no JAX."""
+    return runner.bind(replace(site, packages=("storagekit.core.units",)))
 
 
 @pytest.fixture
 def out(write, notebooks, tmp_path):
-    """What a run leaves, the book and all."""
+    """What a run leaves, the site and all."""
     write("dsptf", *CELLS)
     folder = tmp_path / "out"
-    assert not runner.reproduce(out=folder, notebooks=notebooks, bind=bind_a_room).failed
+    assert not runner.reproduce(out=folder, notebooks=notebooks, bind=bind_a_package).failed
     return folder
 
 

@@ -43,7 +43,7 @@ def in_this_process(notebook, running, parameters, environment, on_cell, sockets
 def run(out, folder, seed, quick):
     if quick == "QUICK":
         notebooks._execute = in_this_process
-    report = runner.reproduce(["dsptf"], out=out, seed=int(seed), notebooks=Path(folder), bind=lambda book: None)
+    report = runner.reproduce(["dsptf"], out=out, seed=int(seed), notebooks=Path(folder), bind=lambda site: None)
     return 0 if report.outcomes[0].state in ("ran", "cached") else 1
 
 for line in sys.stdin:
@@ -267,7 +267,7 @@ def test_what_changes_while_it_runs_is_not_taken_for_what_it_was_made_from(write
     given = {
         "out": tmp_path / "out",
         "notebooks": notebooks,
-        "bind": lambda _book: runner.NotebookOutcome("book", "ran", 0.0),
+        "bind": lambda _site: runner.NotebookOutcome("site", "ran", 0.0),
     }
     assert [runner.reproduce(["dsptf"], **given).outcomes[0].state for _ in range(3)] == ["ran", "ran", "cached"]
 

@@ -172,7 +172,7 @@ RUNS = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "from pathlib import Path; from storagekit.cli import main as cli; from storagekit.reproduce import runner\n"
     "notebooks = Path(sys.argv.pop())\nrunner.reproductions_path = lambda: notebooks\n"
-    "runner.reproduce.__kwdefaults__['bind'] = lambda book: runner.NotebookOutcome('book', 'ran', 0.0)\ncli.main()"
+    "runner.reproduce.__kwdefaults__['bind'] = lambda site: runner.NotebookOutcome('site', 'ran', 0.0)\ncli.main()"
 )
 
 

@@ -47,9 +47,9 @@ def out(tmp_path) -> Path:
     return tmp_path / "out"
 
 
-def unbound(book: Site) -> runner.NotebookOutcome:
-    """In place of what makes the book, which takes seconds."""
-    return runner.NotebookOutcome("book", "ran", 0.0)
+def unbound(site: Site) -> runner.NotebookOutcome:
+    """In place of what makes the site, which takes seconds."""
+    return runner.NotebookOutcome("site", "ran", 0.0)
 
 
 @pytest.fixture
@@ -205,33 +205,33 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
     write("swift", "raise ValueError('no')")
     bound = []
 
-    def fails(book: Site) -> str:
-        bound.append(book)
-        raise SiteError("the book was not made: sphinx said so")
+    def fails(site: Site) -> str:
+        bound.append(site)
+        raise SiteError("the site was not made: sphinx said so")
 
     monkeypatch.setattr(Site, "write", fails)
     report = run(bind=runner.bind)
-    assert report.failed and (report.book.state, report.book.message) == (
+    assert report.failed and (report.site.state, report.site.message) == (
         "failed",
-        "the book was not made: sphinx said so",
+        "the site was not made: sphinx said so",
     )
-    (book,) = bound
-    assert {row.paper for row in book.rows} == {"dsptf", "swift"}
-    assert book.failures.keys() == {"swift"} and book.failures["swift"].endswith("ValueError: no")
+    (site,) = bound
+    assert {row.paper for row in site.rows} == {"dsptf", "swift"}
+    assert site.failures.keys() == {"swift"} and site.failures["swift"].endswith("ValueError: no")
     assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
 
     write("swift", "x = 1")
     assert run(bind=runner.bind).failed
-    monkeypatch.setattr(Site, "write", lambda book: "")
+    monkeypatch.setattr(Site, "write", lambda site: "")
     assert not run(bind=runner.bind).failed
-    monkeypatch.setattr(Site, "is_current", lambda book: True)
-    assert run(bind=runner.bind).book.state == "cached"
+    monkeypatch.setattr(Site, "is_current", lambda site: True)
+    assert run(bind=runner.bind).site.state == "cached"
 
 
 def test_an_edit_of_the_book_s_looks_reruns_no_paper():
     inputs = [name for name, _ in cache.inputs("swift")]
     assert "storagekit/reproduce/page.py" in inputs and "storagekit/papers/swift/figures.py" in inputs
-    assert not [name for name in inputs if "/book/" in name]
+    assert not [name for name in inputs if "/site/" in name]
 
 
 def test_a_folder_without_notebooks_and_one_without_our_parameters(write, run, notebooks):

@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
 from storagekit.engine import keys
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests, RecordedArrivals
+from storagekit.workload.recorded import recorded as from_trace
+from storagekit.workload.recorded import wrapped
+from storagekit.workload.trace import request_trace
 
 CAPACITY = 1_000_000
 REQUESTS = RandomRequests(FixedSize(4096), 1.0)
@@ -54,3 +59,12 @@ def test_the_replacement_is_seen_after_the_choice_or_before_it():
     moment, earlier = np.array([1.0]), np.array([0.9])
     assert not after.precedes(moment, moment)[0] and before.precedes(moment, moment)[0]
     assert after.precedes(earlier, moment)[0] and before.precedes(earlier, moment)[0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 64)), min_size=1), st.integers(65, 2000))
+def test_the_share_of_wrapped_addresses_is_that_of_the_requests_that_are_moved(requests, capacity):
+    sector, sectors = np.array(requests).T
+    count = len(requests)
+    trace = request_trace(np.arange(float(count)), np.zeros(count), sector * 512, sectors * 512, np.ones(count, bool))
+    moved = np.asarray(from_trace(trace, capacity).requests.sector).ravel() != sector
+    assert wrapped(trace, capacity) == pytest.approx(moved.mean())

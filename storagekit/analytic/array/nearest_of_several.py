@@ -5,8 +5,6 @@ write waits for the last one. Each time is seek + U, with U uniform over an `arc
 next. With G(t) the probability that one time exceeds t,
 
     E least = integral of G(t)^n,  E most = integral of 1 - (1 - G(t))^n
-
-srarray, section 2.5, states that the first is below the nearest seek and the nearest angle, taken separately.
 """
 
 from functools import lru_cache

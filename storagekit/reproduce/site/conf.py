@@ -24,7 +24,7 @@ extensions = [
 
 html_theme = "furo"
 html_static_path = [str(Path(__file__).with_name("static"))]
-html_css_files = ["book.css"]
+html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_math_renderer = "mathml"
 html_domain_indices = False

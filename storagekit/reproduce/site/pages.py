@@ -23,7 +23,7 @@ hide-toc: true
 # storagekit
 
 Storage systems of many drives: simulated, computed, and held against the five papers that proposed them. Every number and
-chart of this book comes from runs of the code that it links to. [The scorecard](scorecard.md) has a row for each claim of
+chart of this site comes from runs of the code that it links to. [The scorecard](scorecard.md) has a row for each claim of
 the papers and says which are met; a miss stays a miss.
 
 {shares}

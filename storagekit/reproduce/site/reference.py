@@ -28,7 +28,7 @@ _HIDDEN = ("reproduce", "cli", "core", "component")
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx; pages are written before Sphinx reads its sources."""
-    app.add_config_value("storagekit_rooms", [], "env", list)
+    app.add_config_value("storagekit_packages", [], "env", list)
     app.connect("config-inited", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -36,61 +36,61 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def _write(app: Sphinx, config: Config) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir()
-    for name, text in pages(list(config.storagekit_rooms) or rooms()).items():
+    for name, text in pages(list(config.storagekit_packages) or packages()).items():
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")
 
 
-def rooms() -> list[str]:
+def packages() -> list[str]:
     """Return the full names of public packages, `storagekit` first, and of modules with a page."""
     packages = [one.name for one in pkgutil.walk_packages([str(PACKAGE)], "storagekit.") if one.ispkg]
     shown = [name for name in packages if not any(part.startswith("_") or part in _HIDDEN for part in name.split("."))]
     return ["storagekit", *sorted([*shown, *(f"storagekit.{name}" for name in _FILES)])]
 
 
-def pages(rooms: list[str]) -> dict[str, str]:
+def pages(packages: list[str]) -> dict[str, str]:
     """Return the pages in reStructuredText by the names of the packages.
 
     A name that several packages export is described on one page: in the deepest package that contains its file, or else
     in the first one. The other pages list it with a link.
     """
-    shown = {room: dict(_names(room)) for room in rooms}
+    shown = {package: dict(_names(package)) for package in packages}
     homes: dict[int, str] = {}
     for names in shown.values():
         for name, what in names.items():
             if id(what) not in homes:
-                homes[id(what)] = _home([room for room in rooms if shown[room].get(name) is what], what)
-    return {room: _page(room, shown[room], homes) for room in rooms}
+                homes[id(what)] = _home([package for package in packages if shown[package].get(name) is what], what)
+    return {package: _page(package, shown[package], homes) for package in packages}
 
 
-def _names(room: str) -> Iterator[tuple[str, Any]]:
+def _names(package: str) -> Iterator[tuple[str, Any]]:
     """Yield the public classes and functions of a module, by name; for a package also the imported ones."""
-    module = import_module(room)
+    module = import_module(package)
     for name in sorted(dir(module), key=str.lower):
         what = None if name.startswith("_") else getattr(module, name)
         theirs = getattr(what, "__module__", None) or ""
-        shown = theirs.partition(".")[0] == "storagekit" if hasattr(module, "__path__") else theirs == room
+        shown = theirs.partition(".")[0] == "storagekit" if hasattr(module, "__path__") else theirs == package
         if shown and callable(what) and inspect.getdoc(what):
             yield name, what
 
 
 def _home(candidates: list[str], what: Any) -> str:
-    around = [room for room in candidates if f"{what.__module__}.".startswith(f"{room}.")]
+    around = [package for package in candidates if f"{what.__module__}.".startswith(f"{package}.")]
     return max(around, key=len) if around else candidates[0]
 
 
-def _page(room: str, names: Mapping[str, Any], homes: Mapping[int, str]) -> str:
+def _page(package: str, names: Mapping[str, Any], homes: Mapping[int, str]) -> str:
     """Return the page of a package: its description, the list of its names, and an entry for each name it describes."""
-    own = {name: what for name, what in names.items() if homes[id(what)] == room}
-    title = room.removeprefix("storagekit.")
-    parts = [f"{title}\n{'=' * len(title)}", f".. automodule:: {room}"]
+    own = {name: what for name, what in names.items() if homes[id(what)] == package}
+    title = package.removeprefix("storagekit.")
+    parts = [f"{title}\n{'=' * len(title)}", f".. automodule:: {package}"]
     if names:
         listed = [f":py:obj:`{name} <{homes[id(what)]}.{name}>`" for name, what in names.items()]
         parts += [f".. rubric:: {len(names)} names", ", ".join(listed)]
-    parts += [_entry(room, name, what) for name, what in own.items()]
+    parts += [_entry(package, name, what) for name, what in own.items()]
     return "\n\n".join(parts) + "\n"
 
 
-def _entry(room: str, name: str, what: Any) -> str:
+def _entry(package: str, name: str, what: Any) -> str:
     if not inspect.isclass(what):
-        return f".. autofunction:: {room}.{name}"
-    return f".. autoclass:: {room}.{name}\n   :members:"
+        return f".. autofunction:: {package}.{name}"
+    return f".. autoclass:: {package}.{name}\n   :members:"

@@ -27,7 +27,7 @@ from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import ScorecardRow
 from storagekit.reproduce.site import boards, chapter, growing, pages
 
-RECORD = "book.json"
+RECORD = "site.json"
 FIRST_PAGE = "index.html"
 _VERSIONS = ("sphinx", "myst-nb", "furo", "latex2mathml")
 # Progress lines of Sphinx for its three long steps.
@@ -51,7 +51,7 @@ class Site:
         Rows of the scorecard.
     failures : mapping of str to str
         For each paper whose notebook failed, the reason; empty by default.
-    rooms : sequence of str
+    packages : sequence of str
         Full names of the packages in the reference; all by default.
     docs : Path
         Folder of Markdown documents; the package's folder by default.
@@ -60,7 +60,7 @@ class Site:
     out: Path
     rows: Sequence[ScorecardRow]
     failures: Mapping[str, str] = field(default_factory=dict)
-    rooms: Sequence[str] = ()
+    packages: Sequence[str] = ()
     docs: Path = field(default_factory=docs_path)
 
     def is_current(self) -> bool:
@@ -89,14 +89,14 @@ class Site:
         try:
             with private(self.out) as workshop:
                 self._write_sources(workshop / "sources")
-                warned = _sphinx(workshop, self.rooms)
+                warned = _sphinx(workshop, self.packages)
                 write_text(workshop / "site" / growing.PAGE, growing.MOVED)
                 _clear(self.out)
                 self._place(workshop / "site", wanted)
         except Exception as fault:  # a user's notebook may contain anything; the results must stay valid
             with suppress(OSError):
                 _clear(self.out)
-            raise SiteError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
+            raise SiteError(f"the site was not made: {fault}; the results in {self.out} are whole") from fault
         return warned
 
     def _fingerprint(self) -> str:
@@ -108,7 +108,7 @@ class Site:
         for path in inputs:
             if path.is_file():
                 total.update(f"{path.name} {digest(path)}\n".encode())
-        rest = [dict(self.failures), list(self.rooms), [version(name) for name in _VERSIONS]]
+        rest = [dict(self.failures), list(self.packages), [version(name) for name in _VERSIONS]]
         total.update(json.dumps(rest).encode())
         return total.hexdigest()
 
@@ -166,19 +166,19 @@ def _notebook(out: Path, paper: str) -> NotebookNode:
     return nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
 
 
-def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
+def _sphinx(workshop: Path, packages: Sequence[str]) -> str:
     """Run Sphinx over the sources and return its warnings.
 
     It runs in a separate process, because it changes much of its process.
     """
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(Path(__file__).parent)]
-    command += ["-D", f"storagekit_rooms={','.join(rooms)}"] if rooms else []
+    command += ["-D", f"storagekit_packages={','.join(packages)}"] if packages else []
     command += ["--doctree-dir", *(str(workshop / name) for name in ("doctrees", "sources", "site"))]
     how: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
     environment = os.environ | {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     with (
         (workshop / "warnings.txt").open("w+", encoding="utf-8") as said,
-        tqdm(total=100, desc="book", unit="%") as bar,
+        tqdm(total=100, desc="site", unit="%") as bar,
         subprocess.Popen(command, stderr=said, env=environment, **how) as process,
     ):
         try:

@@ -1,4 +1,4 @@
-"""The book of a run that was never run: every link leads somewhere, no network is asked, and it is whole or not there."""
+"""The site of a run that was never run: every link leads somewhere, no network is asked, and it is whole or not there."""
 
 import importlib
 import re
@@ -19,7 +19,7 @@ from storagekit.reproduce.scorecard import Measurement, score
 from storagekit.reproduce.site import Site, SiteError, site
 from storagekit.reproduce.site.chapter import chapter, places
 from storagekit.reproduce.site.docstrings import literal
-from storagekit.reproduce.site.reference import rooms
+from storagekit.reproduce.site.reference import packages
 
 # a short room, so that Sphinx need not start JAX
 ROOMS = ("storagekit.core.units",)
@@ -61,8 +61,8 @@ def executed():
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory) -> Site:
-    """The book of one finished paper, one that failed and three that have not run."""
+def built(tmp_path_factory) -> Site:
+    """The site of one finished paper, one that failed and three that have not run."""
     out = tmp_path_factory.mktemp("out")
     folder = out / "dsptf"
     made = tmp_path_factory.mktemp("made")
@@ -95,13 +95,13 @@ class Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pages(book) -> dict[Path, Links]:
-    names = [name for name in book.out.rglob("*.html") if name.parent.name not in ("mine", "dsptf")]
+def pages(built) -> dict[Path, Links]:
+    names = [name for name in built.out.rglob("*.html") if name.parent.name not in ("mine", "dsptf")]
     return {page: Links(page) for page in names}
 
 
 def broken(page: Path, link: str, pages: dict[Path, Links]) -> bool:
-    """Whether an internal link leads to no file, or to no place in a page of the book."""
+    """Whether an internal link leads to no file, or to no place in a page of the site."""
     to = urlsplit(link)
     target = (page.parent / unquote(to.path)).resolve() if to.path else page
     place = unquote(to.fragment)
@@ -110,8 +110,8 @@ def broken(page: Path, link: str, pages: dict[Path, Links]) -> bool:
     )
 
 
-def test_every_link_leads_somewhere(pages, book):
-    assert {page.relative_to(book.out).as_posix() for page in pages} >= {
+def test_every_link_leads_somewhere(pages, built):
+    assert {page.relative_to(built.out).as_posix() for page in pages} >= {
         "index.html",
         "scorecard.html",
         "gallery.html",
@@ -129,19 +129,19 @@ def test_every_link_leads_somewhere(pages, book):
     assert not [(page.name, link) for page, link in inside if broken(page, link, pages)]
 
 
-def test_nothing_is_loaded_from_anywhere_else(pages, book):
+def test_nothing_is_loaded_from_anywhere_else(pages, built):
     loaded = [link for its in pages.values() for link in its.loads]
     assert loaded and not [
         link for link in loaded if urlsplit(link).scheme not in ("", "data") or link.startswith("//")
     ]
-    styles = "".join(path.read_text(encoding="utf-8") for path in (book.out / "_static").rglob("*.css"))
+    styles = "".join(path.read_text(encoding="utf-8") for path in (built.out / "_static").rglob("*.css"))
     asked = re.findall(r"(?:@import|url\()[^;)]*//[^;)]*", styles)
     assert not [one for one in asked if "data:" not in one]
     assert not [link for link in loaded if "mathjax" in link.lower()]
 
 
-def test_every_claim_has_a_row_that_leads_to_its_place(pages, book):
-    text = (book.out / "scorecard.html").read_text(encoding="utf-8")
+def test_every_claim_has_a_row_that_leads_to_its_place(pages, built):
+    text = (built.out / "scorecard.html").read_text(encoding="utf-8")
     rows = dict(re.findall(r'<tr id="([^"]+)"(.*?)</tr>', text, re.DOTALL))
     assert rows.keys() == {row.id for row in ROWS}
     leads = {name: re.findall(r'<a href="([^"]+)">([^<]+)</a>', row) for name, row in rows.items()}
@@ -152,8 +152,8 @@ def test_every_claim_has_a_row_that_leads_to_its_place(pages, book):
     assert leads["dsptf.fig1.rising"] == [("papers/dsptf.html", "the paper")]
 
 
-def test_a_chart_leads_to_its_claims_its_data_and_its_code(pages, book):
-    page = (book.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
+def test_a_chart_leads_to_its_claims_its_data_and_its_code(pages, built):
+    page = (built.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
     alt = "more &quot;gain&quot; &lt;here&gt;"
     picture = f'<img src="../dsptf/table1.svg" alt="{alt}" width="640" height="480" loading="lazy">'
     assert f'<figure class="exhibit" id="dsptf.table1">{picture}</figure>' in page
@@ -164,48 +164,48 @@ def test_a_chart_leads_to_its_claims_its_data_and_its_code(pages, book):
     assert len(re.findall(r'<details class="[^"]*\bhide\b', page)) == 4
 
 
-def test_equations_are_mathml(book):
-    text = (book.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
+def test_equations_are_mathml(built):
+    text = (built.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
     assert text.count("<math ") == 2 and text.count('display="block"') == 1
     assert "<mfrac><mrow><mi>R</mi></mrow><mrow><mn>2</mn><mi>D</mi></mrow></mfrac>" in text
     assert "$R/2$" not in text and "\\frac" not in text
 
 
-def test_what_has_not_run_says_so(book):
-    told = {paper: (book.out / "papers" / f"{paper}.html").read_text(encoding="utf-8") for paper in papers()}
+def test_what_has_not_run_says_so(built):
+    told = {paper: (built.out / "papers" / f"{paper}.html").read_text(encoding="utf-8") for paper in papers()}
     assert "The notebook failed:" in told["swift"] and "swift.ipynb, cell [4]: ValueError: no" in told["swift"]
     assert "This paper has not run here: <code" in told["ars"] and ">reproduce</span>" in told["ars"]
     assert "has not run" not in told["dsptf"]
 
 
-def test_the_results_are_beside_it_and_nothing_else(book):
-    there = {path.name for path in book.out.iterdir()}
+def test_the_results_are_beside_it_and_nothing_else(built):
+    there = {path.name for path in built.out.iterdir()}
     assert {"dsptf", "mine", "scorecard.csv", "index.html", site.RECORD} <= there
     assert not [name for name in there if name.startswith(".") or name in ("doctrees", "sources")]
 
 
-def test_a_second_book_is_made_only_of_something_else(book, tmp_path):
-    assert book.is_current()
-    assert not replace(book, rows=ROWS[:-1]).is_current()
-    assert not replace(book, failures={}).is_current()
+def test_a_second_site_is_made_only_of_something_else(built, tmp_path):
+    assert built.is_current()
+    assert not replace(built, rows=ROWS[:-1]).is_current()
+    assert not replace(built, failures={}).is_current()
     (tmp_path / "more.md").write_text("# More")
-    assert not replace(book, docs=tmp_path).is_current()
-    page = book.out / "gallery.html"
+    assert not replace(built, docs=tmp_path).is_current()
+    page = built.out / "gallery.html"
     page.rename(page.with_suffix(".away"))
-    assert not book.is_current()
+    assert not built.is_current()
     page.with_suffix(".away").rename(page)
-    assert book.is_current()
+    assert built.is_current()
 
 
 @pytest.fixture
 def small(tmp_path) -> Site:
     write_text(tmp_path / "scorecard.csv", "results")
     write_text(tmp_path / "api" / "mine.html", "the reader's own")
-    write_text(tmp_path / "api" / "old.html", "of an earlier book")
-    write_text(tmp_path / "old" / "old.html", "of an earlier book")
-    write_text(tmp_path / "index.html", "an earlier book")
+    write_text(tmp_path / "api" / "old.html", "of an earlier site")
+    write_text(tmp_path / "old" / "old.html", "of an earlier site")
+    write_text(tmp_path / "index.html", "an earlier site")
     write_text(tmp_path / site.RECORD, '{"fingerprint": "", "files": ["api/old.html", "old/old.html", "index.html"]}')
-    return Site(tmp_path, ROWS, rooms=ROOMS)
+    return Site(tmp_path, ROWS, packages=ROOMS)
 
 
 def left(out: Path) -> set[str]:
@@ -230,7 +230,7 @@ def test_where_it_fails_one_line_says_why_and_the_results_stay(small, monkeypatc
 
 
 def test_what_stands_in_its_place_is_an_error_too(small):
-    with pytest.raises(SiteError, match=r"the book was not made: .*name a folder you can write"):
+    with pytest.raises(SiteError, match=r"the site was not made: .*name a folder you can write"):
         replace(small, out=small.out / "scorecard.csv").write()
     assert "scorecard.csv" in left(small.out)
 
@@ -262,7 +262,7 @@ def test_what_is_indented_in_a_docstring_stands_as_typed():
 
 
 def test_the_reference_has_a_page_for_every_package_and_module_that_it_names():
-    names = rooms()
+    names = packages()
     assert names[0] == "storagekit" and {"storagekit.simulation", "storagekit.core.units"} <= {*names}
     assert all(importlib.import_module(name).__name__ == name for name in names)
 
