@@ -65,7 +65,7 @@ FACES = {
     "engine.Sum": Face(
         lambda: {"name": "late", "of": late, "kind": int, "by_drive": False, "along": {"limit": [0.005, 0.01]}}
     ),
-    # -1 is AS_NEEDED
+    # -1 is AUTO
     "engine.System": Face(parts, signed=("slots",)),
     "engine.batches": Face(
         lambda: {"scenario": stacked()[0], "key": stacked()[1], "padded": True, "together": 1, "among": 2},
