@@ -1,7 +1,7 @@
 """Lumb, Golding and Ganger, D-SPTF: Decentralized Request Distribution in Brick-based Storage Systems, ASPLOS 2004.
 
-A module for each kind of exhibit, its data first, then its findings, what they show beside the paper's claims; its charts
-bear the same name in `draw`. `brick_group` and `bricks` are the paper's systems.
+Each kind of exhibit has a module, with its data first, then the findings on the paper's claims. The charts of an
+exhibit have the same name in `draw`. The systems of the paper are in `brick_group` and `bricks`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The systems of sections 5.1.2 and 5.2: bricks with memory, some of them slower, and a trace that is run through them."""
+"""Systems of sections 5.1.2 and 5.2: bricks with memory, some of them slower, and the traces that run on them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ from storagekit.workload.trace import RequestTrace, read
 from storagekit.write import WriteSwitch
 
 # Table 2 prints a read share of 85% for Financial. Its number of requests and its 12 hours are those of the public
-# Financial1, of which 23% are reads. Section 5.2.1 speaks of its long queues, and 85% leaves queues short. So the share of
-# the public trace is judged. WebSearch has the number of requests of the public WebSearch2 (99.98% reads, 90% in table 2);
-# nothing in the paper contradicts its 90%.
+# Financial1, with 23% reads. Section 5.2.1 mentions its long queues, but with 85% reads the queues are short. The share
+# of the public trace is therefore judged. WebSearch has the number of requests of the public WebSearch2 (99.98% reads,
+# 90% in table 2). Nothing in the paper contradicts its 90%.
 FINANCIAL1_READS = 0.23
 TRACES: dict[str, PopularTraceModel] = {
     "sap": SAP,
@@ -35,23 +35,25 @@ TRACES: dict[str, PopularTraceModel] = {
     "websearch": WEBSEARCH,
     "financial": replace(FINANCIAL, read_share=FINANCIAL1_READS),
 }
-# Financial with the read share of table 2, shown beside it
+# Financial with the read share of table 2, shown for comparison.
 AS_PRINTED = "financial, 85% reads"
 MODELS = TRACES | {AS_PRINTED: FINANCIAL}
-# whole files of the UMass Trace Repository with the request counts of table 2; others of the four are not public
 NAMES = tuple(KEYS.values())
 BRICK_MEMORY = 512 * MB
-# requests are addressed, hashed and kept together by stretches that none of them crosses
+# Unit of the address hash, sectors. The data of a system is a whole number of units. No request of a synthetic trace
+# crosses the boundary of a unit.
 UNIT = 64 * KB // SECTOR
-# a slot for each write on its way to disk and each read that waits: mostly few do, and beyond the most more only wait outside
+# Numbers of slots to try, the second if requests wait for a slot. A write on its way to disk has a slot, and so has a
+# read that waits. Most runs need few slots. If even the largest number is too small, requests wait outside the system.
 SLOTS = (32, 128)
-# of LARD's table: few enough that a warm-up of the quick profile asks for nearly all of them
+# Entries of LARD's table. They are few enough that the warm-up of the quick profile accesses nearly all of them.
 TARGETS = 1024
 SLOW = 1
 HALF = 0.5
-# What half the speed may mean: the parts of an access that take twice as long. Section 5.2.1 sends two of three requests to
-# the fast brick, so all of an access takes twice as long in table 4 and figure 7 (`TWICE`). Section 5.2.2 has a degradation
-# by 50%, so an access takes half as long again in figure 8 (`DEGRADATION`), although its caption halves the performance.
+# Meanings of "half the speed", as the parts of an access that are slower. Section 5.2.1 sends two of three requests to
+# the fast brick, so that a whole access takes twice as long in table 4 and figure 7 (`TWICE`). Section 5.2.2 has a
+# degradation by 50%, so that an access takes 1.5 times as long in figure 8 (`DEGRADATION`), although the caption of the
+# figure halves the performance.
 TWICE, DEGRADATION = "service", "degraded"
 SLOWNESS: Mapping[str, dict[str, float]] = {
     TWICE: {"seeking": 1.0, "turning": 1.0},
@@ -60,25 +62,55 @@ SLOWNESS: Mapping[str, dict[str, float]] = {
     DEGRADATION: {"seeking": 1.0, "turning": 1.0},
 }
 
-# the other meanings for the bricks of figure 8
+# Other meanings of a slow brick in figure 8.
 MEANINGS = (TWICE, "rotation", "seek")
 SYSTEMS = ("equal", "slow", "changing")
-# The paper has one simulator: a write completes in the traces when it completes in the loops. The other reading, by which a
-# write completes as soon as it is in every NVRAM (section 3), is shown beside it.
+# The paper has one simulator, so that a write completes in the traces as in the closed loops. The other interpretation
+# is shown for comparison: a write completes as soon as it is in every NVRAM (section 3).
 COMPLETIONS = (JUDGED, "at once")
-# of the run: LARD's windows beside that of its paper, and thresholds that the load of these traces can reach
+# LARD's windows, as fractions of the run, in addition to window 0. Thresholds, requests, that the load of these traces
+# can reach.
 LARD_WINDOWS = (1 / 40, 1 / 10)
 LARD_LOW, LARD_HIGH = 0.75, 1.0
 
 
 def pace(slowness: str, speed: float) -> float:
-    """What speed those parts have that are slow in a brick said to have `speed` of another's, by one meaning of that
-    (`SLOWNESS`): a degradation by 1 - speed makes an access take 2 - speed times as long."""
+    """Return the speed of the slow parts of an access in a brick of a given nominal speed.
+
+    Parameters
+    ----------
+    slowness : str
+        Meaning of the nominal speed, a name of `SLOWNESS`.
+    speed : float
+        Nominal speed of the brick, as a fraction of the speed of another brick.
+
+    Returns
+    -------
+    float
+        Speed of the slow parts, as a fraction of their normal speed.
+
+    Notes
+    -----
+    The result is `speed`, except for a degradation. A degradation by 1 - speed makes an access take 2 - speed times as
+    long:
+
+        pace = 1 / (2 - speed)
+    """
     return 1 / (2 - speed) if slowness == DEGRADATION else speed
 
 
 class Source(NamedTuple):
-    """A trace to run: its requests, what it was scaled by, and whether they are real."""
+    """A trace to run.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The requests.
+    scale : float
+        Size relative to the published trace.
+    basis : str
+        "trace" for a real trace, "stand-in" for a synthetic one.
+    """
 
     trace: RequestTrace
     scale: float
@@ -86,11 +118,25 @@ class Source(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """One run: the scheme, when which brick is slow, and LARD's state before the run, window (s) and thresholds.
+    """Scheme, slowdowns and parameters of LARD in one run.
 
-    allocated: the share of LARD's targets that are allocated at random before the run; 0, and each goes to the least loaded
-    brick when first asked for, as section 5.2.1 has it; 1 in section 5.2.2 (footnote 3). slowness: what slow means, one of
-    `SLOWNESS`; the speed of slowdowns is its `pace`. completion: when a write completes, one of `COMPLETIONS`.
+    Parameters
+    ----------
+    scheme : str
+        Name of the scheme.
+    slowdowns : tuple of (Slowdown, Slowdown)
+        Slowdowns of the bricks, by default none. The speed of a slowdown is a result of `pace`.
+    allocated : float
+        Share of LARD's targets that have a random brick before the run. By default 0: each target goes to the least
+        loaded brick at its first request (section 5.2.1). It is 1 in section 5.2.2 (footnote 3).
+    window : float
+        Window of LARD, seconds, by default 0.
+    low, high : float
+        Thresholds of LARD, requests, by default 25 and 65.
+    slowness : str
+        Meaning of a slow brick, a name of `SLOWNESS`, by default `DEGRADATION`.
+    completion : str
+        When a write completes, one of `COMPLETIONS`, by default `JUDGED`.
     """
 
     scheme: str
@@ -106,10 +152,28 @@ class Setting(NamedTuple):
 def settings(
     requests: int, duration: float, systems: Sequence[str] = SYSTEMS, schemes: Sequence[str] = NAMES
 ) -> dict[str, Setting]:
-    """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too.
+    """Return the runs of one trace by name: on equal bricks, with one slow brick, and with bricks that change.
 
-    systems: those of `SYSTEMS` to run, or beginnings of the runs' names. schemes: those to run. Raises InputError where
-    there are no such.
+    Parameters
+    ----------
+    requests : int
+        Number of requests of the trace.
+    duration : float
+        Length of the trace, seconds.
+    systems : sequence of str
+        Names of `SYSTEMS`, or beginnings of the names of runs.
+    schemes : sequence of str
+        Names of the schemes to run.
+
+    Returns
+    -------
+    dict of str to Setting
+        The runs. Runs with bricks that change include LARD with the windows `LARD_WINDOWS`.
+
+    Raises
+    ------
+    InputError
+        If there are no runs for these systems and schemes.
     """
     quarter = requests // 4
 
@@ -119,7 +183,7 @@ def settings(
             return Slowdown(0, speed, quarter, 2 * quarter), Slowdown(1, speed, 3 * quarter)
         return Slowdown(0, 1.0), Slowdown(SLOW, speed if system == "slow" else 1.0)
 
-    # section 5.2.2 has warmed LARD up before the brick changes, section 5.2.1 has not
+    # LARD is warm before the run in section 5.2.2, where the bricks change, but not in section 5.2.1.
     runs = {}
     for system in SYSTEMS:
         slowness = TWICE if system == "slow" else DEGRADATION
@@ -149,11 +213,30 @@ def settings(
 
 
 def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", together: bool = False) -> Source:
-    """A trace of section 5.1.1: the whole real file where the folder of real traces has it, else its stand-in, scaled to so
-    many requests (0 for its full length).
+    """Return a trace of section 5.1.1: the real file if the folder has it, otherwise a synthetic trace.
 
-    together: a stand-in whose popular data lies side by side, instead of all over the LUNs. Raises InputError where there is
-    no trace of that name.
+    Parameters
+    ----------
+    name : str
+        A name of `MODELS`.
+    requests : int
+        Number of requests of a synthetic trace, 0 for its full length. A real file is used as a whole.
+    seed : int
+        Seed of a synthetic trace, by default 0.
+    folder : path
+        Folder of real traces, see `resources.real_traces`.
+    together : bool
+        Whether the popular data of a synthetic trace is contiguous. By default it is scattered over all LUNs.
+
+    Returns
+    -------
+    Source
+        The trace, with its devices end to end.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown.
     """
     if name not in MODELS:
         raise InputError(f"trace {name!r}: unknown; it is one of {', '.join(MODELS)}")
@@ -164,24 +247,52 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
 
 
 def model_of(name: str, requests: int, together: bool = False) -> PopularTraceModel:
-    """The stand-in of a trace, scaled to so many requests (0 for its full length)."""
+    """Return the model of a synthetic trace, scaled to a number of requests (0 for its full length)."""
     whole = replace(MODELS[name], together=together)
     return whole.scaled(requests / whole.requests) if requests else whole
 
 
 @lru_cache(maxsize=4)
 def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[RequestTrace, float]:
-    """A stand-in of so many requests (0 for its full length), its LUNs end to end, and its scale."""
+    """Return a synthetic trace with its LUNs end to end, and its scale.
+
+    Parameters
+    ----------
+    name, requests, seed, together
+        As for `source`.
+    """
     model = model_of(name, requests, together)
     return generate(model, seed=seed).concatenated(model.capacity), model.scale
 
 
 def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NONE_OWN) -> DispatchSwitch:
-    """The schemes as one dispatcher that is a number. own: further ones by name.
+    """Return the dispatcher of a setting, as a switch over all schemes, so that the settings share a compilation.
 
-    speed: what the slow one of two bricks is said to have of the other's. Weighted hashing sends to the two in proportion to
-    the speed that slow parts have (`pace`; section 5.2.1: two thirds and one third at half the speed); of more bricks each
-    gets as much. Raises InputError for a scheme that is none of `NAMES` and of one's own.
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    bricks : int
+        Number of bricks.
+    speed : float
+        Nominal speed of the slow brick of two, as a fraction of the other brick's speed, by default 0.5.
+    own : mapping of str to AbstractDispatch
+        Further schemes by name, by default none.
+
+    Returns
+    -------
+    DispatchSwitch
+        The dispatcher.
+
+    Raises
+    ------
+    InputError
+        If the scheme is unknown.
+
+    Notes
+    -----
+    With two bricks, weighted hashing distributes the requests in proportion to the `pace` of the slow parts. At half
+    the speed these are two thirds and one third (section 5.2.1). With any other number of bricks all weights are equal.
     """
     names = (*NAMES, *own)
     if setting.scheme not in names:
@@ -193,7 +304,19 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
 
 
 class TraceSystem(NamedTuple):
-    """A system for a trace. memory: bytes of each brick at full scale. own: schemes beside the paper's, by name."""
+    """A system that a trace runs on.
+
+    Parameters
+    ----------
+    bricks : int
+        Number of bricks, by default 2.
+    replicas : int
+        Copies of the data, by default 2.
+    memory : float
+        Memory of each brick for the published trace, bytes, by default 512 MB.
+    own : mapping of str to AbstractDispatch
+        Schemes in addition to the paper's, by name, by default none.
+    """
 
     bricks: int = 2
     replicas: int = 2
@@ -201,18 +324,21 @@ class TraceSystem(NamedTuple):
     own: Own = NONE_OWN
 
     def arrivals(self, given: Source) -> RecordedArrivals:
-        """The trace as this system sees it."""
+        """Return the arrivals of the trace on this system."""
         return recorded(given.trace, self._sectors(given), unit=UNIT)
 
     def cache(self, scheme: str, given: Source) -> BrickLRU:
-        """Memory as large for this trace as `memory` is for the published one."""
+        """Return the memory of the bricks under a scheme; its size is `memory` times the scale of the trace."""
         memory = self.memory * given.scale
-        # rounded up, so that traces of one length share a compilation although they were scaled by different factors
+        # Rounded up, so that traces of equal length share a compilation although their scales differ.
         sets = 2 ** math.ceil(math.log2(BrickLRU.sized(memory, bricks=self.bricks).sets))
         return BrickLRU(memory, bricks=self.bricks, sets=sets, central=int(scheme == "Central SPTF"))
 
     def scenario(self, setting: Setting, given: Source, arrivals: RecordedArrivals) -> Scenario:
-        """One run. Those of a trace share their `arrivals`, and those of traces as long as one another a compilation."""
+        """Return the scenario of one run.
+
+        The runs of one trace share their `arrivals`. The runs of traces of equal length share a compilation.
+        """
         system = System(
             load_drive("atlas10k"),
             Declustered(self.bricks, self.replicas, data=self._sectors(given)),

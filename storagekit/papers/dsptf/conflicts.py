@@ -1,4 +1,4 @@
-"""Messages, conflicts and lost claims, and what they show: tables 5 and 6, sections 3 and 5.3.1."""
+"""Messages, conflicts and lost claims: tables 5 and 6, sections 3 and 5.3.1, and the findings on their claims."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +11,13 @@ from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort, dsptf, g
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.simulation import interval
 
-# Of tables 5 and 6: section 5.3.1 has 3,230 messages a second, 16.15 for each request, and 800 KB/s of data in requests of
-# 4 KB, both of them 200 requests a second and brick, as many as accesses; a write makes eight.
+# Share of reads of tables 5 and 6. Section 5.3.1 has 3,230 messages a second, 16.15 for each request, and 800 KB/s of
+# data in requests of 4 KB. Both give 200 requests a second and brick, the number of accesses. A write would make eight
+# accesses.
 READS_ALONE = 1.0
-# how spindles turn, and whether in step
+# Phases of the spindles, and whether they rotate in step.
 SPINDLES = {"random": 0, "in step": 1}
-# further services for each read up to which they come almost never: the scorecard's match
+# Largest number of further services for each read that counts as "almost never": the limit of a match in the scorecard.
 ALMOST_NEVER = 0.05
 
 
@@ -28,13 +29,35 @@ def table5(
     read_share: float = READS_ALONE,
     latency: float = LATENCY,
 ) -> xr.Dataset:
-    """Messages per request by number of bricks and replicas (table 5).
+    """Return the messages per request by number of bricks and replicas (table 5).
 
-    Bricks form disjoint groups of `replicas`, each with its own 16 requests outstanding, and groups exchange nothing: a
-    system of b bricks is b / replicas groups, here one lane each, so that the number of bricks only says how many groups are
-    averaged. With 6 replicas the bricks left over stand unused. read_share: the paper gives none, see `READS_ALONE`.
-    A request costs 2N messages (sent to N bricks, and N claims, or N acknowledgements of a write) and N more for every
-    further claim (section 5.3.1).
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs, at least one run for each group.
+    bricks : sequence of int
+        Numbers of bricks.
+    replicas : sequence of int
+        Numbers of replicas (N).
+    read_share : float
+        Share of reads, by default `READS_ALONE`, because the paper gives none.
+    latency : float
+        One-way network latency, seconds, by default 50 us.
+
+    Returns
+    -------
+    Dataset
+        `messages` over `bricks`, `replicas` and `statistic`; `messages_each`, of each group, over `replicas` and
+        `seed`; `message_rate`, messages a second and brick; `throughput`.
+
+    Notes
+    -----
+    Bricks form disjoint groups of N bricks. Each group has 16 requests outstanding, and groups exchange no messages. A
+    system of b bricks is therefore b / N groups, each of them one run. The number of bricks only determines the number
+    of groups in the mean. With 6 replicas the remaining bricks are unused. A request needs 2N messages: it is sent to N
+    bricks, and there are N claims, or N acknowledgements of a write. Each further claim needs N more (section 5.3.1):
+
+        messages = 2 N + N * further_claims
     """
     groups = max(bricks) // min(replicas)
     loops = _claims(replace(effort, seeds=max(groups, effort.seeds)), replicas, read_share, latency, "table5")
@@ -64,10 +87,30 @@ def table6(
     latencies: Sequence[float] = (LATENCY, 2 * LATENCY),
     spindles: Sequence[str] = tuple(SPINDLES),
 ) -> xr.Dataset:
-    """Return the share of requests that several bricks claim, by replicas (table 6).
+    """Return the share of requests that several bricks claim, by number of replicas (table 6).
 
-    The paper gives neither the share of reads, nor how long after a claim another counts as a conflict, nor how spindles turn
-    (one of `SPINDLES`); all three are axes.
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    replicas : sequence of int
+        Numbers of replicas.
+    read_shares : sequence of float
+        Shares of reads.
+    latencies : sequence of float
+        One-way latencies, seconds.
+    spindles : sequence of str
+        Names of `SPINDLES`.
+
+    Returns
+    -------
+    Dataset
+        `contested_requests` and further measures over `replicas`, `read_share`, `latency`, `spindles` and `seed`.
+
+    Notes
+    -----
+    The paper does not give the share of reads, the phases of the spindles, or the time after a claim during which
+    another claim is a conflict. All three are axes.
     """
 
     def loop(replicas: int, read_share: float, latency: float, spindles: str) -> Scenario:
@@ -79,12 +122,26 @@ def table6(
 
 
 def protocol(effort: Effort = QUICK, *, losses: Sequence[float] = (0.0, 0.05, 0.5)) -> xr.Dataset:
-    """Reads served twice in the loop of table 1 when claims are lost with some probability (section 3)."""
+    """Return the reads that are served twice in the loop of table 1 if some claims are lost (section 3).
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    losses : sequence of float
+        Probabilities that a claim is lost.
+
+    Returns
+    -------
+    Dataset
+        `extra_services` and further measures over `loss` and `seed`.
+    """
 
     def loop(loss: float) -> Scenario:
         return group(dsptf(LATENCY, loss=loss))
 
-    # a brick that never hears of a claim keeps the read queued, so that slots run short; waiting outside is harmless here
+    # A brick that does not receive a claim keeps the read in its queue, so that too few slots are free. Arrivals may
+    # wait for a slot here without harm.
     return sweep_loops(loop, {"loss": list(losses)}, effort, "protocol", most_held_up=1.0)
 
 
@@ -94,20 +151,48 @@ def served_twice(
     latencies: Sequence[float] = (LATENCY, 4 * LATENCY, 20 * LATENCY),
     outstanding: Sequence[int] = (1, 4, 16),
 ) -> xr.Dataset:
-    """Reads that a second brick serves in the loop of table 1 and in shorter ones, by one-way latency (s) and requests
-    outstanding (`depth`): where an idle brick waits for claims no longer than its platter turns (section 3.1; `waits` 0),
-    and where it always waits the two latencies (1)."""
+    """Return the reads that a second brick serves in the loop of table 1 and in shorter loops.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs. Only `effort.few` runs are made.
+    latencies : sequence of float
+        One-way latencies, seconds.
+    outstanding : sequence of int
+        Numbers of requests outstanding.
+
+    Returns
+    -------
+    Dataset
+        `extra_services` and further measures over `latency`, `depth` (requests outstanding), `waits` and `seed`. With
+        `waits` 0 an idle brick waits for claims at most for its rotational latency (section 3.1). With `waits` 1 it
+        always waits for two latencies.
+    """
 
     def loop(latency: float, depth: int, waits: int) -> Scenario:
         return group(dsptf(latency, waits), outstanding=depth)
 
     axes = {"latency": list(latencies), "depth": list(outstanding), "waits": [0, 1]}
-    # half of the limit that the rate is held against, and a quarter of the runs tells it within a fifth
+    # The rate is half of its limit. A quarter of the runs gives it to within a fifth.
     return sweep_loops(loop, axes, replace(effort, seeds=effort.few), "protocol")
 
 
 def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:
-    """One read at a time to `replicas` idle bricks: all claim it, the most messages a request can cost (section 5.3.1)."""
+    """Return the claims for one read at a time to idle bricks, the maximum for a request (section 5.3.1).
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs. A tenth of the requests is run, at least 100.
+    replicas : int
+        Number of replicas, by default 8.
+
+    Returns
+    -------
+    Dataset
+        `claims_per_read` and further measures over `seed`.
+    """
 
     def loop() -> Scenario:
         return group(dsptf(LATENCY), replicas=replicas, outstanding=1, read_share=1.0)
@@ -117,8 +202,17 @@ def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:
 
 
 def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> list[Measurement]:
-    """Table 5 and section 5.3.1. data: reads alone; mixed: with the writes of table 1; most: one read at a time to idle
-    bricks."""
+    """Return the findings on table 5 and section 5.3.1.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table5` with reads only.
+    mixed : Dataset
+        Result of `table5` with the writes of table 1.
+    most : Dataset
+        Result of `one_at_a_time`.
+    """
     found = []
     for replicas in data.replicas.values.tolist():
         for bricks in data.bricks.values.tolist():
@@ -129,7 +223,7 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
             found.append(with_interval(f"dsptf.table5.way{replicas}[{bricks}]", row, note))
     summary = interval(data).sel(replicas=8)
     copies = int(most.attrs["copies"])
-    # a read may be claimed before the measured time and answered within it, so that one is allowed for
+    # A read may be claimed before the measured time and complete within it. One such read is allowed for.
     peak = float((most.claims_per_read * most.requests / (most.requests + 1)).max())
     overhead = 50 * summary.messages_each
     writes = float(mixed.message_rate.sel(replicas=8).mean())
@@ -152,7 +246,13 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
 
 
 def table6_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the rows of table 6, reads alone at the paper's latency; notes give the other settings."""
+    """Return the findings on table 6, with reads only and at the paper's latency; the notes give the other settings.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table6`.
+    """
     both = interval(data).contested_requests
     summary, found = both.sel(spindles="random"), []
     for replicas in data.replicas.values.tolist():
@@ -181,7 +281,15 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement]:
-    """What the protocol promises (section 3). data: of `protocol`; repeats: of `served_twice`."""
+    """Return the findings on the guarantees of the protocol (section 3).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `protocol`.
+    repeats : Dataset
+        Result of `served_twice`.
+    """
     extra = data.extra_services.mean("seed")
     rate = interval(repeats).extra_services.sel(waits=0)
     waited = float(repeats.extra_services.sel(waits=1).max())
@@ -193,7 +301,7 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         for latency in mean.latency.values
     )
     depths = ", ".join(str(depth) for depth in mean.depth.values)
-    # a closed loop that lost a request would hold fewer than its 16 from then on
+    # A closed loop that loses a request has fewer than 16 requests from then on.
     held = float(data.outstanding.min())
     some = float(extra.sel(loss=0.05))
     return [

@@ -1,4 +1,4 @@
-"""A brick that stops after it has claimed reads, and comes back; claims that get lost on top; what that shows (section 3)."""
+"""Outage of a brick that has claimed reads, with and without lost claims (section 3), and the finding on it."""
 
 from collections.abc import Sequence
 
@@ -19,21 +19,40 @@ from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import Immediate
 
 BRICKS, COPIES, OUTSTANDING = 8, 2, 32
-# of the requests: when the brick stops, and when it is back
+# Fractions of the requests at which the brick stops, and at which it is back.
 STOPS, BACK = 0.4, 0.7
-# what a write on its way to disk, or a read queued where nobody heard that it is taken, occupies
+# Number of slots. A write on its way to disk has a slot. So has a read in the queue of a brick that did not receive the
+# claim.
 SLOTS = 128
-# so many times the requests of other loops: what is under way as measuring begins and ends must not look like a loss
+# Factor for the number of requests, relative to other loops. Requests that are in progress at the beginning and the end
+# of the measurement must not look like a loss.
 LONGER = 3
 
 
 def failing(
     effort: Effort = QUICK, *, losses: Sequence[float] = (0.0, 0.05), timeouts: Sequence[float] = (0.1, 1.0)
 ) -> xr.Dataset:
-    """Two copies declustered over eight bricks, one of which stops for a while, in a closed loop (dimensions loss, timeout).
+    """Return the measures of a closed loop on eight bricks, with an outage of one brick (section 3).
 
-    A closed loop that lost a request would hold fewer from then on: `outstanding` says how many it held, in the mean.
-    `resent` counts the reads that clients sent again after their time-out, a figure that the paper does not give.
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs. Each run has three times the requests.
+    losses : sequence of float
+        Probabilities that a claim is lost.
+    timeouts : sequence of float
+        Times after which a client sends a read again, seconds.
+
+    Returns
+    -------
+    Dataset
+        The measures over `loss`, `timeout` and `seed`. `outstanding`: mean number of requests in the loop, which is
+        lower if a request is lost. `resent`: number of reads that clients sent again after the time-out, which the
+        paper does not give.
+
+    Notes
+    -----
+    Each extent has two copies, which are declustered over the bricks.
     """
     drive, count = load_drive("atlas10k"), LONGER * effort.requests
     requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
@@ -64,7 +83,13 @@ def failing(
 
 
 def failing_findings(data: xr.Dataset) -> list[Measurement]:
-    """A brick that stops after claiming (section 3). data: of `failing`."""
+    """Return the finding on a brick that stops after it has claimed reads (section 3).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `failing`.
+    """
     held, loop = float(data.outstanding.min()), int(data.attrs["loop"])
     resent = data.resent.mean("seed")
     lost = resent.sel(loss=0.0).isel(timeout=0)

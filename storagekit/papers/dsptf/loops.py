@@ -1,6 +1,6 @@
-"""The closed loops of sections 2 and 5 and what they show: figures 1, 5 and 9, table 1.
+"""Closed loops of sections 2 and 5: figures 1, 5 and 9 and table 1, and the findings on their claims.
 
-Times in seconds, rates per second, shares as fractions.
+Times are in seconds, rates in events a second, shares are fractions.
 """
 
 import itertools
@@ -30,11 +30,11 @@ from storagekit.schedule import FCFS, SATF, ScheduleSwitch
 from storagekit.simulation import interval, ratio
 from storagekit.workload import FixedSize
 
-# the schemes that are run under every reading of write completion
+# Schemes that are run under every interpretation of write completion.
 TWO = ("D-SPTF", "Hashing")
 SCHEDULERS = ("FIFO", "SPTF")
 FIG9_LATENCIES = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3))
-# ends of the claims of figure 9, by read share: that of table 1, and that of figure 5
+# Suffixes of the claims of figure 9, by read share: the share of table 1, and the share of figure 5.
 FIG9_SHARES = {0.9: "", 0.67: "_67_reads"}
 INFERRED = (
     "a write completes when the receiving brick has it on disk: by section 3 it completes once it is safe in every NVRAM, "
@@ -45,7 +45,22 @@ INFERRED = (
 def fig1(
     effort: Effort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16, 32, 64), drive: str = "atlas10k"
 ) -> xr.Dataset:
-    """Throughput of one disk against the number of small random reads outstanding, FIFO and SPTF (figure 1)."""
+    """Return the throughput of one disk against the number of small random reads outstanding, FIFO and SPTF (figure 1).
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    depths : sequence of int
+        Numbers of reads outstanding.
+    drive : str
+        Name of the drive, by default "atlas10k".
+
+    Returns
+    -------
+    Dataset
+        `throughput`, reads a second, and further measures over `scheduler`, `depth` and `seed`.
+    """
 
     def one_disk(scheduler: str, depth: int) -> Scenario:
         return group(
@@ -73,11 +88,41 @@ def table1(
     reading: str = JUDGED,
     latency: float = LATENCY,
 ) -> xr.Dataset:
-    """Throughput per brick, idle time and service time of the four schemes (table 1).
+    """Return throughput per brick, idle time and service time of the four schemes (table 1).
 
-    schemes: those to run, and your own beside them, each a pair of a name and a dispatcher; what compares schemes finds the
-    paper's by their names. The table has 90% reads; section 5.1.1 gives idle times at 60% and 100% as well.
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    schemes : sequence
+        Names of `SCHEMES`, and pairs of a name and a dispatcher of your own.
+    replicas : int
+        Number of bricks, each with all data, by default 8.
+    outstanding : int
+        Number of requests outstanding, by default 16.
+    read_shares : sequence of float
+        Shares of reads. The table has 90%. Section 5.1.1 gives idle times at 60% and 100% as well.
+    reading : str
+        When a write completes, a name of `READINGS`, by default `JUDGED`.
+    latency : float
+        One-way network latency of D-SPTF, seconds, by default 50 us.
 
+    Returns
+    -------
+    Dataset
+        `throughput`, `idle`, `service_time` and further measures over `scheme`, `read_share` and `seed`.
+
+    Raises
+    ------
+    InputError
+        If a scheme or `reading` is unknown.
+
+    Notes
+    -----
+    Functions that compare schemes select the paper's schemes by their names.
+
+    Examples
+    --------
     >>> from storagekit.dispatch import ShortestQueue
     >>> table1(Effort(seeds=2, requests=400), schemes=[("mine", ShortestQueue(2))], read_shares=[0.9]).scheme.item()
     'mine'
@@ -96,7 +141,22 @@ def table1(
 def table1_readings(
     effort: Effort = QUICK, *, schemes: Sequence[Row] = TWO, readings: Sequence[str] = tuple(READINGS)
 ) -> xr.Dataset:
-    """The loop of table 1 under the four readings of when a write is answered. schemes: as in `table1`."""
+    """Return the measures of table 1 under the four interpretations of write completion.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    schemes : sequence
+        As for `table1`.
+    readings : sequence of str
+        Names of `READINGS`.
+
+    Returns
+    -------
+    Dataset
+        `throughput` and further measures over `scheme`, `completion` and `seed`.
+    """
     dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, completion: str) -> Scenario:
@@ -115,7 +175,28 @@ def fig5(
     read_share: float = 0.67,
     reading: str = JUDGED,
 ) -> xr.Dataset:
-    """Throughput per brick of the four schemes against the number of replicas (figure 5). schemes: as in `table1`."""
+    """Return the throughput per brick of the four schemes against the number of replicas (figure 5).
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    schemes : sequence
+        As for `table1`.
+    replicas : sequence of int
+        Numbers of replicas.
+    outstanding : int
+        Number of requests outstanding, by default 16.
+    read_share : float
+        Share of reads, by default 0.67.
+    reading : str
+        When a write completes, a name of `READINGS`, by default `JUDGED`.
+
+    Returns
+    -------
+    Dataset
+        `throughput` and further measures over `scheme`, `replicas` and `seed`.
+    """
     dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, replicas: int) -> Scenario:
@@ -133,9 +214,24 @@ def gains(
     depths: Sequence[int] = (2, 4, 8, 16),
     read_shares: Sequence[float] = (0.67, 0.9, 1.0),
 ) -> xr.Dataset:
-    """Run D-SPTF and hashing by requests outstanding (`depth`) and share of reads, for the largest gain of the abstract.
+    """Return the throughput of D-SPTF and of hashing by load and share of reads, for the largest gain in the abstract.
 
-    A read that two bricks serve counts once.
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    replicas : int
+        Number of replicas, by default 8.
+    depths : sequence of int
+        Numbers of requests outstanding.
+    read_shares : sequence of float
+        Shares of reads.
+
+    Returns
+    -------
+    Dataset
+        `throughput` and further measures over `scheme`, `depth`, `read_share` and `seed`. A read that two bricks serve
+        counts once.
     """
 
     def loop(scheme: str, depth: int, read_share: float) -> Scenario:
@@ -152,7 +248,24 @@ def fig5_readings(
     replicas: Sequence[int] = (2, 3, 8),
     readings: Sequence[str] = tuple(READINGS),
 ) -> xr.Dataset:
-    """The loop of figure 5 under the four readings of when a write is answered. schemes: as in `table1`."""
+    """Return the measures of figure 5 under the four interpretations of write completion.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    schemes : sequence
+        As for `table1`.
+    replicas : sequence of int
+        Numbers of replicas.
+    readings : sequence of str
+        Names of `READINGS`.
+
+    Returns
+    -------
+    Dataset
+        `throughput` and further measures over `scheme`, `completion`, `replicas` and `seed`.
+    """
     dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, completion: str, replicas: int) -> Scenario:
@@ -168,9 +281,22 @@ def fig9(
     latencies: Sequence[float] = FIG9_LATENCIES,
     read_shares: Sequence[float] = (0.67, 0.9),
 ) -> xr.Dataset:
-    """Throughput per replica of D-SPTF against the one-way network latency, eight replicas (figure 9).
+    """Return the throughput per replica of D-SPTF against the one-way network latency, with eight replicas (figure 9).
 
-    A read that two bricks serve counts once.
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    latencies : sequence of float
+        One-way latencies, seconds.
+    read_shares : sequence of float
+        Shares of reads.
+
+    Returns
+    -------
+    Dataset
+        `throughput` and further measures over `latency`, `read_share` and `seed`. A read that two bricks serve counts
+        once.
     """
 
     def loop(latency: float, read_share: float) -> Scenario:
@@ -181,11 +307,17 @@ def fig9(
 
 
 def fig1_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the rows of figure 1."""
+    """Return the findings on the claims of figure 1.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig1`.
+    """
     sptf, fifo = data.throughput.sel(scheduler="SPTF"), data.throughput.sel(scheduler="FIFO")
     gain = ratio(sptf, fifo)
     means = sptf.mean("seed")
-    # with two outstanding a choice has one candidate, so that the two runs are the same
+    # With two reads outstanding a choice has one candidate, so that both runs are the same.
     rising = bool((means.diff("depth").sel(depth=slice(4, None)) > 0).all()) and bool(
         means.sel(depth=2) >= 0.995 * means.sel(depth=1)
     )
@@ -202,7 +334,15 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
 
 @judging("scheme", list(KEYS.values())[:4])
 def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measurement]:
-    """Table 1 at one share of reads, and the idle times of section 5.1.1 at others. data: of `table1`."""
+    """Return the findings on table 1 at one share of reads, and on the idle times of section 5.1.1 at others.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table1`.
+    read_share : float
+        Share of reads of the table, by default 0.9.
+    """
     summary = interval(data).sel(read_share=read_share)
     over_lard = float(
         (data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="LARD")).sel(read_share=read_share).mean()
@@ -250,7 +390,13 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
 
 @judging("scheme", ("Central SPTF", "D-SPTF", "Hashing", "LARD"))
 def fig5_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the rows of figure 5. data: of `fig5`."""
+    """Return the findings on the claims of figure 5.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig5`.
+    """
     throughput = data.throughput
     dsptf, hashing, lard = (throughput.sel(scheme=name) for name in ("D-SPTF", "Hashing", "LARD"))
     gain = ratio(dsptf, hashing)
@@ -279,7 +425,13 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def gain_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the row of the largest gain over hashing in any setting. data: of `gains`."""
+    """Return the finding on the largest gain over hashing in any setting.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `gains`.
+    """
     throughput = data.throughput
     gain = ratio(throughput.sel(scheme="D-SPTF"), throughput.sel(scheme="Hashing"))
     means = gain.sel(statistic="mean", drop=True)
@@ -297,7 +449,13 @@ def gain_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig9_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 9, rows for each share of reads that section 5.1.1 has a system of eight replicas with (`FIG9_SHARES`)."""
+    """Return the findings on figure 9 for the shares of reads of section 5.1.1 with eight replicas (`FIG9_SHARES`).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig9`.
+    """
     kept = data.throughput / data.throughput.sel(latency=0.0)
     summary = interval(kept.to_dataset(name="kept")).kept
     spent = data[["idle", "service_time", "extra_services"]]
@@ -310,9 +468,10 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _fig9_rows(summary: xr.DataArray, spent: xr.Dataset, share: float, ending: str) -> list[Measurement]:
-    """Return the rows of figure 9 at one share of reads.
+    """Return the findings on figure 9 at one share of reads.
 
-    summary: throughput over that without delay. spent: idle time, service time and reads served twice. ending: of the ids.
+    summary: throughput over the throughput without delay. spent: idle time, service time and reads served twice.
+    ending: suffix of the identifiers.
     """
     means = summary.sel(statistic="mean")
 

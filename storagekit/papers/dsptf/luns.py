@@ -1,8 +1,9 @@
-"""LUNs that are unlike, each on one group of eight bricks: table 3 with the LUNs that it names.
+"""Hit rates of table 3 with unequal LUNs, each of them on one group of eight bricks.
 
-The paper has 50 LUNs on 32 bricks and says neither where they lie nor how the load is divided among them. `traces.table3`
-lays stretches of all of them around the ring of bricks, so that every brick has its share of everything; here a LUN is on one
-of four groups, and the groups' memories may be too large for some and too small for others.
+The paper has 50 LUNs and 16 GB of cache, which is 32 bricks of 512 MB. It states neither the location of the LUNs nor
+the distribution of the load among them. `traces.table3` places extents of all LUNs around the ring of bricks, so that
+every brick stores an equal share of each LUN. Here each LUN is on one of four groups. The memory of a group may then be
+too large for some LUNs and too small for others.
 """
 
 import time
@@ -30,24 +31,37 @@ from storagekit.workload.trace import RequestTrace
 
 EXTENT = Declustered.extent * SECTOR
 WIDE = TraceSystem(32, 8)
-# drawn orders in which LUNs are dealt to groups, of which the first is simulated
+# Number of random assignments of LUNs to groups. The first of them is simulated.
 LAYOUTS = 8
-# the least even of all orders: the busiest LUNs share a group
+# The least balanced of all assignments: the busiest LUNs share a group.
 BUSIEST_FIRST = -1
 ORDERS = {"drawn": 0, "busiest first": BUSIEST_FIRST}
-# what a divided memory loses in the paper's table, hashing and LARD, at least and at most
+# Smallest and largest loss of hit rate in table 3 with divided memory, under hashing and LARD.
 FALLS = (0.02, 0.05)
 
 
 def table3_luns(
     effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), layouts: int = LAYOUTS
 ) -> xr.Dataset:
-    """Hit rates of reads where every LUN lies on one replica group and LUNs are as unlike as devices of public traces.
+    """Return the hit rates of reads if each LUN is on one replica group and LUNs differ as devices of public traces do.
 
-    `hit_rate` [trace, scheme, order], simulated as in `traces.table3`: LUNs dealt to the groups in a drawn order, and group
-    after group filled with the busiest that are left. `hashing` [trace, layout]: what exact LRU caches give hashing in many
-    drawn orders, without a simulation; `busiest` [trace, layout]: the share of requests that the busiest group has;
-    `needed` [trace, fall]: the share that it would have to have for hit rates to be lower by so much (`share_needed`).
+    Parameters
+    ----------
+    effort : TraceEffort
+        Number and length of the runs.
+    traces : sequence of str
+        Names of `TRACES`.
+    layouts : int
+        Number of random assignments of LUNs to groups, by default 8.
+
+    Returns
+    -------
+    Dataset
+        `hit_rate`, shape `[trace, scheme, order]`: simulated as in `traces.table3`. With the order "drawn" the LUNs are
+        assigned to groups at random. With "busiest first" each group in turn receives the busiest LUNs that remain.
+        `hashing`, shape `[trace, layout]`: hit rate of exact LRU caches under hashing for each random assignment, not
+        simulated. `busiest`, shape `[trace, layout]`: share of the requests that go to the busiest group. `needed`,
+        shape `[trace, fall]`: the share that it would need for hit rates to be lower by `fall` (`share_needed`).
     """
     began = time.perf_counter()
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
@@ -71,9 +85,23 @@ def table3_luns(
 
 
 def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> Popularity:
-    """The popularity that all LUNs have within themselves, so that one memory for all has the model's hit rate.
+    """Return the popularity within each LUN with which one memory for all LUNs has the hit rate of the model.
 
-    shares: of the requests, to each LUN. Supposes a memory that never fills, as in all four traces (`PopularTraceModel`).
+    Parameters
+    ----------
+    model : PopularTraceModel
+        Model of the trace.
+    shares : array of float64, shape `[lun]`
+        Shares of the requests that go to each LUN.
+
+    Returns
+    -------
+    Popularity
+        The popularity, the same within all LUNs.
+
+    Notes
+    -----
+    The memory is assumed never to be full, as in all four traces (`PopularTraceModel`).
     """
     busy = shares[shares > 0]
     each = model.requests / model.chunks * len(shares) * busy
@@ -87,13 +115,34 @@ def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> 
 
 
 def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSystem = WIDE) -> Source:
-    """A stand-in whose LUNs are unlike, each on one replica group of the system (a named assumption beside `source`).
+    """Return a synthetic trace with unequal LUNs, each on one replica group of the system.
 
-    The paper has 50 LUNs and does not say where they lie, nor how the load is divided among them. Here each is as popular as
-    `lun_shares` of the trace's kin says; within every LUN popularity falls alike, as steeply as one memory for all needs for
-    its published hit rate. LUNs are dealt to the groups in an order drawn by `layout`, so that groups have as many, as nearly
-    as that goes; of `BUSIEST_FIRST`, the busiest on the first, and so on. The addresses are those at which `Declustered`
-    keeps the groups apart. seed: of the requests.
+    Parameters
+    ----------
+    name : str
+        A name of `TRACES`.
+    requests : int
+        Number of requests, 0 for the full length of the trace.
+    seed : int
+        Seed of the requests.
+    layout : int
+        Number of the random assignment of LUNs to groups, or `BUSIEST_FIRST`.
+    system : TraceSystem
+        The system, by default 32 bricks and eight replicas.
+
+    Returns
+    -------
+    Source
+        The trace.
+
+    Notes
+    -----
+    This is an assumption, in addition to the assumptions of `source`. The paper has 50 LUNs. It states neither their
+    location nor the distribution of the load among them. Here the shares of the LUNs are the `lun_shares` of the most
+    similar public trace (`KIN`). Popularity within a LUN follows one law for all LUNs. Its steepness gives one memory
+    for all LUNs the published hit rate. In a random assignment the numbers of LUNs of the groups differ by at most one.
+    With `BUSIEST_FIRST` the first group has the busiest LUNs, the second the next ones, and so on. The addresses are
+    chosen so that `Declustered` keeps the groups on separate bricks.
     """
     model, trace, lun = _undealt(name, requests, seed)
     group, row = (placed[lun] for placed in _dealt(model.luns, system.bricks // system.replicas, layout))
@@ -104,7 +153,7 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSys
 
 @lru_cache(maxsize=2)
 def _undealt(name: str, requests: int, seed: int) -> tuple[PopularTraceModel, RequestTrace, NDArray[np.int64]]:
-    """A stand-in, its requests with addresses within their LUNs, and which of the LUNs, the busiest first, each is to."""
+    """Return the model, a trace with addresses within its LUNs, and the LUN of each request (0 is the busiest)."""
     model = model_of(name, requests)
     shares = lun_shares(KIN[name], model.luns)
     alone = replace(model, luns=1, data=model.lun)
@@ -113,27 +162,66 @@ def _undealt(name: str, requests: int, seed: int) -> tuple[PopularTraceModel, Re
 
 
 def _dealt(luns: int, groups: int, layout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The group of each LUN, the busiest first, and its place there, [lun]."""
+    """Return the group of each LUN, the busiest first, and its row in the group; two arrays of shape `[lun]`."""
     if layout == BUSIEST_FIRST:
         return np.divmod(np.arange(luns), -(-luns // groups))
-    # a stream beside that for the LUNs of requests
+    # The stream of random numbers differs from the stream that draws the LUNs of requests.
     row, group = np.divmod(np.random.default_rng([layout, 2]).permutation(luns), groups)
     return group, row
 
 
 def groups_of(given: Source, system: TraceSystem = WIDE) -> NDArray[np.int64]:
-    """The group that each request of `on_groups` goes to, [request]."""
+    """Return the group that each request of a trace of `on_groups` goes to.
+
+    Parameters
+    ----------
+    given : Source
+        The trace.
+    system : TraceSystem
+        The system, by default 32 bricks and eight replicas.
+
+    Returns
+    -------
+    array of int64, shape `[request]`
+        Numbers of the groups.
+    """
     return given.trace.offset // EXTENT % system.bricks // system.replicas
 
 
 def group_shares(given: Source, system: TraceSystem = WIDE) -> NDArray[np.float64]:
-    """The share of the requests that goes to each group, [group]."""
+    """Return the share of the requests that goes to each group.
+
+    Parameters
+    ----------
+    given : Source
+        The trace, a result of `on_groups`.
+    system : TraceSystem
+        The system, by default 32 bricks and eight replicas.
+
+    Returns
+    -------
+    array of float64, shape `[group]`
+        The shares.
+    """
     each = np.bincount(groups_of(given, system), minlength=system.bricks // system.replicas)
     return each / each.sum()
 
 
 def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
-    """Reads that hashing answers from memory / reads, by an exact LRU cache for the requests of each brick of `on_groups`."""
+    """Return the share of reads that hit in memory under hashing, with an exact LRU cache in each brick.
+
+    Parameters
+    ----------
+    given : Source
+        The trace, a result of `on_groups`.
+    system : TraceSystem
+        The system, by default 32 bricks and eight replicas.
+
+    Returns
+    -------
+    float
+        Read hits / reads.
+    """
     hashed = np.asarray(system.arrivals(given).requests.address_hash) % system.replicas
     brick = groups_of(given, system) * system.replicas + hashed
     blocks = int(system.memory * given.scale) // BLOCK
@@ -146,11 +234,27 @@ def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
 
 
 def share_needed(name: str, hit_rate: float, system: TraceSystem = WIDE) -> float:
-    """The share of all requests that one group would have to have, and of the data, for hit rates to fall so far.
+    """Return the share of requests and data that one group must have for the hit rate to be as low as given.
 
-    The other groups share the rest alike, and a byte is as popular on one as on another, so that a group's memory is to its
-    data what size / share is to all data. hit_rate: below that of the trace. NaN where not even a group that has everything
-    falls so far. What a divided memory must lose, put as a skew: for comparison with samples, never for a run.
+    Parameters
+    ----------
+    name : str
+        A name of `TRACES`.
+    hit_rate : float
+        The hit rate, below the hit rate of the trace.
+    system : TraceSystem
+        The system, by default 32 bricks and eight replicas.
+
+    Returns
+    -------
+    float
+        The share, or NaN if the hit rate is not as low even if one group has everything.
+
+    Notes
+    -----
+    The other groups have equal shares of the rest. A byte is equally popular on all groups. A group with memory M and
+    share s of the data then has the hit rate of a memory M / s for all data. The result expresses a loss by divided
+    memory as a skew. It is compared with samples and never used in a run.
     """
     model, groups = TRACES[name], system.bricks // system.replicas
     memory = system.memory * system.replicas

@@ -1,4 +1,4 @@
-"""What a fast network buys, and what it has to carry: sections 5.3.1 and 5.3.2 over latency, load, replicas and reads."""
+"""Gain and network traffic of D-SPTF, by latency, load, replicas and share of reads (sections 5.3.1 and 5.3.2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from storagekit.papers.dsptf.brick_group import QUICK, Effort, dsptf, group, onc
 from storagekit.simulation import interval
 
 LATENCIES = tuple(ms * MS for ms in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0))
-# bytes of a message without data (section 5.3.1)
+# Bytes of a message without data (section 5.3.1).
 MESSAGE = 50
 
 
@@ -25,10 +25,31 @@ def network(
     depths: Sequence[int] = (4, 8, 16, 32),
     read_shares: Sequence[float] = (0.67, 0.9, 1.0),
 ) -> xr.Dataset:
-    """D-SPTF and hashing against the one-way latency (s), replicas, requests outstanding (`depth`) and the share of reads.
+    """Return the throughput of D-SPTF and of hashing, by latency, replicas, load and share of reads.
 
-    Hashing sends no messages, so that it is run at one latency and its rows are all the same. A read that two bricks serve
-    counts once. `gain`: throughput of D-SPTF over hashing under the same load, by `statistic`.
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs. An eighth of the runs is made, at least two, with half of the requests.
+    latencies : sequence of float
+        One-way latencies, seconds.
+    replicas : sequence of int
+        Numbers of replicas.
+    depths : sequence of int
+        Numbers of requests outstanding.
+    read_shares : sequence of float
+        Shares of reads.
+
+    Returns
+    -------
+    Dataset
+        The measures over `scheme`, `latency`, `replicas`, `depth`, `read_share` and `seed`. `gain` has `statistic` in
+        place of `scheme` and `seed`: the throughput of D-SPTF over the throughput of hashing under the same load.
+
+    Notes
+    -----
+    Hashing sends no messages. It is run at one latency, and its values are repeated for all others. A read that two
+    bricks serve counts once.
     """
 
     def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
@@ -50,13 +71,30 @@ def network(
 
 
 def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
-    """Messages per request of D-SPTF by `kind`, in number and in bytes, requests being `size` bytes long.
+    """Return the number and the bytes of the messages that D-SPTF sends for each request, by kind of message.
 
-    data: measures with a dimension or coordinate `replicas` (N), reads that hit memory included. As the paper counts them,
-    each request goes to N bricks and each claim to N (section 5.3.1, 2N in the common case); a read found in the
-    memory of the receiving brick sends nothing on, and one found in another's is claimed there. A write carries its data to
-    every replica, and every replica acknowledges it. Replies to clients are left out, as in the paper. `overhead`: bytes
-    of all messages, what they carry left out, over the bytes that clients read and write.
+    Parameters
+    ----------
+    data : Dataset
+        Measures with a dimension or coordinate `replicas` (N). Reads that hit in memory are included.
+    size : float
+        Size of a request, bytes, by default 4 KB.
+
+    Returns
+    -------
+    Dataset
+        `number` and `bytes` for each request, over `kind`. `overhead`: bytes of all messages without the data in them,
+        over the bytes that clients read and write.
+
+    Notes
+    -----
+    The paper counts N messages for each request and N for each claim, 2N in the common case (section 5.3.1). A read
+    that hits in the memory of the receiving brick is not forwarded. A read that hits in the memory of another brick is
+    claimed there. A write sends its data to every replica, and every replica acknowledges it. Replies to clients are
+    not counted, as in the paper. With r the share of reads, h the share of reads that hit in the receiving brick, and c
+    the claims for each read:
+
+        request = r (h + (1 - h) N),  claim = r c N,  write = acknowledgement = (1 - r) N
     """
     copies, reads, hit = data.replicas, data.read_fraction, data.hit_rate.fillna(0.0)
     here = hit - data.hit_elsewhere.fillna(0.0)

@@ -1,4 +1,4 @@
-"""Traces through two bricks with memory and what they show: figures 6 to 8. Times in seconds."""
+"""Traces on two bricks with memory: figures 6 to 8, and the findings on their claims. Times are in seconds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,19 +38,29 @@ STAND_IN = (
 BALANCED = ("LARD", "Weighted hash")
 WINDOWED = f"LARD, {LARD_WINDOWS[-1]:.3g} of the run"
 WAIT = "an idle brick waits for claims no longer than its platter turns anyway, so that some reads are served twice"
-# quarters of the run in which no brick is slow, and one is
+# Quarters of the run without a slow brick, and with one, as fractions of the run.
 NORMAL, DEGRADED = [(0.0, 0.25), (0.5, 0.75)], [(0.25, 0.5), (0.75, 1.0)]
-# what "close" and "near" are taken to be
+# Limits of "close" and "near", relative differences.
 CLOSE, NEAR = 0.05, 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceEffort(Effort):
-    """How much of the traces to run: requests of each (0 for all of it), and how often.
+    """Number and length of the runs of traces.
 
-    seeds: runs of each setting, which differ in the phases of the spindles. Spindles turn at one speed, so that the lead of
-    one over the other, which decides how often one of two is nearer, stays as it is throughout a run. wide: requests of each
-    trace on the 32 bricks of table 3, where a request is more work. The stand-ins are drawn with the first seed.
+    Parameters
+    ----------
+    seeds : int
+        Runs of each setting, by default 4. They differ in the phases of the spindles. All spindles have the same speed.
+        The phase difference of two spindles decides how often each of them is nearer to the data, and it is constant
+        during a run.
+    requests : int
+        Requests of each synthetic trace, 0 for its full length, by default 2^15.
+    wide : int
+        Requests of each synthetic trace on the 32 bricks of table 3, where a request takes more time to simulate, by
+        default 2^14.
+    first_seed : int
+        The first of the seeds, by default 0. It is also the seed of the synthetic traces.
     """
 
     seeds: int = 4
@@ -62,7 +72,20 @@ QUICK = TraceEffort()
 
 
 def trace_effort(profile: str, first_seed: int = 0) -> TraceEffort:
-    """The effort of a profile for traces."""
+    """Return the effort of a profile for traces.
+
+    Parameters
+    ----------
+    profile : str
+        "quick" or "full".
+    first_seed : int
+        The first of the seeds, by default 0.
+
+    Raises
+    ------
+    InputError
+        If the profile is unknown.
+    """
     return of_profile(profile, {"quick": QUICK, "full": TraceEffort(requests=2**19, wide=2**17)}, first_seed)
 
 
@@ -78,40 +101,45 @@ def replays(
     systems: Sequence[str] = SYSTEMS,
     schemes: Sequence[Row] = NAMES,
 ) -> History:
-    """Run a trace through two bricks under every scheme and condition, all side by side (figures 6, 7 and 8).
+    """Run a trace on two bricks under every scheme and condition (figures 6, 7 and 8).
 
     The whole run counts, as in the paper: memories are empty at first.
 
     Parameters
     ----------
     effort : TraceEffort
-        How much of the trace to run, and how often.
+        Number and length of the runs.
     trace : str
-        One of `bricks.MODELS`.
+        A name of `bricks.MODELS`.
     folder : path
-        The folder of real traces.
-    system : Bricks
+        Folder of real traces.
+    system : TraceSystem
         The bricks.
     pieces : int
-        Parts of the run that are measured apart.
+        Number of pieces of the run that are measured separately, by default 40.
     together : bool
-        Whether the popular data of a synthetic trace lies side by side.
+        Whether the popular data of a synthetic trace is contiguous, by default false.
     gaps : str, optional
-        The public sample whose gaps between arrivals a synthetic trace has, "" for Poisson arrivals. The default is that of
-        the trace's own name, where there is one (`GAPS`).
+        The public sample that supplies the gaps between arrivals of a synthetic trace, "" for Poisson arrivals. The
+        default is the sample of the same name, if it exists (`GAPS`).
     systems : sequence of str
-        Those of `SYSTEMS` to run, or beginnings of the runs' names.
+        Names of `SYSTEMS`, or beginnings of the names of runs.
     schemes : sequence
-        The schemes to run, and your own beside them, each a pair of a name and a dispatcher.
+        Names of schemes, and pairs of a name and a dispatcher of your own.
 
     Returns
     -------
     History
-        Dimension `run`, with coordinates `system` and `scheme`. An access of the slow brick takes twice as long in the system
-        "slow", and one of a changing brick 1.5 times in "changing"; "slow, degraded" and "changing, service" are the other
-        way round. In "changing, rotation" and "changing, seek" only that part takes twice as long. In "equal, at once" and
-        "changing, at once" writes complete at once. Attribute `duplicates`: blocks found in the memories of two bricks at the
-        end.
+        Dimension `run`, with coordinates `system` and `scheme`. An access of the slow brick takes twice as long in the
+        system "slow", and 1.5 times as long in "changing". In "slow, degraded" and "changing, service" it is the
+        opposite. In "changing, rotation" and "changing, seek" only that part takes twice as long. In "equal, at once",
+        "slow, at once" and "changing, at once" writes complete at once. Attribute `duplicates`: the number of blocks
+        that are in the memories of two bricks at the end.
+
+    Raises
+    ------
+    InputError
+        If the trace or a scheme is unknown, or there are no runs for `systems`.
     """
     given = source(trace, effort.requests, effort.first_seed, folder, together)
     sample = GAPS.get(trace, "") if gaps is None else gaps
@@ -125,7 +153,28 @@ def replays(
 def through(
     given: Source, system: TraceSystem, runs: dict[str, Setting], name: str, seeds: Sequence[int], pieces: int = PIECES
 ) -> History:
-    """A trace through a system under each of the settings, side by side; see `replays`."""
+    """Run a trace on a system under each of the settings; see `replays`.
+
+    Parameters
+    ----------
+    given : Source
+        The trace.
+    system : TraceSystem
+        The system.
+    runs : dict of str to Setting
+        The settings by name.
+    name : str
+        Name of the trace.
+    seeds : sequence of int
+        Seeds of the runs of each setting.
+    pieces : int
+        Number of pieces of the run that are measured separately, by default 40.
+
+    Returns
+    -------
+    History
+        As for `replays`.
+    """
     arrivals = system.arrivals(given)
     twice: list[int] = []
 
@@ -153,25 +202,51 @@ def through(
 
 
 def missed(data: xr.Dataset) -> xr.DataArray:
-    """Return the mean response time of the reads that memory does not answer, as if it answered the others in no time.
+    """Return the mean response time of the reads that miss in memory, if hits complete in no time.
 
-    A second reading of the paper's client response time, beside the mean over all requests. It leaves out writes, hits, and
-    that a scheme may hit less often.
+    Parameters
+    ----------
+    data : Dataset
+        Measures with `read_response`, seconds, and `hit_rate`.
+
+    Returns
+    -------
+    DataArray
+        The response time, seconds.
+
+    Notes
+    -----
+    This is a second interpretation of the paper's client response time, in addition to the mean over all requests. It
+    ignores writes, hits, and a lower hit rate of a scheme:
+
+        read_response / (1 - hit_rate)
     """
     return (data.read_response / (1 - data.hit_rate)).assign_attrs(units="s", long_name="response time of missed reads")
 
 
 def duplicates(cache: BrickLRU, state: State, lane: int) -> int:
-    """How many blocks are in the memory of more than one brick, in one lane of a state."""
+    """Return the number of blocks that are in the memory of more than one brick, in one run of a state.
+
+    Parameters
+    ----------
+    cache : BrickLRU
+        The memory of the bricks.
+    state : State
+        State of a batch of runs.
+    lane : int
+        Number of the run in the batch.
+    """
     held = np.concatenate(blocks_held(cache, state.cache, lane))
     return len(held) - len(np.unique(held))
 
 
 def seconds(given: Source) -> float:
+    """Return the time between the first and the last arrival of a trace, seconds."""
     return float(given.trace.time[-1] - given.trace.time[0])
 
 
 def time_over(time: xr.DataArray, one: str, other: str) -> float:
+    """Return the ratio of the times of two schemes, mean over the seeds."""
     return float((time.sel(scheme=one) / time.sel(scheme=other)).mean("seed"))
 
 
@@ -180,11 +255,21 @@ def replay_findings(
     local: Mapping[str, History] | None = None,
     printed: History | None = None,
 ) -> list[Measurement]:
-    """Figures 6, 7 and 8 from the `replays` of all traces by name. Judged by the mean response time of all requests; notes
-    give that of the reads that memory does not answer (`missed`).
+    """Return the findings on the claims of figures 6, 7 and 8.
 
-    local: those of SAP and Financial with popular data side by side, for the rows of figure 8 that go by missed reads, and
-    the notes. printed: Financial's with the read share of table 2, for the notes.
+    Parameters
+    ----------
+    histories : mapping of str to History
+        Results of `replays` by trace, for all traces.
+    local : mapping of str to History, optional
+        Results of `replays` for SAP and Financial with contiguous popular data, for the claims of figure 8 on missed
+        reads, and for the notes.
+    printed : History, optional
+        Result of `replays` for Financial with the read share of table 2, for the notes.
+
+    Notes
+    -----
+    The mean response time of all requests is judged. The notes also give the response time of missed reads (`missed`).
     """
     local = local or {}
     equal = {name: _by_scheme(found.whole, "equal") for name, found in histories.items()}
@@ -204,7 +289,7 @@ def replay_findings(
 
 
 def _near(local: Mapping[str, History]) -> str:
-    """What hashing and LARD take over D-SPTF where popular data lies side by side."""
+    """Return the times of hashing and LARD over the time of D-SPTF with contiguous popular data, in words."""
     gains = {name: _by_scheme(found.whole, "equal") for name, found in local.items()}
     times = _listed({name: _mean(_gain(time.response)) for name, time in gains.items()})
     return f"; with popular data side by side hashing and LARD over D-SPTF: {times}" if gains else ""
@@ -235,7 +320,7 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
     sap = times["sap"]
     both = ratio(sap.response.sel(scheme="D-SPTF"), sap.response.sel(scheme="Hashing"))
     missed_only = time_over(sap.missed, "D-SPTF", "Hashing")
-    # a claim of several traces is judged by the one that is farthest from it
+    # A claim on several traces is judged by the trace that is farthest from it.
     local = min(LOCAL, key=lambda name: _mean(gains[name]))
     rest = max(REST, key=lambda name: abs(_mean(gains[name]) - 1.2))
     return [
@@ -270,7 +355,10 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
 def _fig7(
     times: Mapping[str, xr.Dataset], degraded: Mapping[str, xr.Dataset], basis: str, said: str
 ) -> list[Measurement]:
-    """Return the rows of figure 7. degraded: where the slow brick takes 1.5 times as long, not twice."""
+    """Return the findings on figure 7.
+
+    degraded: times with a slow brick whose accesses take 1.5 times as long instead of twice.
+    """
     others = [name for name in NAMES if name not in ("Central SPTF", "D-SPTF")]
     close, worst, shown = [], [], []
     for name, time in times.items():
@@ -334,7 +422,7 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
 
 
 def _fig8_missed(local: History, basis: str) -> list[Measurement]:
-    """The times of figure 8 once more, of the reads that memory does not answer and with popular data side by side."""
+    """Return the findings on figure 8 for missed reads only, with contiguous popular data."""
     times, rows = _changing(local, "changing"), []
     for label, spans in (("normal", NORMAL), ("degraded", DEGRADED)):
         quarters = times.missed.sel(piece=_within(times, spans)).mean("piece") / MS
@@ -346,7 +434,7 @@ def _fig8_missed(local: History, basis: str) -> list[Measurement]:
 
 
 def _meanings(found: History) -> str:
-    """The degraded quarters by other meanings of a brick that is slow."""
+    """Return the times of the degraded quarters under other meanings of a slow brick, in words."""
     half = _changing(found, "changing, service")
     late = half.sel(piece=_within(half, DEGRADED)).mean("piece").response
     ours, hashed = (float(late.sel(scheme=scheme).mean()) / MS for scheme in ("D-SPTF", "Hashing"))
@@ -360,20 +448,22 @@ def _meanings(found: History) -> str:
 
 
 def _both(times: xr.Dataset, spans: list[tuple[float, float]]) -> str:
-    """Missed reads of D-SPTF and of hashing in some spans of the run."""
+    """Return the times of missed reads of D-SPTF and of hashing in some spans of the run, in words."""
     mean = times.missed.sel(piece=_within(times, spans)).mean(["piece", "seed"]) / MS
     ours, hashed = (float(mean.sel(scheme=scheme)) for scheme in ("D-SPTF", "Hashing"))
     return f"D-SPTF {ours:.1f}, hashing {hashed:.1f} (ratio {hashed / ours:.2f})"
 
 
 def _changing(found: History, system: str) -> xr.Dataset:
-    """Response times by scheme, seed and piece of the run."""
+    """Return the response times of a system by scheme, seed and piece of the run."""
     return _by_scheme(found.pieces, system)
 
 
 def _lard_window(times: xr.Dataset, twice: xr.Dataset, basis: str) -> Measurement:
-    """Whether LARD with a window reacts one window late, at the start of the degradation and at its end. twice: of slow
-    bricks that take twice as long, for the note."""
+    """Return whether LARD with a window reacts one window late, at the start of the degradation and at its end.
+
+    twice: times with slow bricks that take twice as long, for the note.
+    """
     never, late, then, after = _reaction(times)
     hits = times.hit_rate.mean(["seed", "piece"])
     others = ", ".join(f"{time:.2f}" for time in _reaction(twice)[1:])
@@ -390,8 +480,11 @@ def _lard_window(times: xr.Dataset, twice: xr.Dataset, basis: str) -> Measuremen
 
 
 def _reaction(times: xr.Dataset) -> tuple[float, float, float, float]:
-    """Mean time of LARD over hashing while the first brick is slow; and of LARD with the longer window over LARD in the
-    first window of that, in the rest of it, and in the first window after it."""
+    """Return ratios of mean response times around the time when the first brick is slow.
+
+    The first ratio is LARD over hashing while the brick is slow. The others are LARD with the longer window over LARD:
+    in the first window of the slowdown, in the rest of it, and in the first window after it.
+    """
     window, mean = LARD_WINDOWS[-1], times.response.mean("seed")
 
     def over(one: str, other: str, begin: float, end: float) -> float:
@@ -407,14 +500,14 @@ def _reaction(times: xr.Dataset) -> tuple[float, float, float, float]:
 
 
 def _by_scheme(data: xr.Dataset, system: str) -> xr.Dataset:
-    """`response`, `missed` and `hit_rate` on one of `SYSTEMS`, by scheme and seed."""
+    """Return `response`, `missed` and `hit_rate` of the runs of a system, by scheme and seed."""
     runs = data.isel(run=(data.system == system).values)
     times = xr.Dataset({"response": runs.response, "missed": missed(runs), "hit_rate": runs.hit_rate})
     return times.swap_dims(run="scheme").drop_vars("run")
 
 
 def _gain(time: xr.DataArray) -> xr.DataArray:
-    """Hashing and LARD, their mean, over D-SPTF, by seed."""
+    """Return the mean of the times of hashing and LARD over the time of D-SPTF, by seed."""
     return time.sel(scheme=["Hashing", "LARD"]).mean("scheme") / time.sel(scheme="D-SPTF", drop=True)
 
 
@@ -431,5 +524,5 @@ def _listed(values: Mapping[str, float], digits: int = 2) -> str:
 
 
 def _within(times: xr.Dataset, spans: list[tuple[float, float]]) -> list[float]:
-    """The pieces whose middles lie in any of the spans of the run."""
+    """Return the pieces with their middle in any of the spans of the run."""
     return [piece for piece in times.piece.values.tolist() if any(low < piece < high for low, high in spans)]

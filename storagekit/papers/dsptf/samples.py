@@ -1,6 +1,6 @@
-"""What public traces of the same kinds say where table 2 is silent: how unlike devices are, and how arrivals bunch.
+"""Statistics of public traces for two properties that table 2 omits: load of devices, and gaps between arrivals.
 
-Facts of the samples come with the package (data/reference/trace_samples.csv), so that nothing needs the samples themselves.
+The statistics come with the package (data/reference/trace_samples.csv), so that the samples themselves are not needed.
 """
 
 import csv
@@ -13,19 +13,35 @@ from numpy.typing import NDArray
 from storagekit.core.resources import data_path
 from storagekit.papers.dsptf.bricks import AS_PRINTED, Source
 
-# the public trace nearest to each: of the same name or the same laboratory; for SAP, a database under transactions too
+# The most similar public trace of each: of the same name or the same laboratory. For SAP it is another database that
+# runs transactions.
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
-# samples of a trace's own name that tell how its arrivals bunch, at another rate: Financial1's gaps vary by 3.2 times their
-# mean; those of WebSearch1's minute by 1.3, hardly more than those of Poisson arrivals, which are kept
+# Samples of the same name as the trace, for the gaps between arrivals. Their arrival rates differ from those in table
+# 2. Gaps of Financial1 vary by 3.2 times their mean. Gaps in the minute of WebSearch1 vary by 1.3 times their mean,
+# hardly more than with Poisson arrivals. The Poisson arrivals are therefore kept for WebSearch.
 GAPS = {"financial": "financial1", AS_PRINTED: "financial1"}
 
 
 @lru_cache(maxsize=8)
 def sampled(sample: str, figure: str) -> NDArray[np.int64]:
-    """`value` and `count` of a figure of a sample, [row, 2].
+    """Return the table of one statistic of a sample.
 
-    device: the requests to each device that has any, the busiest first. gap: how often two arrivals were so many ticks apart.
-    Source: data/reference/trace_samples.csv.
+    Parameters
+    ----------
+    sample : str
+        Name of the sample.
+    figure : str
+        "device": the number of requests to each device with at least one request, the busiest first. "gap": the number
+        of times that two arrivals were a given number of clock ticks apart.
+
+    Returns
+    -------
+    array of int64, shape `[row, 2]`
+        The columns `value` and `count`.
+
+    References
+    ----------
+    data/reference/trace_samples.csv.
     """
     with data_path("reference", "trace_samples.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if (row["sample"], row["figure"]) == (sample, figure)]
@@ -33,10 +49,24 @@ def sampled(sample: str, figure: str) -> NDArray[np.int64]:
 
 
 def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
-    """Shares of the requests that go to so many equal LUNs, [lun], falling; they sum to 1.
+    """Return the shares of the requests that go to equal LUNs, with the skew of a sample.
 
-    The share of the busiest k of the LUNs is that of the busiest k / luns of the sample's devices, with straight lines
-    between them: the sample's Lorenz curve, cut into as many pieces as there are LUNs.
+    Parameters
+    ----------
+    sample : str
+        Name of the sample.
+    luns : int
+        Number of LUNs.
+
+    Returns
+    -------
+    array of float64, shape `[lun]`
+        The shares in descending order. Their sum is 1.
+
+    Notes
+    -----
+    The busiest k LUNs have the share of the busiest k / luns of the sample's devices. Between devices the share is
+    interpolated linearly. In other words, the Lorenz curve of the sample is cut into `luns` parts.
     """
     counts = sampled(sample, "device")[:, 1]
     curve = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
@@ -44,10 +74,26 @@ def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
 
 
 def bunched(given: Source, sample: str, seed: int) -> Source:
-    """The same requests in the same time, with gaps drawn from those of a sample, one independently of the next.
+    """Return the same requests over the same time, with gaps between arrivals that are drawn from a sample.
 
-    Within a tick of the sample's clock they arrive at any moment. All is stretched alike, so that the mean gap stays what the
-    trace had. seed: of the draw.
+    Parameters
+    ----------
+    given : Source
+        The trace.
+    sample : str
+        Name of the sample.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    Source
+        The trace with new arrival times.
+
+    Notes
+    -----
+    The gaps are independent of each other. Within a tick of the sample's clock the arrival times are uniform. All times
+    are scaled by one factor, so that the trace keeps its mean gap.
     """
     ticks, often = sampled(sample, "gap").T
     random = np.random.default_rng([seed, 3])

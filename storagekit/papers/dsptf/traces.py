@@ -1,4 +1,4 @@
-"""The traces themselves and what they show: tables 2 and 3, and real traces of their kind."""
+"""The traces: tables 2 and 3, runs of real traces of the same kinds, and the findings on their claims."""
 
 import time
 from collections.abc import Sequence
@@ -30,22 +30,37 @@ TWO_READINGS = {
     "reads, while 85% would be near Financial2 (82%, 3,699,194 requests); 23% is run, as section 5.2.1 has long queues",
     "websearch": "4,579,809 requests are those of the public WebSearch2, of which 99.98% are reads; the table is followed",
 }
-# the schemes that divide memory by address
+# Schemes that divide memory by address.
 DIVIDED = ("Hashing", "LARD")
 NEVER_FULL = (
     "cannot be judged: if writes miss no more often than reads, the published hit rates leave 11 to 14 GB that the traces "
     "request for the first time, so that 16 GB of memory never fill and schemes differ by nothing that memory decides"
 )
-# points by which a difference of two printed hit rates may be off: both are whole
+# Error of a difference of two printed hit rates, percentage points: both are rounded to whole numbers.
 ROUNDED = 1.0
-# in the folder of real traces
+# Names of traces in the folder of real traces.
 SAMPLES = ("financial1", "websearch1", "hplajw", "cello2003")
 
 
 def table2(
     effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = ""
 ) -> xr.Dataset:
-    """Characteristics of the traces that the other exhibits run, at full length (dimension `trace`; table 2)."""
+    """Return the characteristics of the traces of the other exhibits, at full length (table 2).
+
+    Parameters
+    ----------
+    effort : TraceEffort
+        Gives the first seed.
+    traces : sequence of str
+        Names of `bricks.MODELS`.
+    folder : path
+        Folder of real traces.
+
+    Returns
+    -------
+    Dataset
+        `reads` (share), `size` (bytes), `requests`, `duration` (seconds) and `basis` over `trace`.
+    """
     began, rows = time.perf_counter(), []
     for name in traces:
         given = source(name, 0, effort.first_seed, folder)
@@ -74,9 +89,30 @@ def table3(
     bricks: int = 32,
     schemes: Sequence[Row] = NAMES[:4],
 ) -> xr.Dataset:
-    """Hit rates of reads by scheme and trace: eight replicas, 50 LUNs over 32 bricks of 512 MB (table 3).
+    """Return the hit rates of reads by scheme and trace: eight replicas, 50 LUNs on 32 bricks of 512 MB (table 3).
 
-    Memories are empty at first, as in the paper's runs. schemes and the attribute `duplicates` as in `replays`.
+    Parameters
+    ----------
+    effort : TraceEffort
+        Number and length of the runs. Only the first seed is run.
+    traces : sequence of str
+        Names of `bricks.MODELS`.
+    folder : path
+        Folder of real traces.
+    bricks : int
+        Number of bricks, by default 32.
+    schemes : sequence
+        As for `replays`.
+
+    Returns
+    -------
+    Dataset
+        `hit_rate`, `hit_elsewhere` and `held_up` over `trace` and `scheme`. The attribute `duplicates` is as in
+        `replays`.
+
+    Notes
+    -----
+    Memories are empty at first, as in the paper's runs.
     """
     names, own = chosen(schemes, NAMES)
     system = TraceSystem(bricks, 8, own=own)
@@ -96,10 +132,27 @@ def table3(
 def real(
     effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int = 10_000, schemes: Sequence[Row] = NAMES[:4]
 ) -> xr.Dataset | None:
-    """The head of each real trace that lies in a folder, through two equal bricks (dimensions `trace`, `scheme`, `seed`).
+    """Run the beginning of each real trace of a folder on two equal bricks.
 
-    folder: see `resources.real_traces`; None is returned where none of `SAMPLES` is there. Devices lie end to end;
-    memories are of full size, and empty at first. schemes: as in `replays`.
+    Parameters
+    ----------
+    effort : TraceEffort
+        Number of runs.
+    folder : path
+        Folder of real traces, see `resources.real_traces`.
+    requests : int
+        Number of requests of each trace, by default 10,000.
+    schemes : sequence
+        As for `replays`.
+
+    Returns
+    -------
+    Dataset or None
+        The measures over `trace`, `scheme` and `seed`. None if the folder has none of `SAMPLES`.
+
+    Notes
+    -----
+    The devices of a trace are laid end to end. Memories have their full size, and are empty at first.
     """
     names, own = chosen(schemes, NAMES)
     lying = real_traces("dsptf", folder)
@@ -119,7 +172,20 @@ def real(
 
 
 def compared(effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
-    """The stand-ins of the other exhibits' length against what is published of the traces, figure by figure."""
+    """Return the figures of the synthetic traces at the length of the other exhibits, and the published figures.
+
+    Parameters
+    ----------
+    effort : TraceEffort
+        Gives the number of requests and the first seed.
+    traces : sequence of str
+        Names of `bricks.MODELS`.
+
+    Returns
+    -------
+    Dataset
+        `value` over `trace`, `figure` and `kind` ("target", "measured").
+    """
     began = time.perf_counter()
     models = {name: model_of(name, effort.requests) for name in traces}
     rows = {name: compare(model, generate(model, seed=effort.first_seed)) for name, model in models.items()}
@@ -134,7 +200,17 @@ def compared(effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACE
 
 
 def table2_findings(data: xr.Dataset) -> list[Measurement]:
-    """Table 2: what the runs are fed with. For a stand-in a match says that it is what it was made to be."""
+    """Return the findings on table 2.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table2`.
+
+    Notes
+    -----
+    For a synthetic trace a match states only that the trace has the properties it was generated with.
+    """
     found = []
     for name in data.trace.values.tolist():
         row = data.sel(trace=name)
@@ -153,9 +229,18 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Measurement]:
-    """Table 3: hit rates. The Central column is what the stand-ins are fitted to.
+    """Return the findings on table 3.
 
-    luns: of `luns.table3_luns`, for the notes.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table3`.
+    luns : Dataset, optional
+        Result of `luns.table3_luns`, for the notes.
+
+    Notes
+    -----
+    The synthetic traces are fitted to the hit rates of Central SPTF.
     """
     rates = data.hit_rate
     found = []
@@ -205,7 +290,7 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
 
 
 def _unlike(luns: xr.Dataset) -> str:
-    """What LUNs on groups of bricks lose, and how unlike they would have to be to lose what the paper's do."""
+    """Return the loss of hit rate with LUNs on groups of bricks, and the skew that the paper's loss needs, in words."""
     lost = 100 * (luns.hit_rate.sel(scheme="Central SPTF") - luns.hit_rate.sel(scheme=["Hashing", "LARD"]))
     drawn, first = (
         f"{max(float(gap.min()), 0):.1f} to {float(gap.max()):.1f}" for gap in (lost.isel(order=0), lost.isel(order=1))
@@ -221,7 +306,13 @@ def _unlike(luns: xr.Dataset) -> str:
 
 
 def real_findings(data: xr.Dataset) -> list[Measurement]:
-    """Real traces of the same kinds (not in the paper). data: of `traces.real`."""
+    """Return the findings on real traces of the same kinds, which are not in the paper.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `real`.
+    """
     found = []
     for name in data.trace.values.tolist():
         time = data.response.sel(trace=name)

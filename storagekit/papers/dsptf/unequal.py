@@ -1,4 +1,4 @@
-"""Bricks of unequal speed under the synthetic load: table 4, the sweep of its slow brick (section 5.2.1), what they show."""
+"""Bricks of unequal speed under the synthetic load: table 4, and the slow brick at other speeds (section 5.2.1)."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from storagekit.write import ReceivingBrick
 SPEEDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 SLOTS = 48
 FAST = 1 - SLOW
-# "nearly unaffected" and "to match"
+# Limits of "nearly unaffected" and "to match".
 LEVEL, SAME = 0.9, 0.05
 
 
@@ -35,12 +35,37 @@ def table4(
     read_share: float = 0.9,
     outstanding: int = 16,
 ) -> xr.Dataset:
-    """Throughput of a fast and a slow replica (dimension `brick`, 0 and 1) under five schemes (table 4).
+    """Return the throughput of a fast and a slow replica under five schemes (table 4).
 
-    schemes: those to run, and your own beside them, each a pair of a name and a dispatcher. speeds: what the slow one is said
-    to have of the other's; the table has 0.5, which has all seeds, while the others have a quarter of them, and NaN.
-    slowness: what that means, see `bricks.SLOWNESS`. Weighted hashing sends to the two in proportion to the speed that slow
-    parts have (`bricks.pace`).
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    schemes : sequence
+        Names of schemes, and pairs of a name and a dispatcher of your own.
+    speeds : sequence of float
+        Nominal speeds of the slow brick, as fractions of the other's. The table has 0.5.
+    slowness : sequence of str
+        Meanings of the speed, names of `bricks.SLOWNESS`.
+    read_share : float
+        Share of reads, by default 0.9.
+    outstanding : int
+        Number of requests outstanding, by default 16.
+
+    Returns
+    -------
+    Dataset
+        `brick_throughput` and further measures over `scheme`, `speed`, `slowness`, `brick` (0 and 1) and `seed`. Speeds
+        other than 0.5 have a quarter of the runs, and NaN for the remaining seeds.
+
+    Raises
+    ------
+    InputError
+        If a scheme is unknown.
+
+    Notes
+    -----
+    Weighted hashing distributes the requests in proportion to the speeds of the slow parts (`bricks.pace`).
     """
     drive = load_drive("atlas10k")
     requests = RandomRequests(ExponentialSize(4 * KB), read_share)
@@ -59,7 +84,7 @@ def table4(
         )
         return Scenario(system, ClosedLoop(requests, outstanding))
 
-    # long enough for LARD to have allocated its targets
+    # The warm-up is long enough for LARD to allocate its targets.
     warm_up = max(effort.requests // 5, 4 * TARGETS)
 
     def swept(some: Sequence[float], seeds: int) -> xr.Dataset:
@@ -72,7 +97,8 @@ def table4(
             allow_held_up=True,
         )
 
-    # the table is judged by its values, the sweep by how they change, far beyond what a quarter of the runs leaves open
+    # The values of the table are judged. The other speeds are judged by the change along the speed, which is far
+    # greater than the uncertainty with a quarter of the runs.
     judged = [speed for speed in speeds if speed == HALF]
     others = [speed for speed in speeds if speed != HALF]
     parts = [swept(some, seeds) for some, seeds in ((judged, effort.seeds), (others, effort.few)) if some]
@@ -82,7 +108,17 @@ def table4(
 
 @judging("scheme", KEYS.values())
 def table4_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the rows of table 4 and of the sweep, judged where an access takes twice as long; notes give the others."""
+    """Return the findings on table 4 and the other speeds of the slow brick.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table4`.
+
+    Notes
+    -----
+    The meaning that an access takes twice as long is judged. The notes give the results under the other meanings.
+    """
     slowness = TWICE
     summary = interval(data).brick_throughput.sel(speed=HALF)
     others = [name for name in data.slowness.values.tolist() if name != slowness]
@@ -103,8 +139,8 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
-    """Whether the fast brick keeps its pace as the other slows, and under hashing falls to the slow one's."""
-    # how far it was slowed is not said
+    """Return whether the fast brick keeps its throughput as the other slows, and falls to the other's under hashing."""
+    # The paper does not state the speed of the slowed brick.
     mean = data.brick_throughput.mean("seed").sel(speed=data.speed >= HALF)
     kept = mean.sel(brick=FAST) / mean.sel(brick=FAST, speed=1.0)
     least = {name: float(kept.sel(scheme=name, slowness=slowness).min()) for name in ("Central SPTF", "D-SPTF")}

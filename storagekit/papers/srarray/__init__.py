@@ -1,7 +1,8 @@
 """Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, Trading Capacity for Performance in a Disk Array, OSDI 2000.
 
-A module for each kind of exhibit, its data first, then its findings, what they show beside the paper's claims; its charts
-bear the same name in `draw`. `disk` and `disk_array` are the paper's systems.
+Each module covers one kind of exhibit. It contains the functions that return its data, and the functions that compare
+the data with the claims of the paper. Its charts are in the module of the same name in `draw`. The modules `disk` and
+`disk_array` contain the systems of the paper.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How near a model comes to a measurement, and one measurement to another."""
+"""Agreement of a model with a measurement, and ratios of two measurements."""
 
 import xarray as xr
 
@@ -9,9 +9,25 @@ from storagekit.simulation import ratio
 def tracks(
     claim: str, apart: xr.DataArray, what: str, why: str, basis: str = "simulated", within: float = 0.15
 ) -> Measurement:
-    """Whether a model follows a measurement: relative errors `apart` within 15% (the scorecard's "near") at every point.
+    """Return the finding on whether a model follows a measurement at every point.
 
-    what, why: what is compared, and why it differs, in words.
+    Parameters
+    ----------
+    claim : str
+        Identifier of the claim.
+    apart : DataArray
+        Relative errors of the model, of any shape.
+    what, why : str
+        The compared quantities, and the reason for their difference. Both are parts of the note.
+    basis : str
+        A basis of `Measurement`, by default "simulated".
+    within : float
+        The largest relative error at which the claim holds, by default 0.15. This is "near" in the scorecard.
+
+    Returns
+    -------
+    Measurement
+        The largest absolute relative error, and whether it is at most `within`.
     """
     worst, mean = float(abs(apart).max()), float(apart.mean())
     note = f"{what}: mean {mean:+.1%}, worst {worst:.1%}; {why}"
@@ -19,5 +35,16 @@ def tracks(
 
 
 def paired(numerator: xr.DataArray, denominator: xr.DataArray) -> xr.DataArray:
-    """Ratio over the windows with its interval."""
+    """Return the ratio of two measurements over their windows, with its 95% interval.
+
+    Parameters
+    ----------
+    numerator, denominator : DataArray
+        The measurements, paired along `seed`.
+
+    Returns
+    -------
+    DataArray
+        The ratio, with the dimension `statistic` in place of `seed`.
+    """
     return ratio(numerator.drop_vars("layout", errors="ignore"), denominator.drop_vars("layout", errors="ignore"))

@@ -1,7 +1,7 @@
-"""Delayed propagation under a load that never lets the disks rest: section 3.4.
+"""Delayed writes under a load that leaves the disks almost no idle time (section 3.4).
 
-A closed loop of small requests to a few hot blocks of a 2 x 3 SR-Array: the foreground is seldom empty, so that most delayed
-copies are written only where the table forces it, and blocks are overwritten before their copies are.
+A closed loop writes small blocks to a small part of a 2 x 3 SR-Array. The foreground queues are seldom empty. So most
+delayed copies are written only when the table forces them, and blocks are overwritten before their copies are written.
 """
 
 import time
@@ -28,22 +28,39 @@ REPLICAS = 3
 DISKS = 6
 OUTSTANDING = 24
 SLOTS = 64
-# looks at the table once it has been full, of a chunk of events each
+# Number of chunks of events with a full table, after which `full_table` ends.
 AFTER = 16
-# requests whose addresses are drawn at a time
+# Number of requests whose addresses are drawn at once.
 DRAWN = 4_096
-# addresses within so small a part of the array that a block is written again while its copies wait
+# Share of the data that receives the writes. It is so small that blocks are written again while their copies wait.
 HOT = 1 / 20_000
 
 
 def delayed_writes(
     effort: ArrayEffort = QUICK, *, tables: Sequence[int] = (1, 32, 128), hot: Sequence[float] = (HOT, 1.0)
 ) -> xr.Dataset:
-    """Delayed writes by `table` (entries), `hot` (the share of the data that is asked for) and `seed`.
+    """Return the copies, the table entries and the recovered blocks of delayed writes in a closed loop of writes.
 
-    `copies`: replicas written for each write answered; D_r of them if none is dropped and none is left. `pending`: the most
-    entries in the table at any of the moments looked at. `recovered`: the share of blocks that are whole after a crash at any
-    of these moments (see `Disks`); NaN for cold data, whose blocks are too many to follow.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        A quarter of its seeds are used, but at least two. Every run completes at least half of its `loop_requests`.
+    tables : sequence of int
+        Numbers of table entries at which delayed writes move to the foreground queues, by default 1, 32 and 128.
+    hot : sequence of float
+        Shares of the data that receive the writes, by default `HOT` and 1.
+
+    Returns
+    -------
+    Dataset
+        Over `table`, `hot` and `seed`. `copies`: replicas written for each completed write; it is D_r if no copy is
+        dropped and none remains. `pending`: the most entries in the table at any of the sampled times. `recovered`: the
+        share of blocks that are whole after a crash at any of these times (see `Disks.crash`); NaN if `hot` is 1,
+        because these data have too many blocks to follow.
+
+    References
+    ----------
+    srarray, section 3.4.
     """
     began = time.perf_counter()
     points = [(table, share) for table in tables for share in hot]
@@ -57,7 +74,7 @@ def delayed_writes(
     while answered.min() < effort.loop_requests // 2:
         tally, log = runner.advance(4)
         moments += 1
-        # a table that is filling is no steady state
+        # The first two chunks are left out, because a table that is filling is no steady state.
         if moments > 2:
             accesses += tally["served"].sum(axis=(0, 1))
             answered += tally["answered"][:, 0].sum(axis=0)
@@ -83,21 +100,27 @@ def delayed_writes(
 
 
 def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.Dataset:
-    """Return what becomes of the paper's table under writes to all of the data without a rest, before it is full and after.
+    """Return the effect of the paper's table of delayed writes before and after it becomes full.
+
+    The load consists of writes to all of the data, without idle time.
 
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the first seed.
+        Gives the first of two seeds.
     table : int
-        Number of entries at which delayed writes move to the foreground queues.
+        Number of entries at which delayed writes move to the foreground queues, by default 10,000.
 
     Returns
     -------
     Dataset
-        Over `seed`: `filling`, replicas written for each completed write until the table has `table` entries; `late`, the
-        fraction of accesses soon after that write delayed copies; `pending`, the most entries at any of the moments looked
-        at.
+        Over `seed`. `filling`: replicas written for each completed write until the table has `table` entries. `late`:
+        the fraction of accesses soon after that write delayed copies. `pending`: the most entries at any of the sampled
+        times.
+
+    References
+    ----------
+    srarray, section 3.4.
     """
     began = time.perf_counter()
     seeds = effort.successive(2)
@@ -122,9 +145,10 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
 
 
 class Disks:
-    """What the replicas of each block hold: the version last written there, versions counted as first copies reach a disk.
+    """Model of the contents of the disks: the last version that was written to each replica of each block.
 
-    Every write covers a block whole. A delayed copy carries the newest version.
+    Versions are numbered in the order of the first copies that reach a disk. Every write covers a whole block. A
+    delayed copy carries the newest version.
     """
 
     def __init__(self):
@@ -135,11 +159,19 @@ class Disks:
 
     @property
     def recovered(self) -> float:
-        """The share of blocks that were whole after a crash."""
+        """Return the share of blocks that were whole after a crash."""
         return self.whole / self.looked_at
 
     def replay(self, log, sector: np.ndarray) -> None:
-        """The accesses and answers of a stretch of events; sector: of each request."""
+        """Apply the accesses and completions of a number of events.
+
+        Parameters
+        ----------
+        log : Accesses
+            The log of the events, in arrays of shape `[event]`.
+        sector : ndarray of int, shape `[request]`
+            First sector of each request.
+        """
         for number, replica, answer in zip(log.number, log.replica, log.answered.number, strict=True):
             if number >= 0:
                 held = self.held.setdefault(int(sector[number]), np.zeros(REPLICAS, int))
@@ -153,7 +185,17 @@ class Disks:
                 self.acknowledged[block] = max(self.acknowledged.get(block, 0), self.version[answer])
 
     def crash(self, table: Pending) -> None:
-        """Memory is lost, accesses under way are torn; recovery by `recovery`, judged block by block."""
+        """Simulate a crash and its recovery, and count the blocks that are whole afterwards.
+
+        A crash loses the memory, and tears the accesses in progress. `recovery` restores each block from the table
+        alone. A block is whole if all its replicas have one version that is not older than its last acknowledged
+        version.
+
+        Parameters
+        ----------
+        table : Pending
+            The metadata table at the time of the crash.
+        """
         for block, held in self.held.items():
             source, left = recovery(table, block, REPLICAS)
             after = [held[source] if left >> replica & 1 else held[replica] for replica in range(REPLICAS)]
@@ -162,9 +204,22 @@ class Disks:
 
 
 def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
-    """What section 3.4 promises; `tests/engine/test_delayed.py` holds it against a model of the disks' contents.
+    """Return the findings on the claims about delayed writes in section 3.4.
 
-    data: of `delayed_writes`; full: of `full_table`.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `delayed_writes`.
+    full : Dataset
+        Result of `full_table`.
+
+    Notes
+    -----
+    `tests/engine/test_delayed.py` checks the same claims with a model of the disks' contents.
+
+    References
+    ----------
+    srarray, section 3.4.
     """
     cold, hot = data.sel(hot=1.0), data.isel(hot=0)
     forced = float(cold.copies.mean("seed").min())
@@ -202,18 +257,19 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
 
 
 def _entries(table: Pending) -> int:
-    """Writes in a table whose first copy is on disk."""
+    """Return the number of writes in a table whose first copy is on disk."""
     return int((table.order > 0).sum())
 
 
 def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
-    """The first sectors of a block of `DRAWN` requests, [request, lane]."""
+    """Return the first sectors of the block of `DRAWN` requests with number `block`, shape `[request, *batch]`."""
     capacity = scenario.system.placement.capacity(scenario.system.drive)
     first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)
     return np.asarray(scenario.arrivals.window(capacity, jnp.asarray(keys), jnp.asarray(first), DRAWN).requests.sector)
 
 
 def _loop(table: int, hot: float) -> Scenario:
+    """Return a closed loop of writes of 4 KB to a share `hot` of the data, with a table of `table` entries."""
     system = System(
         paper_drive(),
         SRMirror(DISKS // REPLICAS, REPLICAS),

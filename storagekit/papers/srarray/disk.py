@@ -1,4 +1,4 @@
-"""The paper's disk, the Seagate ST39133LWV: its figures, and the views of it that formulas, engine and head tracking have."""
+"""Disk of srarray, the Seagate ST39133LWV: its figures and models for formulas, engine and head tracking."""
 
 from dataclasses import dataclass
 
@@ -12,30 +12,50 @@ from storagekit.papers.effort import Effort, of_profile
 from storagekit.plan import DriveFigures
 
 RPM = 10_000
-# S follows from the worked values of section 4.1: 5.8 and 11.6 replicas for nine disks at L of 4.14 and 16.67; the reported
-# times include an overhead of 2.7 ms
+# The full seek S follows from the worked values of section 4.1: 5.8 and 11.6 replicas for nine disks at L of 4.14 and
+# 16.67. The reported times include an overhead of 2.7 ms.
 FORMULAS_DRIVE = DriveFigures(
     full_seek=10 * MS, revolution=revolution(RPM), overhead=2.7 * MS, name="the formulas' ST39133LWV"
 )
 AVERAGE_SEEK = 5.2 * MS
-# bytes of a request of Cello; those of TPC-C's stand-in have 2 KB
+# Size of a request of Cello, bytes. Requests of the synthetic trace of TPC-C have 2 KB.
 FILE_SYSTEM_BLOCK = 8 * KB
 HEADS = 12
 MEDIA_RATE = 18.2e6
 
 
-# delayed writes at which the paper forces propagation (section 3.4)
+# Number of delayed writes at which the paper forces propagation (section 3.4).
 PAPERS_TABLE = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayEffort(Effort):
-    """How much to simulate: windows of a trace, requests in each (at most all), and where they come many times faster
-    (`rate_requests`); delayed writes at which propagation is forced (`table`, of TPC-C twice that); replications of a loop
-    (`seeds`), requests in each; questions put to the planner.
+    """Number and length of the simulated runs of an exhibit of srarray.
 
-    The paper's table is of `PAPERS_TABLE` entries. A window of a few thousand requests would end before these are full, with
-    most of the propagation still to do; with a short table it is paid for within the window.
+    Parameters
+    ----------
+    seeds : int
+        Replications of a closed loop, by default 8.
+    requests : int
+        Requests in each window of a trace, at most the whole trace, by default 1500.
+    windows : int
+        Windows of a trace, by default 3.
+    rate_requests : int
+        Requests in each window where they arrive at many times the rate of the trace, by default 3000.
+    table : int
+        Number of delayed writes at which propagation is forced, by default 64. For TPC-C it is twice this number, but
+        at most `PAPERS_TABLE`.
+    loop_requests : int
+        Requests in each replication of a loop, by default 1500.
+    questions : int
+        Number of questions to the planner, by default 16.
+    first_seed : int
+        The first of the runs' seeds, by default 0.
+
+    Notes
+    -----
+    The table of the paper has `PAPERS_TABLE` entries. A window of a few thousand requests would end before this table
+    is full, with most of the propagation still to do. With a short table the propagation takes place within the window.
     """
 
     seeds: int = 8
@@ -48,7 +68,7 @@ class ArrayEffort(Effort):
 
 
 QUICK = ArrayEffort()
-# whole traces; of those that come faster a day of Cello's week
+# Whole traces at their own rate. At higher rates, one day of the week of Cello.
 FULL = ArrayEffort(
     seeds=16,
     requests=4_000_000,
@@ -61,30 +81,75 @@ FULL = ArrayEffort(
 
 
 def effort(profile: str, first_seed: int = 0) -> ArrayEffort:
-    """The effort of a profile."""
+    """Return the effort of a profile.
+
+    Parameters
+    ----------
+    profile : str
+        "quick" or "full".
+    first_seed : int
+        The first of the runs' seeds, by default 0.
+
+    Returns
+    -------
+    ArrayEffort
+        The effort.
+
+    Raises
+    ------
+    InputError
+        If the profile is unknown.
+    """
     return of_profile(profile, {"quick": QUICK, "full": FULL}, first_seed)
 
 
 def loop_overhead() -> float:
-    """The overhead of a request of 512 bytes in section 4.2, seconds: a choice.
+    """Return the overhead of a request of 512 bytes in section 4.2, seconds.
 
-    The paper gives one figure, 2.7 ms, of section 4.1's traces, and says that transfer is in it: of one sector it is that
-    much shorter than of Cello's blocks.
+    Notes
+    -----
+    The value is a choice: 2.7 ms less the transfer of all but one sector of a block of Cello. The paper gives only
+    2.7 ms, for the traces of section 4.1, and says that the transfer is included. A request of one sector has a shorter
+    transfer.
+
+    References
+    ----------
+    srarray, sections 4.1 and 4.2.
     """
     return FORMULAS_DRIVE.overhead - (FILE_SYSTEM_BLOCK - SECTOR) / MEDIA_RATE
 
 
 def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
-    """The Seagate ST39133LWV as far as the paper describes it (table 1, sections 3.5 and 4.1).
+    """Return the Seagate ST39133LWV, as far as the paper describes it.
 
-    Given: 9.1 GB, 10,000 rpm, average seek 5.2 ms (reads) and 6.0 ms (writes), track switch 0.9 ms. Inferred: the full
-    stroke takes S = 10 ms more than the settling in the average seek, 5.2 ms - S/3, so 11.9 ms; a one-cylinder
-    seek is a track switch; twelve tracks a cylinder and their length are the Cheetah 9LP's, its nearest relative with known
-    geometry; of the overhead of 2.7 ms, what is not settling nor the transfer of a request precedes every access as
-    processing. The track switch is the whole cost of a head switch, of a write too (section 4.1).
-    request_size: bytes of a request of the trace in question, a block of Cello's file systems by default: the
-    whole is 2.7 ms of any trace, as the paper says of the response times that it reports, while `loop_overhead`, of the
-    section that gives none, keeps the processing and lets the whole be less.
+    Parameters
+    ----------
+    request_size : int
+        Size of a request of the trace, bytes, by default 8 KB, a block of Cello's file systems.
+
+    Returns
+    -------
+    Drive
+        The drive.
+
+    Notes
+    -----
+    The paper gives 9.1 GB, 10,000 rpm, an average seek of 5.2 ms (reads) and 6.0 ms (writes), and a track switch of
+    0.9 ms. The other figures are inferred:
+
+    The full stroke takes S = 10 ms more than the settling in the average seek. The settling is 5.2 ms - S/3, so that
+    the full stroke takes 11.9 ms. A seek over one cylinder takes as long as a track switch. A cylinder has twelve
+    tracks. Their number and length are those of the Cheetah 9LP, the nearest relative with known geometry.
+
+    The track switch is the whole cost of a head switch, also for a write (section 4.1).
+
+    The overhead of 2.7 ms consists of settling, transfer of a request and processing. The processing precedes every
+    access. The overhead is 2.7 ms for any trace, as the paper says of the response times that it reports. Section 4.2
+    gives no overhead. There `loop_overhead` keeps the processing, and the overhead is smaller.
+
+    References
+    ----------
+    srarray, table 1, sections 3.5 and 4.1.
     """
     settling = AVERAGE_SEEK - FORMULAS_DRIVE.full_seek / 3
     drive = Drive.from_datasheet(
@@ -105,9 +170,11 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
 
 
 def formula_drive() -> Drive:
-    """The drive that the formulas have in mind: a seek linear in distance, R, `loop_overhead` with a sector's transfer in it.
+    """Return the drive that the formulas assume: its seek time is linear in the distance.
 
-    On the paper's geometry and under its name, so that the two share a compilation.
+    A turn takes R. The overhead is `loop_overhead`, which includes the transfer of a sector. Head switches and the
+    settling of writes take no time. The geometry and the name are those of `paper_drive`, so that both drives share a
+    compilation.
     """
     drive = paper_drive()
     return eqx.tree_at(

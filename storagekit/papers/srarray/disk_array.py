@@ -1,4 +1,4 @@
-"""The paper's arrays, and its workloads on them."""
+"""Disk arrays of srarray, and the synthetic traces that they replay (section 4.1)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,57 +35,128 @@ NEVER = np.iinfo(np.int32).max
 
 
 def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
-    """Return a layout with room for `data` bytes, rounded up to whole stripe units."""
+    """Return the placement of a layout for `data` bytes, rounded up to whole stripe units.
+
+    Parameters
+    ----------
+    shape : Layout
+        D_s x D_r x D_m.
+    drive : Drive
+        Drive of all disks.
+    data : float
+        Size of the data set, bytes.
+
+    Returns
+    -------
+    SRMirror
+        The placement.
+
+    Raises
+    ------
+    InputError
+        If the data set does not fit on the disks.
+    """
     full = SRMirror(shape.striping, shape.replicas, shape.mirrors)
     each = int(full.capacity(drive)) // full.unit
-    # a share is float32: half a unit more, so that rounding takes none away
+    # The share is a float32. Half a unit more prevents that rounding removes a unit.
     return replace(full, data=(math.ceil(data / SECTOR / full.unit) + 0.5) / each)
 
 
 def window(workload: str, requests: int, number: int) -> RequestTrace:
-    """Return `requests` successive requests of a synthetic trace, at most all of it, from a random one on.
+    """Return a window of a synthetic trace: successive requests that start at a random request.
 
-    Windows of different numbers are independent.
+    Parameters
+    ----------
+    workload : str
+        A name of `WORKLOADS`.
+    requests : int
+        Number of requests in the window. If the trace is shorter, the window is the whole trace.
+    number : int
+        Number of the window, which is the seed of the trace and of the start. Windows of different numbers are
+        independent.
+
+    Returns
+    -------
+    RequestTrace
+        The window. Its time starts at 0.
     """
     trace = _all_of(workload, number)
     return cut(trace, _place(trace, requests, number))
 
 
 def cut(trace: RequestTrace, which: slice) -> RequestTrace:
-    """Return a part of a trace. Its time starts at 0."""
+    """Return a part of a trace, with times that start at 0.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The whole trace.
+    which : slice
+        The requests of the part.
+
+    Returns
+    -------
+    RequestTrace
+        The part.
+    """
     found = trace.take(which)
     return replace(found, time=found.time - found.time[0])
 
 
 def remembered(workload: str, requests: int, number: int) -> np.ndarray:
-    """Return the smallest LRU cache in which each request of that window hits, in blocks of a request's size.
+    """Return the reuse distance of each request of a window, in blocks of a request's size.
 
-    The cache has received all requests of the trace before the window. The result is int32, `[request]`.
+    Parameters
+    ----------
+    workload, requests, number
+        The window, see `window`.
+
+    Returns
+    -------
+    ndarray of int32, shape `[request]`
+        The smallest number of blocks of an LRU cache that makes the request a hit. It is `NEVER` for a write, and for a
+        read of a block that was not accessed before.
+
+    Notes
+    -----
+    The cache has received all requests of the trace before the window.
     """
     trace = _all_of(workload, number)
     place = _place(trace, requests, number)
-    # a distance depends on the requests before it, not on the rest of the trace
+    # A distance depends only on earlier requests, so that the rest of the trace is left out.
     so_far = trace.take(slice(0, place.stop))
     distances = read_distances(so_far, WORKLOADS[workload].request_size, first=place.start)
     return np.minimum(distances, NEVER).astype(np.int32)
 
 
 def _place(trace: RequestTrace, requests: int, number: int) -> slice:
-    # at a request and not at a time: most requests come where it is busy
+    """Return the location of a window in its trace."""
+    # The start is uniform over requests, not over time, because most requests arrive in busy periods.
     first = int(np.random.default_rng([number, 1]).integers(max(0, len(trace) - requests) + 1))
     return slice(first, first + requests)
 
 
 @lru_cache(maxsize=4)
 def _all_of(workload: str, number: int) -> RequestTrace:
+    """Return the whole synthetic trace of a workload."""
     return generate(WORKLOADS[workload], seed=number)
 
 
 class ArrayRun(NamedTuple):
-    """One run of an exhibit. All fields are numbers to the engine, so a figure is one batch.
+    """Parameters of one run of an exhibit.
 
-    layout: D_s x D_r x D_m. scale: rate of the requests over that of the trace. look: 1 for RLOOK, 0 for RSATF. memory: size
-    of an LRU cache in front of the array, bytes.
+    The engine receives all of them as numbers, so that the runs of a figure are one batch.
+
+    Parameters
+    ----------
+    layout : str
+        D_s x D_r x D_m, as in "2x3x1".
+    scale : float
+        Rate of the requests divided by the rate of the trace, by default 1.
+    look : int
+        Scheduler: 1 for RLOOK, or 0 for RSATF, which is the default.
+    memory : float
+        Size of an LRU cache in front of the array, bytes, by default 0.
     """
 
     layout: str
@@ -95,11 +166,22 @@ class ArrayRun(NamedTuple):
 
 
 class DiskArray(NamedTuple):
-    """The settings that all layouts of an exhibit share.
+    """Settings that all layouts of an exhibit share.
 
-    drives: the largest number of disks. slots: numbers of slots to try, in this order. table: number of delayed writes at
-    which propagation is forced. longest: windows are padded to this number of requests, so that all exhibits on these disks
-    share a program. block: size of a block of memory, bytes.
+    Parameters
+    ----------
+    drive : Drive
+        Drive of all disks.
+    drives : int
+        The largest number of disks.
+    slots : tuple of int
+        Numbers of request slots. They are tried in this order.
+    table : int
+        Number of delayed writes at which propagation is forced.
+    longest : int
+        Windows are padded to this number of requests, so that all exhibits on these disks share a compilation.
+    block : int
+        Size of a block of the cache, bytes, by default 8 KB.
     """
 
     drive: Drive
@@ -110,9 +192,21 @@ class DiskArray(NamedTuple):
     block: int = FILE_SYSTEM_BLOCK
 
     def system(self, run: ArrayRun, data: float, distances: np.ndarray) -> System:
-        """Return the array of a run, for a data set of `data` bytes. Writes propagate in the background.
+        """Return the array of a run, with writes that propagate in the background.
 
-        distances: see `RecordedLRU`. A hit takes the processing time that precedes every access.
+        Parameters
+        ----------
+        run : ArrayRun
+            Layout, scheduler and cache size.
+        data : float
+            Size of the data set, bytes.
+        distances : ndarray of int, shape `[request]`
+            Reuse distances, blocks, see `RecordedLRU`.
+
+        Returns
+        -------
+        System
+            The array. A cache hit takes the processing time that precedes every access.
         """
         return System(
             self.drive,
@@ -127,9 +221,21 @@ class DiskArray(NamedTuple):
     def replays(
         self, trace: RequestTrace, data: float, distances: np.ndarray | None = None
     ) -> Callable[[ArrayRun], Scenario]:
-        """Return a function that returns the scenario of a run: the trace, on its array with `data` bytes of data.
+        """Return a function that builds the scenario of a run: the trace on the array of the run.
 
-        distances: the smallest cache in which each request hits (`remembered`), `[request]`. By default none hits.
+        Parameters
+        ----------
+        trace : RequestTrace
+            The requests.
+        data : float
+            Size of the data set, bytes.
+        distances : ndarray of int, shape `[request]`, optional
+            Reuse distance of each request, blocks (see `remembered`). By default no request hits.
+
+        Returns
+        -------
+        callable
+            Takes an `ArrayRun` and returns its `Scenario`.
         """
         count = max(self.longest, len(trace))
         known = np.full(count, NEVER, np.int32)
@@ -145,22 +251,59 @@ class DiskArray(NamedTuple):
         return of
 
     def _sectors(self, data: float) -> int:
+        """Return the size of the data set in sectors, rounded up to whole stripe units."""
         return int(placed(Layout(1, 1, 1), self.drive, data).capacity(self.drive))
 
 
 def small(effort: ArrayEffort) -> DiskArray:
-    """Up to twelve disks, for the Cello workloads."""
+    """Return the array of up to twelve disks for the Cello workloads.
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the table of delayed writes and the longest window.
+
+    Returns
+    -------
+    DiskArray
+        The array, with 64 request slots.
+    """
     return DiskArray(paper_drive(), 12, (64,), effort.table, effort.rate_requests)
 
 
 def large(effort: ArrayEffort) -> DiskArray:
-    """Up to 36 disks, for TPC-C."""
+    """Return the array of up to 36 disks for TPC-C.
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the table of delayed writes and the longest window.
+
+    Returns
+    -------
+    DiskArray
+        The array, with 64 or 256 request slots. Its table has twice the entries of `effort.table`, but at most
+        `PAPERS_TABLE`.
+    """
     table = min(2 * effort.table, PAPERS_TABLE)
     return DiskArray(paper_drive(TPCC.request_size), 36, (64, 256), table, effort.rate_requests, TPCC.request_size)
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
-    """Return the same arrivals in arrays of `count` rows. The added requests never arrive."""
+    """Return the same arrivals in arrays of `count` rows.
+
+    Parameters
+    ----------
+    arrivals : RecordedArrivals
+        The arrivals, in arrays of at most `count` rows.
+    count : int
+        Number of rows.
+
+    Returns
+    -------
+    RecordedArrivals
+        The padded arrivals. The added requests never arrive.
+    """
     missing = count - arrivals.gap.shape[0]
 
     def longer(column):
@@ -174,9 +317,26 @@ def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
 def over_windows(
     effort: ArrayEffort, workload: str, array: DiskArray, runs: Sequence[ArrayRun], warm_up: float = 0.0
 ) -> xr.Dataset:
-    """Simulate every run on every window of a synthetic trace. Dimensions: `run` and `seed`, the number of the window.
+    """Simulate every run on every window of a synthetic trace.
 
-    All runs of a window are one batch. warm_up: the share of a window's requests before the measurement begins.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the number and the length of the windows, and the first seed.
+    workload : str
+        A name of `WORKLOADS`.
+    array : DiskArray
+        The settings of the array.
+    runs : sequence of ArrayRun
+        The runs. All runs of a window are one batch.
+    warm_up : float
+        Share of a window's requests before the measurement begins, by default 0.
+
+    Returns
+    -------
+    Dataset
+        The measures over `run` and `seed`, where `seed` is the number of the window. Along `run` it has the coordinates
+        `layout`, `scale` and `memory`.
     """
     size = WORKLOADS[workload].data
     found = []
@@ -194,7 +354,7 @@ def over_windows(
             slots=array.slots,
         )
         found.append(data)
-    # "all": variables without a seed, such as the warm-up, differ between windows
+    # With "all", variables without a seed, such as the warm-up, can differ between windows.
     joined = xr.concat(found, dim="seed", data_vars="all", combine_attrs=made_jointly)
     coords = {name: ("run", [getattr(run, name) for run in runs]) for name in ("layout", "scale", "memory")}
     return joined.assign_coords(coords).assign_attrs(
@@ -208,7 +368,20 @@ def over_windows(
 
 
 def on_axes(data: xr.Dataset, axes: Sequence[str]) -> xr.Dataset:
-    """Return the dimension `run` as a grid over its coordinates `axes`, in the order of the runs; NaN without a run."""
+    """Return the data on a grid over coordinates in place of the dimension `run`.
+
+    Parameters
+    ----------
+    data : Dataset
+        The measures, with the dimension `run`.
+    axes : sequence of str
+        Names of coordinates along `run`.
+
+    Returns
+    -------
+    Dataset
+        The measures over `axes`. Values on each axis have the order of the runs. A point without a run is NaN.
+    """
     order = {axis: list(dict.fromkeys(data[axis].values.tolist())) for axis in axes}
     others = [name for name in data.coords if data[name].dims == ("run",) and name not in axes]
     plain = data.drop_vars(others)

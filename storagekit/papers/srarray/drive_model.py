@@ -1,5 +1,8 @@
-"""The simulator beside others: the paper's array beside a program written from its text, one disk beside DiskSim and beside
-measured drives, and what that shows: figure 5 (section 3.5)."""
+"""Comparison of the simulator with independent programs and with measured drives: figure 5 (section 3.5).
+
+The array of the paper is compared with a program that was written from the paper's text. A single disk is compared with
+DiskSim and with measured drives.
+"""
 
 import csv
 from collections.abc import Sequence
@@ -23,34 +26,69 @@ from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.trace import read
 
-# requests outstanding in the whole array; the paper's axis is not in its text
+# Numbers of requests outstanding in the whole array. The text of the paper does not give the values on its axis.
 QUEUES = (1, 2, 4, 8, 16, 32)
 READ_SHARES = (1.0, 0.5)
 DEPTHS = (1, 2, 4, 8, 16)
-# DiskSim's names for them
+# DiskSim's names of the policies.
 POLICIES = {"FCFS": "FCFS", "LOOK": "ELEVATOR_LBN", "SPTF": "SPTF_OPT"}
-# measured streams of a folder of real traces
+# Names of the measured streams in a folder of real traces.
 STREAMS = ("atlas10k", "cheetah9lp")
 
 
 def array_loop(queue: int, read_share: float) -> Scenario:
-    """`queue` requests of 512 bytes outstanding in a 2 x 3 SR-Array under RSATF, every copy written before the answer.
+    """Return a closed loop of requests of 512 bytes on a 2 x 3 SR-Array under RSATF.
 
-    At places all alike: section 3.5 calls them random, and the locality of 3 is said of the benchmarks of section 4.2.
+    Parameters
+    ----------
+    queue : int
+        Number of requests outstanding in the whole array.
+    read_share : float
+        Share of reads, 0 to 1.
+
+    Returns
+    -------
+    Scenario
+        The array and the loop. A write completes when all copies are written.
+
+    Notes
+    -----
+    Addresses are uniform. Section 3.5 calls them random. The locality of 3 belongs to the benchmarks of section 4.2.
+
+    References
+    ----------
+    srarray, sections 3.5 and 4.2.
     """
     system = loop("2x3x1", queue, 1 - read_share, "RSATF", drive=paper_drive()).system
     return Scenario(system, ClosedLoop(RandomRequests(FixedSize(SECTOR), read_share), queue))
 
 
 def rows_of(file: str) -> list[dict[str, str]]:
-    """The rows of a table in data/reference."""
+    """Return the rows of a table in data/reference.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file.
+
+    Returns
+    -------
+    list of dict of str to str
+        The values of each row, by column.
+    """
     with data_path("reference", file).open(encoding="utf-8") as table:
         return list(csv.DictReader(table))
 
 
 def witnessed() -> dict[tuple[float, int], tuple[float, float]]:
-    """Throughput of the 2 x 3 array in a scalar program, and its standard error, by share of reads and requests
-    outstanding (data/reference)."""
+    """Return the throughput of the 2 x 3 array in an independent scalar program, and its standard error.
+
+    Returns
+    -------
+    dict of (float, int) to (float, float)
+        Throughput and standard error in requests a second, by share of reads and number of outstanding requests. The
+        values are from data/reference.
+    """
     return {
         (float(row["read_share"]), int(row["outstanding"])): (
             float(row["throughput_iops"]),
@@ -61,17 +99,40 @@ def witnessed() -> dict[tuple[float, int], tuple[float, float]]:
 
 
 def disksim() -> dict[tuple[str, int], float]:
-    """DiskSim 4.0's throughput on the Atlas 10K by policy and requests outstanding (data/reference)."""
+    """Return the throughput of the Atlas 10K in DiskSim 4.0.
+
+    Returns
+    -------
+    dict of (str, int) to float
+        Requests a second, by policy and number of outstanding requests. The values are from data/reference.
+    """
     rows = [row for row in rows_of("disksim_atlas10k.csv") if row["workload"] == "closed"]
     return {(row["policy"], int(row["pending_N"])): float(row["throughput_iops"]) for row in rows}
 
 
 def fig5(effort: ArrayEffort = QUICK, *, queues: Sequence[int] = QUEUES, depths: Sequence[int] = DEPTHS) -> xr.Dataset:
-    """Our throughput and an independent program's, requests a second, of the paper's array and of one disk (figure 5).
+    """Return the throughput of the paper's array and of one disk, here and in independent programs (figure 5).
 
-    Variables `array` [read_share, queue, statistic], `array_witness` and its standard error `array_error` [read_share,
-    queue]; `disk` [policy, depth, statistic] on an Atlas 10K and DiskSim 4.0's `disk_witness` [policy, depth], NaN where
-    DiskSim was not run.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the runs.
+    queues : sequence of int
+        Numbers of requests outstanding in the whole array, by default 1 to 32.
+    depths : sequence of int
+        Numbers of requests outstanding at the single disk, by default 1 to 16.
+
+    Returns
+    -------
+    Dataset
+        Requests a second. Our array: `array` over `read_share`, `queue` and `statistic`. The array in the scalar
+        program: `array_witness` and its standard error `array_error`, over `read_share` and `queue`. Our Atlas 10K:
+        `disk` over `policy`, `depth` and `statistic`. The Atlas 10K in DiskSim 4.0: `disk_witness` over `policy` and
+        `depth`; NaN where DiskSim was not run.
+
+    References
+    ----------
+    srarray, figure 5 and section 3.5.
     """
     array, disk = _array(effort, queues), _disk(effort, depths)
     drives = f"{array.attrs['drive']}, {disk.attrs['drive']}"
@@ -80,6 +141,7 @@ def fig5(effort: ArrayEffort = QUICK, *, queues: Sequence[int] = QUEUES, depths:
 
 
 def _array(effort: ArrayEffort, queues: Sequence[int]) -> xr.Dataset:
+    """Return the throughput of the array, simulated here and by the scalar program."""
     axes = {"read_share": list(READ_SHARES), "queue": list(queues)}
     data = sweep(
         array_loop,
@@ -96,6 +158,7 @@ def _array(effort: ArrayEffort, queues: Sequence[int]) -> xr.Dataset:
 
 
 def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
+    """Return the throughput of one Atlas 10K, simulated here and by DiskSim."""
     requests = RandomRequests(FixedSize(4 * KB), 1.0)
     drive = load_drive("atlas10k")
 
@@ -115,7 +178,18 @@ def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
 
 
 def measured_drives(folder: str | Path = "") -> dict[str, float]:
-    """The demerit (seconds) of our drives against streams measured on real ones, where a folder of real traces has them."""
+    """Return the demerits of our drive models against streams that were measured on real drives.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of real traces, by default none.
+
+    Returns
+    -------
+    dict of str to float
+        Demerit in seconds, by drive. It has only the drives with a measured stream in the folder.
+    """
     lying, found = real_traces("srarray", folder), {}
     for name in STREAMS:
         if name in lying:
@@ -125,8 +199,21 @@ def measured_drives(folder: str | Path = "") -> dict[str, float]:
 
 
 def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) -> list[Measurement]:
-    """Figure 5 with the scalar program in the prototype's place, judged by the array; the disk and demerits (seconds, of
-    measured drives, where there are any) stand in the note."""
+    """Return the finding on figure 5, with the scalar program in place of the prototype.
+
+    The array alone is judged. The note reports the disk and the demerits.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig5`.
+    demerits : dict of str to float, optional
+        Result of `measured_drives`, seconds.
+
+    References
+    ----------
+    srarray, figure 5 and section 3.5.
+    """
     (worst, at), (on_disk, disk_at) = _worst(data.array, data.array_witness), _worst(data.disk, data.disk_witness)
     sure = float((data.array_error / data.array_witness).max())
     drives = "; ".join(f"{name}: {seconds * 1e3:.3f} ms" for name, seconds in (demerits or {}).items())
@@ -141,7 +228,7 @@ def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) ->
 
 
 def _worst(ours: xr.DataArray, theirs: xr.DataArray) -> tuple[float, dict]:
-    """The largest relative difference of two, and the coordinates of where it is."""
+    """Return the largest relative difference of two arrays, and its coordinates."""
     apart = abs(ours.sel(statistic="mean", drop=True) / theirs - 1)
     at = apart.isel(apart.argmax(...))
     return float(at), {axis: at[axis].item() for axis in apart.dims}

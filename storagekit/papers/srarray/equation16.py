@@ -1,4 +1,4 @@
-"""Equation 16 beside the simulation, over disks, queues and shares of reads."""
+"""Comparison of equation 16 with the simulation, over disks, queues and shares of writes."""
 
 from collections.abc import Sequence
 
@@ -18,12 +18,36 @@ def model_error(
     write_shares: Sequence[float] = (0.0, 0.2, 0.4),
     drive: Drive | None = None,
 ) -> xr.Dataset:
-    """Equation 16 against the simulated RLOOK array over disks, queue per disk (`each`) and write share.
+    """Return the relative error of equation 16 against the simulated RLOOK array.
 
-    drive: `formula_drive()` for the formulas' own, whose seek is linear in distance, so that what is left is the
-    approximation of the equation; by default the paper's drive, whose short seeks cost less than the formulas' constant.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the runs.
+    disks : sequence of int
+        Numbers of disks.
+    queues : sequence of float
+        Numbers of outstanding requests for each disk.
+    write_shares : sequence of float
+        Shares of writes, 0 to 1.
+    drive : Drive, optional
+        Drive of the array, by default the paper's. Its short seeks cost less than the constant of the formulas. With
+        `formula_drive()`, the seek is linear in the distance, and only the approximation of the equation remains.
 
-    The layout is the rule's at that point. Variable `error` is model / simulation - 1.
+    Returns
+    -------
+    Dataset
+        Over `disks`, `each` (outstanding requests for each disk) and `write_share`: `model`, requests a second by
+        equation 16. `request_rate`, simulated, and `error`, which is model / simulation - 1, also have the dimension
+        `seed`.
+
+    Notes
+    -----
+    The layout at each point is the layout of the paper's rule.
+
+    References
+    ----------
+    srarray, equation 16.
     """
     totals = {(count, each): max(1, round(count * each)) for count in disks for each in queues}
 

@@ -1,4 +1,4 @@
-"""The equations, held against what they must come to: limits, brute force, and the worked values of section 4.1."""
+"""Tests of equations 1 to 16 against limits, brute force and the worked values of section 4.1."""
 
 import numpy as np
 
@@ -14,7 +14,17 @@ CLOSE = 1e-6
 
 
 def worked_values() -> dict[str, float]:
-    """The numbers of section 4.1: unbounded D_r for nine disks, and the practical one."""
+    """Return the numbers of replicas that section 4.1 works out for nine disks.
+
+    Returns
+    -------
+    dict of str to float
+        "cello_base" and "cello_disk6": D_r without bounds, by workload. "practical": D_r in practice, for Cello base.
+
+    References
+    ----------
+    srarray, section 4.1.
+    """
     locality = {name: WORKLOADS[name].locality for name in ("Cello base", "Cello disk 6")}
     nine = {name: float(equations.unbounded_replicas(S, R, 9, locality=value)) for name, value in locality.items()}
     practical = int(equations.practical_replicas(nine["Cello base"], 9))
@@ -22,7 +32,7 @@ def worked_values() -> dict[str, float]:
 
 
 def equations_findings() -> list[Measurement]:
-    """Equations 1 to 16: each against an independent way to the same number."""
+    """Return the findings on equations 1 to 16, each compared with an independent calculation."""
     checks = {
         "seek_single": (_seeks(), "single S/3, mirrors S/(2D+1) and stripes S/3D against integrals of the distance"),
         "rotation": (_rotations(), "even, random and write-all waits against integrals; their sum is R"),
@@ -41,17 +51,21 @@ def equations_findings() -> list[Measurement]:
 
 
 def _same(one, other, within: float = EXACT) -> bool:
+    """Return whether two values, or arrays of values, are equal within a relative tolerance."""
     return bool(np.allclose(one, other, rtol=within, atol=0))
 
 
 def _middles(count: int = 20_000) -> np.ndarray:
+    """Return the midpoints of `count` equal parts of the interval from 0 to 1, shape `[count]`."""
     return (np.arange(count) + 0.5) / count
 
 
 def _seeks() -> bool:
+    """Return whether the equations of seek times agree with integrals of the distance."""
     few, x = _middles(2_000), _middles()
     single = S * np.abs(few[:, None] - few[None, :]).mean()
-    # independent distances, each with density 2 (1 - d): the least of D exceeds d with probability (1 - d)^(2 D)
+    # The distances are independent, each with density 2 (1 - d). So the smallest of D distances exceeds d with
+    # probability (1 - d)^(2 D).
     mirrored = [S * np.mean((1 - x) ** (2 * copies)) for copies in (1, 2, 5)]
     found = [float(equations.seek_mirrored(S, copies)) for copies in (1, 2, 5)]
     striped = [float(equations.seek_striped(S, disks)) for disks in (1, 4)]
@@ -59,6 +73,7 @@ def _seeks() -> bool:
 
 
 def _rotations() -> bool:
+    """Return whether the equations of rotational waits agree with integrals."""
     x = _middles()
     counts = np.array([1, 2, 3, 6])
     even = [R * np.mean(x / count) for count in counts]
@@ -73,7 +88,7 @@ def _rotations() -> bool:
 
 
 def _least(latency, disks: float) -> tuple[float, float]:
-    """Replicas and latency at the least of a fine grid of aspect ratios."""
+    """Return the replicas and the latency at the minimum over a fine grid of aspect ratios."""
     replicas = np.geomspace(1, disks, 200_001)
     values = latency(disks / replicas, replicas)
     best = int(np.argmin(values))
@@ -81,12 +96,14 @@ def _least(latency, disks: float) -> tuple[float, float]:
 
 
 def _best_read() -> bool:
+    """Return whether equations 5 and 6 agree with the minimum of equation 4 on a grid."""
     replicas, latency = _least(lambda s, r: equations.read_latency(S, R, s, r), 9)
     best = equations.best_read(S, R, 9)
     return _same(best.replicas, replicas, 1e-4) and _same(equations.best_read_latency(S, R, 9), latency, CLOSE)
 
 
 def _best_mixed() -> bool:
+    """Return whether equations 10 and 11 agree with a minimum on a grid, and give one replica at low p."""
     replicas, latency = _least(lambda s, r: equations.mixed_latency(S, R, s, r, 0.8), 24)
     best = equations.best_mixed(S, R, 24, 0.8)
     low = [float(equations.best_mixed(S, R, 24, share).replicas) for share in (0.0, 0.3, 0.5)]
@@ -95,6 +112,7 @@ def _best_mixed() -> bool:
 
 
 def _best_rlook() -> bool:
+    """Return whether equations 13 and 14 agree with a minimum on a grid, and with equation 10 at q of 2."""
     replicas, latency = _least(lambda s, r: equations.rlook_service(S, R, s, r, 0.9, 8.0), 24)
     best = equations.best_rlook(S, R, 24, 0.9, 8.0)
     found = equations.best_rlook_latency(S, R, 24, 0.9, 8.0)
@@ -104,12 +122,14 @@ def _best_rlook() -> bool:
 
 
 def _throughput() -> bool:
+    """Return whether equations 15 and 16 agree with a reciprocal and with an enumeration."""
     one = equations.disk_throughput(FORMULAS_DRIVE.overhead, 5 * MS - FORMULAS_DRIVE.overhead)
-    # three requests on two disks: of eight ways to place them two leave a disk idle
+    # Three requests go to two disks in eight ways. Two of these ways leave a disk idle.
     return _same(one, 200.0) and _same(equations.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
 
 
 def _rounding() -> bool:
+    """Return whether the practical number of replicas agrees with trial division for every D up to 48."""
     optimum = np.linspace(1, 48, 95)
     return all(
         int(equations.practical_replicas(best, disks, 48))
@@ -120,9 +140,11 @@ def _rounding() -> bool:
 
 
 def _mirror() -> bool:
+    """Return whether D_r x D_m takes the place of D_r in equation 4."""
     mirrored = float(equations.read_latency(S, R, 3, 2 * 2))
     return _same(mirrored, S / 9 + R / 8)
 
 
 def _square_root() -> bool:
+    """Return whether four times the disks halve the best latency."""
     return _same(equations.best_read_latency(S, R, 4.0), 2 * equations.best_read_latency(S, R, 16.0))

@@ -1,4 +1,4 @@
-"""Head tracking by software, and what it shows: table 2."""
+"""Head tracking by software: table 2 (section 3.2)."""
 
 import time
 from collections.abc import Sequence
@@ -38,13 +38,31 @@ def table2(
     slacks: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 4.0),
     base: xr.Dataset | None = None,
 ) -> xr.Dataset:
-    """The head-position predictor by Monte Carlo: section 3.2 and table 2.
+    """Return the accuracy of predictions of the head position, by Monte Carlo (section 3.2 and table 2).
 
-    `within` [interval]: share of predictions within 1% of a turn when recalibrated every so many seconds. By `slack`
-    (sectors): `misses`, and in seconds `mean_error`, `sd_error`, `demerit`; `demerit_share` of the access time. `access`:
-    seconds of a physical access, replicas that are written later included, of Cello base on 2x3x1, simulated; processing
-    comes before it. `kept_slack`: where the feedback loop ends up, and `on_target`: the share of other accesses on target
-    with that. base: of `fig6`, of Cello base, which has that array, so that it is not run again.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the number of accesses, 40 times its `loop_requests`, and the seed.
+    intervals : sequence of float
+        Times between two recalibrations, seconds.
+    slacks : sequence of float
+        Slacks, sectors.
+    base : Dataset, optional
+        Result of `fig6` for Cello base, which includes the array of table 2. Without it this array is simulated.
+
+    Returns
+    -------
+    Dataset
+        Over `interval`, `within`: the share of predictions within 1% of a turn. Over `slack`: the share `misses`; in
+        seconds `mean_error`, `sd_error` and `demerit`; and `demerit_share`, the demerit as a share of the access time.
+        `access`: mean time in seconds of a physical access of Cello base on 2x3x1, simulated. It includes the replicas
+        that are written later, and excludes the processing before the access. `kept_slack`: the slack in sectors at the
+        end of the feedback loop. `on_target`: the share of other accesses on target with this slack.
+
+    References
+    ----------
+    srarray, section 3.2 and table 2.
     """
     began = time.perf_counter()
     seed, count = effort.first_seed, 40 * effort.loop_requests
@@ -87,7 +105,18 @@ def table2(
 
 
 def table2_findings(data: xr.Dataset) -> list[Measurement]:
-    """Table 2 and section 3.2, at the slack that the feedback loop keeps, the nearest whole one."""
+    """Return the findings on the claims of table 2 and section 3.2.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table2`. The findings use the slack that is nearest to the slack of the feedback loop, rounded to
+        whole sectors and at least one.
+
+    References
+    ----------
+    srarray, section 3.2 and table 2.
+    """
     kept = float(data.kept_slack)
     row = data.sel(slack=max(1.0, round(kept)), method="nearest")
     at = f"slack of {float(row.slack):.0f} sectors (the paper's is not given); {TRACKING}"

@@ -1,4 +1,4 @@
-"""A constant number of small requests outstanding and the throughput they get: figures 12 and 13 (section 4.2)."""
+"""Throughput with a constant number of small requests outstanding: figures 12 and 13 (section 4.2)."""
 
 from collections.abc import Sequence
 
@@ -41,10 +41,27 @@ def loop(
     drives: int = 12,
     slots: int = 64,
 ) -> Scenario:
-    """`queue` requests of 512 bytes outstanding in the whole array, seek locality 3 (section 4.2).
+    """Return a closed loop of requests of 512 bytes on an array, with seek locality 3 (section 4.2).
 
-    name: the layout, as in "2x3x1". write_share: of the requests, 0 to 1. scheduler: of `SCHEDULERS`. drive: the paper's by
-    default. drives, slots: room for disks and for requests; scenarios that have the same share a compilation.
+    Parameters
+    ----------
+    name : str
+        The layout, as in "2x3x1".
+    queue : int
+        Number of requests outstanding in the whole array.
+    write_share : float
+        Share of writes, 0 to 1.
+    scheduler : str
+        A name of `SCHEDULERS`.
+    drive : Drive, optional
+        Drive of all disks, by default the paper's.
+    drives, slots : int
+        The most disks and outstanding requests, by default 12 and 64. Scenarios with equal values share a compilation.
+
+    Returns
+    -------
+    Scenario
+        The array and the loop.
     """
     shape = Layout.parse(name)
     placement = SRMirror(shape.striping, shape.replicas, shape.mirrors)
@@ -54,7 +71,30 @@ def loop(
 
 
 def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> str:
-    """The SR-Array that the paper's rule gives for a queue of `queue` in all (equation 13; equation 10 up to 3 a disk)."""
+    """Return the SR-Array that the paper's rule gives for a number of outstanding requests.
+
+    Parameters
+    ----------
+    disks : int
+        Number of disks.
+    queue : int
+        Number of requests outstanding in the whole array.
+    write_share : float
+        Share of writes, 0 to 1, by default 0.
+
+    Returns
+    -------
+    str
+        The layout, as in "2x3x1".
+
+    Notes
+    -----
+    The rule is equation 13, or equation 10 with up to 3 requests for each disk.
+
+    References
+    ----------
+    srarray, equations 10 and 13.
+    """
     answer = best_sr_array(
         FORMULAS_DRIVE,
         disks,
@@ -68,10 +108,36 @@ def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> s
 
 
 def modelled_rate(name: str, queue: int, write_share: float) -> float:
-    """Return the requests a second that equations 15 and 16 give with `loop_overhead`.
+    """Return the throughput of an array by equations 15 and 16, requests a second.
 
-    A read has D_r D_m replicas (section 2.5). A write takes an access with a seek on each of D_m disks (section 4.2), and
-    writes D_r copies there.
+    Parameters
+    ----------
+    name : str
+        The layout, as in "2x3x1".
+    queue : int
+        Q, the number of requests outstanding in the whole array.
+    write_share : float
+        w, the share of writes, 0 to 1.
+
+    Returns
+    -------
+    float
+        Requests a second.
+
+    Notes
+    -----
+        T_read = T(D_s, D_r D_m, p=1)
+        T_write = D_m (T_o + T(D_s, D_r, p=0)) - T_o
+        N_1 = 1 / (T_o + (1 - w) T_read + w T_write)
+        N_D = D (1 - (1 - 1/D)^Q) N_1
+
+    T is the service time of `rlook_service`, with Q / D requests for each disk, and T_o is `loop_overhead`. A read has
+    D_r D_m replicas (section 2.5). A write takes an access with a seek on each of D_m disks (section 4.2), and writes
+    D_r copies there.
+
+    References
+    ----------
+    srarray, equations 15 and 16, sections 2.5 and 4.2.
     """
     shape = Layout.parse(name)
     disks = shape.disks
@@ -88,7 +154,28 @@ def modelled_rate(name: str, queue: int, write_share: float) -> float:
 
 
 def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: Sequence[int] = QUEUES) -> xr.Dataset:
-    """Throughput of random reads against the number of disks (figure 12), by `scheme`, `disks` and `queue`."""
+    """Return the throughput of random reads against the number of disks (figure 12).
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the runs.
+    disks : sequence of int
+        Numbers of disks.
+    queues : sequence of int
+        Numbers of requests outstanding in the whole array, by default 8 and 32.
+
+    Returns
+    -------
+    Dataset
+        `request_rate`, in requests a second, over `scheme`, `disks`, `queue` and `seed`; NaN for RAID-10 on an odd
+        number of disks. Over `disks` and `queue`: `model`, the rate by equation 16, and `layout`, the layout of the
+        SR-Array.
+
+    References
+    ----------
+    srarray, figure 12.
+    """
     names = {(count, queue): recommended_for_queue(count, queue) for count in disks for queue in queues}
 
     def name(scheme: str, count: int, queue: int) -> str:
@@ -107,7 +194,7 @@ def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: 
     some = swept(satf, {"scheme": schemes, **grid}, effort)
     look = swept(rlook, grid, effort).expand_dims(scheme=["SR-Array, RLOOK"])
     data = xr.concat([some, look], dim="scheme", combine_attrs="override")
-    # RAID-10 needs an even number of disks
+    # RAID-10 needs an even number of disks.
     odd = (data.scheme == "RAID-10") & (data.disks % 2 == 1)
     data["request_rate"] = data.request_rate.where(~odd)
     data["model"] = (
@@ -125,7 +212,27 @@ def fig13(
     write_shares: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
     queues: Sequence[int] = QUEUES,
 ) -> xr.Dataset:
-    """Throughput of six disks against the share of foreground writes, by `layout`, `queue` and `scheduler` (figure 13)."""
+    """Return the throughput of six disks against the share of foreground writes (figure 13).
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the runs.
+    write_shares : sequence of float
+        Shares of writes, 0 to 1.
+    queues : sequence of int
+        Numbers of requests outstanding in the whole array, by default 8 and 32.
+
+    Returns
+    -------
+    Dataset
+        `request_rate`, in requests a second, over `layout`, `queue`, `write_share`, `scheduler` and `seed`. `model` is
+        the rate by equation 16, over `layout`, `queue` and `write_share`.
+
+    References
+    ----------
+    srarray, figure 13.
+    """
 
     def point(layout: str, queue: int, write_share: float, scheduler: str) -> Scenario:
         return loop(layout, queue, write_share, scheduler)
@@ -146,7 +253,22 @@ def fig13(
 
 
 def crossover(data: xr.Dataset, scheduler: str, queue: int) -> xr.DataArray:
-    """The write share above which striping (6x1x1) beats the SR-Array (3x2x1), for each seed; 1 where it never does."""
+    """Return the write share above which striping (6x1x1) is faster than the SR-Array (3x2x1).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig13`.
+    scheduler : str
+        A name of `SCHEDULERS`.
+    queue : int
+        Number of requests outstanding in the whole array.
+
+    Returns
+    -------
+    DataArray
+        Write share, 0 to 1, over `seed`; 1 if striping is never faster.
+    """
     rate = data.request_rate.sel(scheduler=scheduler, queue=queue)
     lead = rate.sel(layout="3x2x1") - rate.sel(layout="6x1x1")
 
@@ -164,14 +286,41 @@ def crossover(data: xr.Dataset, scheduler: str, queue: int) -> xr.DataArray:
 
 
 def swept(build, axes: dict, effort: ArrayEffort) -> xr.Dataset:
+    """Simulate a closed loop at every point of a grid.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario of a point. Its arguments are the names of `axes`.
+    axes : dict of str to list
+        Values on each axis.
+    effort : ArrayEffort
+        Number and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        The measures over the axes and `seed`.
+    """
     seeds = effort.seed_list
-    # a mirrored write holds no slot after its answer, and the loop never more than its own requests
+    # A mirrored write releases its slot when it completes, and a loop never has more requests than its queue. So no
+    # request waits for a slot.
     data = sweep(build, axes, seeds=seeds, requests=effort.loop_requests, warm_up=effort.loop_requests // 5)
     return data.assign_attrs(paper="srarray", basis="simulated", locality=LOCALITY)
 
 
 def fig12_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 12: random reads against the number of disks."""
+    """Return the findings on the claims of figure 12: random reads against the number of disks.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig12`.
+
+    References
+    ----------
+    srarray, figure 12 and section 4.2.
+    """
     rate = data.request_rate
     most = int(data.disks.max())
     growth = rate.sel(disks=most) / rate.sel(disks=int(data.disks.min()))
@@ -203,7 +352,17 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig13_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 13: foreground writes on six disks."""
+    """Return the findings on the claims of figure 13: foreground writes on six disks.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig13`.
+
+    References
+    ----------
+    srarray, figure 13 and section 4.2.
+    """
     rate = data.request_rate.mean("seed")
     high = rate.sel(write_share=slice(0.4, None))
     worst = bool((high.sel(layout="3x1x2") <= high.min("layout") * (1 + 1e-9)).all())

@@ -1,4 +1,7 @@
-"""Is the layout that the planner recommends the best? Not in the paper, which has figure 7 for it."""
+"""Comparison of the planner's layouts with the best simulated layouts.
+
+The paper does not have this exhibit. Its figure 7 has the same purpose.
+"""
 
 import xarray as xr
 from scipy import stats
@@ -9,12 +12,26 @@ from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.plan import plan_against_simulation, random_questions
 
 REAL = ("cheetah9lp", "atlas10k")
-# by the claim's name
+# Cases of the planner, by the names of the claims.
 CASES = {"latency": "latency", "rlook": "throughput, RLOOK", "rsatf": "throughput, RSATF"}
 
 
 def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
-    """Random questions to the planner, every feasible layout of each simulated (see `plan.plan_against_simulation`)."""
+    """Return the planner's answers to random questions, and the simulation of every feasible layout.
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the number of questions and the seed. With fewer than 20 questions, arrays have at most 12 disks in place
+        of 48, only the first case is simulated, and the runs are shorter.
+    mirrors : int
+        D_m, by default 1.
+
+    Returns
+    -------
+    Dataset
+        Result of `plan.plan_against_simulation`.
+    """
     real = [load_drive(name) for name in REAL]
     quick = effort.questions < 20
     most = 12 if quick else 48
@@ -28,7 +45,13 @@ def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
 
 
 def plan_findings(data: xr.Dataset) -> list[Measurement]:
-    """The share of questions on which the plan is the best simulated layout, or within 5% of it."""
+    """Return the share of questions for which the plan is the best simulated layout, or within 5% of it.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `plan_grid`.
+    """
     found = []
     for name, case in CASES.items():
         claim = f"srarray.plan.{name}"

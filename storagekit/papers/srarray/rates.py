@@ -1,4 +1,4 @@
-"""Traces at many times their rate and what they show: figures 9 and 10 (section 4.1)."""
+"""Response times of traces at many times their rate: figures 9 and 10 (section 4.1)."""
 
 import itertools
 from collections.abc import Sequence
@@ -24,10 +24,34 @@ LIMIT = 15 * MS
 def fig10(
     effort: ArrayEffort = QUICK, *, workload: str = "Cello base", scales: Sequence[float] | None = None
 ) -> xr.Dataset:
-    """Response time as the rate rises: six disks for Cello base, 36 for TPC-C (figures 9 and 10).
+    """Return the response time against the rate of requests, by layout and scheduler (figures 9 and 10).
 
-    Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. A fifth of each
-    window passes unmeasured, so that an array that cannot keep up has time to show it.
+    Cello base runs on six disks, TPC-C on 36.
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the windows.
+    workload : str
+        A name of `WORKLOADS`, by default "Cello base".
+    scales : sequence of float, optional
+        Rates of the requests divided by the rate of the trace, by default `CELLO_SCALES` or `TPCC_SCALES`.
+
+    Returns
+    -------
+    Dataset
+        `response`, in seconds, and further measures over `layout`, `scale`, `scheduler` and `seed`, the number of the
+        window. The scheduler "SATF" is RSATF on replicas. "LOOK" is RLOOK on replicas; it is NaN except for the layouts
+        of figure 9.
+
+    Notes
+    -----
+    A fifth of each window is simulated before the measurement, so that an overloaded array has time to build up a
+    queue.
+
+    References
+    ----------
+    srarray, figures 9 and 10.
     """
     effort = replace(effort, requests=effort.rate_requests)
     array, names, rates = _family(effort, workload)
@@ -41,9 +65,24 @@ def fig10(
 
 
 def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
-    """The scale of the rate at which the mean response time reaches `limit`, for each layout and window.
+    """Return the scale of the rate at which the mean response time reaches a limit.
 
-    Between scales both are interpolated logarithmically. NaN where no scale reaches the limit, or the first exceeds it.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig10`.
+    limit : float
+        Response time in seconds, by default 15 ms.
+
+    Returns
+    -------
+    DataArray
+        The scale of the rate, for each layout and window; NaN if no scale reaches the limit, or the first one exceeds
+        it.
+
+    Notes
+    -----
+    Between two scales, the logarithm of the response time is interpolated linearly in the logarithm of the scale.
     """
 
     def crossing(response: np.ndarray, scale: np.ndarray) -> float:
@@ -61,13 +100,25 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
 
 
 def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Figure 9, of `fig10`'s Datasets: schedulers as the rate rises, at the rates at which all stay below 15 ms."""
+    """Return the findings on the claims of figure 9: schedulers as the rate rises.
+
+    They are judged at the rates at which all response times stay below 15 ms.
+
+    Parameters
+    ----------
+    base, tpcc : Dataset
+        Results of `fig10` for "Cello base" and "TPC-C".
+
+    References
+    ----------
+    srarray, figure 9 and section 4.1.
+    """
     gaps, holds = [], []
     for data, array, stripe in ((base, "2x3x1", "6x1x1"), (tpcc, "9x4x1", "36x1x1")):
         mean = data.response.mean("seed").sel(layout=[array, stripe])
         calm = mean.where((mean < LIMIT).all(["layout", "scheduler"]), drop=True)
         gap = calm.sel(scheduler="LOOK") - calm.sel(scheduler="SATF")
-        # within 1% of the response, as figure 6 is judged
+        # A difference within 1% of the response is a tie, as for figure 6.
         tie = 0.01 * calm.sel(layout=stripe, scheduler="SATF")
         holds += (gap.sel(layout=array) < gap.sel(layout=stripe) + tie).values.tolist()
         gaps.append([float(gap.sel(layout=name).mean("scale")) for name in (array, stripe)])
@@ -95,7 +146,17 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
 
 
 def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Figure 10: rates that a mean response time of 15 ms allows, RSATF and SATF."""
+    """Return the findings on the claims of figure 10: rates with a mean response time of 15 ms, under RSATF and SATF.
+
+    Parameters
+    ----------
+    base, tpcc : Dataset
+        Results of `fig10` for "Cello base" and "TPC-C".
+
+    References
+    ----------
+    srarray, figure 10 and section 4.1.
+    """
     base, tpcc = base.sel(scheduler="SATF"), tpcc.sel(scheduler="SATF")
     cello, oltp = sustained(base), sustained(tpcc)
     low = cello.mean("seed")
@@ -133,8 +194,11 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
 
 
 def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
-    """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
+    """Return the array of figures 9 and 10, its layouts and its scales of the rate.
+
+    The recommended layout is the first, and striping is the last.
+    """
     if workload == "TPC-C":
         return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
-    # at many times its rate more of a burst waits than 64 slots hold
+    # At many times the rate of the trace, more requests of a burst wait than 64 slots hold.
     return small(effort)._replace(slots=(64, 256)), list(CELLO_LAYOUTS), CELLO_SCALES

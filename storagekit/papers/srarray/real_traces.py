@@ -1,4 +1,4 @@
-"""Real traces of the same family through the layouts of figure 10, and what they show."""
+"""Response times of real traces, from the same family as the paper's, with the layouts of figure 10."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,12 +24,30 @@ REAL_CLAIMS = ("order", "vs_striping", "vs_raid10", "best")
 
 
 def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
-    """Real traces through the six-disk layouts of figure 10, by `trace`, `layout`, `scale` and `seed` (spindle phases).
+    """Return the response time of real traces with the six-disk layouts of figure 10.
 
-    folder: see `resources.real_traces`; None is returned where none of it is there. The busiest devices of each trace that
-    fit on one drive together are laid end to end as one data set; `requests_of` it, as many as a window of a stand-in has,
-    are run, from its middle. `recommended` is the layout of equation 5 at the `locality` of the whole trace, with the `span`
-    of the drive that the data take.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the number of requests and the first of four seeds.
+    folder : str or Path
+        Folder of real traces, see `resources.real_traces`.
+    scales : sequence of float
+        Rates of the requests divided by the rate of the trace, by default 1, 8 and 64.
+
+    Returns
+    -------
+    Dataset or None
+        `response`, in seconds, and further measures over `trace`, `layout`, `scale` and `seed`, which sets the phases
+        of the spindles; None if the folder has none of the traces. Over `trace`: `requests_of`, the number of requests;
+        `locality`, the seek locality L of the whole trace; `span`, the share of the drive that the data take; and
+        `recommended`, the layout of equation 5 for this span and this L, at least 1.
+
+    Notes
+    -----
+    The busiest devices of each trace that together fit on one drive are laid end to end as one data set. The runs use
+    `effort.requests` requests from the middle of this trace, or all if it has fewer. Windows of synthetic traces have
+    the same length.
     """
     lying = real_traces("srarray", folder)
     there = {name: lying[name] for name in REAL if name in lying}
@@ -61,7 +79,25 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
 
 
 def busiest(trace: RequestTrace, room: float) -> RequestTrace:
-    """The requests to the busiest devices that have room for their data together, laid end to end; room: bytes."""
+    """Return the requests to the busiest devices with a limited amount of data, laid end to end.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace.
+    room : float
+        The most data of these devices together, bytes.
+
+    Returns
+    -------
+    RequestTrace
+        The requests, on a single device.
+
+    Raises
+    ------
+    InputError
+        If every device has more data.
+    """
     count, ends = np.bincount(trace.device, minlength=len(trace.devices)), trace.ends()
     kept: list[int] = []
     for device in np.argsort(-count, kind="stable"):
@@ -73,7 +109,17 @@ def busiest(trace: RequestTrace, room: float) -> RequestTrace:
 
 
 def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
-    """The real traces through the layouts of figure 10: the orderings that the paper found on theirs."""
+    """Return the findings on the order of the layouts of figure 10 for real traces.
+
+    Parameters
+    ----------
+    data : Dataset or None
+        Result of `traces`. The findings on a trace that is missing have no measured value.
+
+    References
+    ----------
+    srarray, figure 10 and section 4.1.
+    """
     if data is None:
         return [_unseen(name, claim) for name in REAL for claim in REAL_CLAIMS]
     found = []
@@ -118,5 +164,6 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
 
 
 def _unseen(name: str, claim: str) -> Measurement:
+    """Return a finding without a measured value, because the trace is missing."""
     note = f"needs the real trace {name}: give the folder that has it, `--traces DIR`"
     return Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=note)

@@ -1,4 +1,4 @@
-"""Traces through arrays of many disks and what they show: figures 6 to 8 (section 4.1)."""
+"""Response times of replayed traces on arrays of many disks: figures 6 to 8 (section 4.1)."""
 
 import itertools
 from collections.abc import Sequence
@@ -21,25 +21,61 @@ INFERRED = "S is inferred from the two values for nine disks, of which only the 
 LEFT_OUT = (
     "equation 4 leaves out that writes settle longer, short seeks faster than its overhead, and that some requests wait"
 )
-# "largely successful", section 4.1
+# Limits for "largely successful" in section 4.1: within 5% of the best layout, at nine in ten points.
 FEW_PERCENT, LARGELY = 0.05, 0.9
 ORDER = ("SR-Array", "D-way mirror", "RAID-10", "Striping")
 
 
 def recommended(workload: str, disks: int) -> Layout:
-    """The SR-Array that the paper's rule gives for a workload (equation 5 with S / L, propagation in the background).
+    """Return the SR-Array that the paper's rule gives for a workload.
 
-    S is that of the whole disk though Cello disk 6 has data for 15% of it: the paper's 11.6 copies for nine disks are its
-    5.8 for Cello base but for L.
+    Parameters
+    ----------
+    workload : str
+        A name of `WORKLOADS`.
+    disks : int
+        Number of disks.
+
+    Returns
+    -------
+    Layout
+        The layout by equation 5, with S / L in place of S, and with propagation in the background.
+
+    Notes
+    -----
+    S is the full seek of the whole disk, although the data of Cello disk 6 take only 15% of it. The paper does the
+    same: for nine disks, its 11.6 copies for Cello disk 6 differ from its 5.8 for Cello base by L alone.
+
+    References
+    ----------
+    srarray, equation 5 and section 4.1.
     """
     model = WORKLOADS[workload]
     return rule(disks, model.read_share, model.locality)
 
 
 def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> Layout:
-    """The aspect ratio of equation 5, rounded as the paper does; propagation in the background makes p one.
+    """Return the layout of equation 5, rounded as in the paper. With propagation in the background p is 1.
 
-    span: the share of a disk that the data take, which shortens seeks as L does.
+    Parameters
+    ----------
+    disks : int
+        Number of disks.
+    read_share : float
+        Share of reads, 0 to 1.
+    locality : float
+        L, the divisor of seek distances.
+    span : float
+        Share of a disk that the data take, by default 1. It shortens seeks, as L does.
+
+    Returns
+    -------
+    Layout
+        The layout.
+
+    References
+    ----------
+    srarray, equation 5 and section 4.1.
     """
     near = locality / span
     answer = best_sr_array(FORMULAS_DRIVE, disks, read_share=read_share, queue=1.0, locality=near, background=1.0)
@@ -48,7 +84,13 @@ def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> L
 
 
 def stand_in(data: xr.Dataset) -> str:
-    """What rows measured on a stand-in's windows rest on, in words."""
+    """Return a text that describes the basis of results on windows of a synthetic trace.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `over_windows`, with the attributes `table` and `window`.
+    """
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
     forced = f"delayed writes are forced at {table:,} entries"
     if table < PAPERS_TABLE:
@@ -58,19 +100,69 @@ def stand_in(data: xr.Dataset) -> str:
 
 
 def modelled_response(workload: str, shape: Layout) -> float:
-    """Response time that the latency model gives an SR-Array, seconds: equation 4 and the overhead."""
+    """Return the response time of an SR-Array by the latency model, seconds.
+
+    Parameters
+    ----------
+    workload : str
+        A name of `WORKLOADS`.
+    shape : Layout
+        The layout.
+
+    Returns
+    -------
+    float
+        The latency of equation 4 plus the overhead, 2.7 ms.
+
+    References
+    ----------
+    srarray, equation 4.
+    """
     seek, turn, locality = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution, WORKLOADS[workload].locality
     latency = equations.read_latency(seek, turn, shape.striping, shape.replicas, locality)
     return FORMULAS_DRIVE.overhead + float(latency)
 
 
 def aspects(disks: int, most: int = equations.MOST_REPLICAS) -> list[str]:
-    """Every D_s x D_r x 1 of so many disks."""
+    """Return the names of all layouts D_s x D_r x 1 of a number of disks.
+
+    Parameters
+    ----------
+    disks : int
+        D_s D_r.
+    most : int
+        The largest D_r, by default 6.
+
+    Returns
+    -------
+    list of str
+        The names, in the order of D_r.
+    """
     return [f"{disks // r}x{r}x1" for r in range(1, most + 1) if disks % r == 0]
 
 
 def fig6(effort: ArrayEffort = QUICK, *, workload: str = "Cello base", disks: Sequence[int] = DISKS) -> xr.Dataset:
-    """Response time of a Cello workload at its own speed: striping, RAID-10, mirrors and every SR-Array (figures 6, 7)."""
+    """Return the response time of a Cello workload at the rate of its trace, by layout (figures 6 and 7).
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the windows.
+    workload : str
+        A name of `WORKLOADS`, by default "Cello base".
+    disks : sequence of int
+        Numbers of disks.
+
+    Returns
+    -------
+    Dataset
+        `response`, in seconds, and further measures over `layout` and `seed`, the number of the window. The layouts are
+        striping, RAID-10, mirrors and all SR-Arrays.
+
+    References
+    ----------
+    srarray, figures 6 and 7.
+    """
     names = [name for count in disks for name in aspects(count)]
     names += [f"{count // 2}x1x2" for count in disks if count % 2 == 0] + [
         f"1x1x{count}" for count in disks if count > 1
@@ -80,18 +172,51 @@ def fig6(effort: ArrayEffort = QUICK, *, workload: str = "Cello base", disks: Se
 
 
 def fig8(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = TPCC_DISKS) -> xr.Dataset:
-    """Response time of TPC-C at its own speed from 12 to 36 disks (figure 8)."""
+    """Return the response time of TPC-C at the rate of its trace, by layout (figure 8).
+
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Number and length of the windows.
+    disks : sequence of int
+        Numbers of disks, by default 12 to 36.
+
+    Returns
+    -------
+    Dataset
+        `response`, in seconds, and further measures over `layout` and `seed`, the number of the window.
+
+    References
+    ----------
+    srarray, figure 8.
+    """
     names = [name for count in disks for name in aspects(count)] + [f"{count // 2}x1x2" for count in disks]
     data = over_windows(effort, "TPC-C", large(effort), [ArrayRun(name) for name in names])
     return on_axes(data, ("layout",)).assign_attrs(exhibit="srarray.fig8")
 
 
 def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataArray:
-    """Response times, seconds, of `fig6` or `fig8` by `scheme` and `disks`; the SR-Array is the best of its aspect ratios.
+    """Return the response times by scheme and number of disks.
 
-    data: of either, over windows (`seed`), by whose mean the best is chosen; workload: its name, for the model.
-    NaN where a scheme has no such number of disks. The scheme "Rule" is the SR-Array of the layout that equation 5 gives,
-    "Model" equation 4's latency of that and the overhead.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig6` or `fig8`, with the dimension `seed`.
+    workload : str
+        Its workload, for the model.
+    disks : sequence of int
+        Numbers of disks.
+
+    Returns
+    -------
+    DataArray
+        Response times in seconds over `scheme`, `disks` and `seed`; NaN if a scheme has no layout of this number of
+        disks.
+
+    Notes
+    -----
+    The scheme "SR-Array" is the aspect ratio with the least mean over the windows. "Rule" is the SR-Array with the
+    layout of equation 5. "Model" is the latency of this layout by equation 4, plus the overhead.
     """
     mean = data.response.mean("seed")
     schemes = {
@@ -118,7 +243,22 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
 
 
 def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = equations.MOST_REPLICAS) -> xr.DataArray:
-    """Response times, seconds, of SR-Arrays by `disks` and `replicas`, D_r up to `most` (figure 7); NaN where none is."""
+    """Return the response times of SR-Arrays by numbers of disks and replicas (figure 7).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig6` or `fig8`.
+    disks : sequence of int
+        Numbers of disks.
+    most : int
+        The largest D_r, by default 6.
+
+    Returns
+    -------
+    DataArray
+        Response times in seconds over `disks`, `replicas` and `seed`; NaN if D_r does not divide the number of disks.
+    """
     blank = xr.full_like(data.response.isel(layout=0, drop=True), np.nan)
 
     def cell(count: int, replicas: int) -> xr.DataArray:
@@ -130,7 +270,20 @@ def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = equations.MOST
 
 
 def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
-    """Figure 6; the order is judged where all four schemes exist, at even numbers of disks from four up."""
+    """Return the findings on the claims of figure 6.
+
+    The order of the schemes is judged at even numbers of disks from four up. There RAID-10 exists and differs from the
+    mirror.
+
+    Parameters
+    ----------
+    base, disk6 : Dataset
+        Results of `fig6` for "Cello base" and "Cello disk 6".
+
+    References
+    ----------
+    srarray, figure 6 and section 4.1.
+    """
     orders, broken = [], []
     for workload, data in (("Cello base", base), ("Cello disk 6", disk6)):
         mean = by_scheme(data, workload, DISKS).mean("seed")
@@ -171,7 +324,19 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
 
 
 def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
-    """Figure 7: the worked values, and whether the recommended aspect ratio is the best."""
+    """Return the findings on the claims of figure 7.
+
+    They are the worked values, and whether the recommended aspect ratio is the best.
+
+    Parameters
+    ----------
+    base, disk6 : Dataset
+        Results of `fig6` for "Cello base" and "Cello disk 6".
+
+    References
+    ----------
+    srarray, figure 7 and section 4.1.
+    """
     six = recommended("Cello base", 6)
     worked = worked_values()
     shortfalls = {}
@@ -200,7 +365,17 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
 
 
 def fig8_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 8: TPC-C on 36 disks."""
+    """Return the findings on the claims of figure 8: TPC-C on 36 disks.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig8`.
+
+    References
+    ----------
+    srarray, figure 8 and section 4.1.
+    """
     ours, note = data.response.sel(layout="9x4x1"), stand_in(data)
     return [
         with_interval("srarray.fig8.vs_raid10", paired(data.response.sel(layout="18x1x2"), ours), note, "stand-in"),

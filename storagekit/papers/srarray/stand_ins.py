@@ -1,4 +1,4 @@
-"""The stand-ins beside the figures of their traces, and what that shows: table 3."""
+"""Comparison of the synthetic traces with the published figures of the real traces: table 3."""
 
 import time
 
@@ -26,10 +26,27 @@ COLUMNS = {"cello_base": "Cello base", "cello_disk6": "Cello disk 6", "tpcc": "T
 
 
 def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dataset:
-    """The stand-ins beside table 3: `target` and `measured` by `workload` and `quantity`, SI units.
+    """Return the figures of the synthetic traces and the published figures (table 3).
 
-    hours: how much of each is generated, at most all of it, and counts scaled to the whole; by default all, but in quick a
-    tenth of TPC-C, which is equally busy throughout.
+    Parameters
+    ----------
+    effort : ArrayEffort
+        Gives the seed. If its `requests` are fewer than the trace of TPC-C has, a tenth of this trace is generated,
+        because it is equally busy throughout.
+    hours : float, optional
+        Length of the generated part of each trace, hours, at most the whole. By default the whole trace, except for
+        TPC-C as above.
+
+    Returns
+    -------
+    Dataset
+        Over `workload` and `quantity`, in SI units: `target`, the published figures, and `measured`, the figures of the
+        synthetic traces. Counts and durations of a part are scaled to the whole trace. Over `workload`: `hours`, the
+        generated length.
+
+    References
+    ----------
+    srarray, table 3.
     """
     began = time.perf_counter()
     rows, generated, count = {}, [], 0
@@ -58,7 +75,17 @@ def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dat
 
 
 def table3_findings(data: xr.Dataset) -> list[Measurement]:
-    """Table 3 of the stand-ins, which are made to match it."""
+    """Return the findings on table 3 for the synthetic traces, which are generated to match it.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `table3`.
+
+    References
+    ----------
+    srarray, table 3.
+    """
     found = []
     for key, workload in COLUMNS.items():
         for name, (quantity, unit) in QUANTITIES.items():

@@ -1,7 +1,8 @@
 """Cabrera and Long, Exploiting Multiple I/O Streams to Provide High Data-Rates, USENIX Summer 1991.
 
-A module for each kind of exhibit, its data first, then its findings, what they show beside the paper's claims; its charts
-bear the same name in `draw`. `ethernet` is the prototype as a small model, `gigabit_system` the simulated one of section 5.
+Each kind of exhibit has a module, with its data first, then the findings on the paper's claims. The charts of an
+exhibit have the same name in `draw`. `ethernet` is a small model of the prototype. `gigabit_system` is the simulated
+system of section 5.
 """
 
 from typing import TYPE_CHECKING

@@ -1,26 +1,30 @@
-"""The prototype on Ethernet as a small model: calibrated on table 1 alone, it predicts table 4.
+"""A small model of the prototype on Ethernet, which is calibrated on table 1 alone and predicts table 4.
 
-Reads are a closed loop of as many packets as agents, for the client keeps one request outstanding with each: the packet
-crosses its segment, the client works on it and asks for the next, the agent answers (section 3.1). The one unknown is the
-client's time for a packet. Writes are a stream of packets with a gap, the one unknown, between their starts.
+Reads are a closed loop with one packet for each agent, because the client keeps one request outstanding with each. The
+packet crosses its segment, the client processes it and requests the next, and the agent replies (section 3.1). The only
+unknown is the time of the client for a packet. Writes are a stream of packets with a constant gap between their starts.
+The only unknown is the gap.
 
-Table 1 has one rate for each operation, so one number each is all it can determine, not where the time beyond the Ethernet's
-goes: all of it at the client, a second Ethernet adds nothing; all of it on each segment, it doubles the rate. So there are
-two readings of each, one judged and one other.
+Table 1 has one rate for each operation, so it determines one number for each. It does not determine the origin of the
+time beyond the time on the Ethernet. If all of it is at the client, a second Ethernet adds nothing. If all of it is on
+each segment, a second Ethernet doubles the rate. Each operation therefore has two interpretations: one is judged, the
+other is shown.
 
-Reads are judged with exponential times. The text says that one packet request outstanding for each agent costs performance
-(section 3.1), and that the Ethernet, in use for 77 to 80%, is what limits table 1 (section 4). With random times both are so:
-client (69% busy) and Ethernet (79%) wait for one another, and more requests would help. With fixed times, which packets of
-one size would suggest, neither is: the loop is as fast as its slowest part, so that an Ethernet in use for 79% makes the
-client the limit, and two agents give the full rate. The choice was made by the text, but after both numbers were known:
-judged 1256 KB/s on two Ethernets (gain 1.41; 1245 and 1.40 where others use 5% of the second), the other 889 (gain 1.00);
-what was measured, 1120 to 1150, lies between. What random times at one of the two alone give, `reads` tells.
+Reads are judged with exponential times. By the text, one outstanding packet request for each agent costs performance
+(section 3.1), and the Ethernet, in use for 77 to 80%, limits table 1 (section 4). With random times both statements
+hold: the client (69% busy) and the Ethernet (79%) wait for each other, and more requests would help. Fixed times would
+be natural for packets of one size. With fixed times neither statement holds. The loop is then as fast as its slowest
+part. With an Ethernet in use for 79% the client is the limit, and two agents give the full rate. The choice follows the
+text, but it was made when both results were known. On two Ethernets the judged rate is 1256 KB/s (gain 1.41; 1245 and
+1.40 if other traffic uses 5% of the second Ethernet). The other rate is 889 KB/s (gain 1.00). The measured rates, 1120
+to 1150 KB/s, are between them. `reads` computes the rates if only one of the two times is random.
 
-For writes the gap is either a segment's, as the wait was put in as the kernel's buffers for the network overflowed, or the
-client's own.
+For writes the gap belongs either to a segment or to the client. A gap of each segment is judged, because the wait was
+introduced when the kernel's buffers for the network overflowed.
 
-Agents' disks are left out: a local disk reads 650 KB/s and more (table 2), an agent has to give 300; writes are asynchronous.
-Sizes are in KB, rates in KB/s, the paper's units, of which only ratios count; times in seconds.
+The disks of agents are not modelled. A local disk reads at least 650 KB/s (table 2), and an agent must supply 300 KB/s.
+Writes are asynchronous. Sizes are in KB and rates in KB/s, the units of the paper, because only their ratios matter.
+Times are in seconds.
 """
 
 import heapq
@@ -52,11 +56,21 @@ EXPLAINED = {
 class Prototype:
     """A client and its agents.
 
-    agents: how many on each segment. packet: KB of data in one, not in the paper: 8, NFS's and the file system's block.
-    agent_speed: instructions a second of an agent, not in the paper: Sun's 12.5 MIPS for the 4/20. other_load: share of every
-    segment but the first that others use.
+    Parameters
+    ----------
+    agents : tuple of int
+        Number of agents on each segment, by default 3 on one segment.
+    packet : float
+        Data in a packet, KB, by default 8: the block of NFS and of the file system. The paper does not give it.
+    agent_speed : float
+        Instructions a second of an agent, by default 12.5e6, Sun's figure for the 4/20. The paper does not give it.
+    other_load : float
+        Share of every segment but the first that other traffic uses, by default 0.
 
-    Raises InputError for no agents, or sizes and speeds that are not positive.
+    Raises
+    ------
+    InputError
+        If a segment has no agents, a size or speed is not above 0, or the other load is not from 0 to below 1.
     """
 
     agents: tuple[int, ...] = (3,)
@@ -74,13 +88,16 @@ class Prototype:
 
     @property
     def wires(self) -> tuple[float, ...]:
-        """Seconds that a packet takes on each segment."""
+        """Return the time of a packet on each segment, seconds."""
         own = self.packet / CAPACITY
         return (own, *[own / (1 - self.other_load)] * (len(self.agents) - 1))
 
     @property
     def answer(self) -> float:
-        """Seconds of an agent's processor for a packet: 1500 instructions and one per byte (section 5.1's assumption)."""
+        """Return the processor time of an agent for a packet, seconds.
+
+        It is 1500 instructions and one for each byte, the assumption of section 5.1.
+        """
         return (1500 + 1024 * self.packet) / self.agent_speed
 
 
@@ -98,12 +115,29 @@ def read_completions(
     wire_multiples: NDArray[np.float64] | None = None,
     client_multiples: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """When the client is done with each of `packets`, in seconds since it sent the first requests, in order.
+    """Return the times at which the client has processed each packet, in order.
 
-    Segments and client serve first come, first served. Packet k belongs to agent k mod N, as the library interleaves evenly.
-    client: seconds that its processor spends on a packet and the request for the next. wire_multiples, client_multiples: for
-    each packet in the order in which segments and client begin it, [packets], what its time there is in multiples of the
-    mean; without them every time is fixed.
+    Parameters
+    ----------
+    prototype : Prototype
+        The client and its agents.
+    client : float
+        Processor time of the client for a packet and the request for the next, seconds.
+    packets : int
+        Number of packets.
+    wire_multiples, client_multiples : array of float64, shape `[packet]`, optional
+        Times on the segments and at the client as multiples of their means, in the order of service. By default all
+        times are fixed.
+
+    Returns
+    -------
+    array of float64, shape `[packet]`
+        Times since the client sent the first requests, seconds.
+
+    Notes
+    -----
+    Segments and client serve packets first come, first served. Packet k belongs to agent k mod N, because the library
+    interleaves data evenly.
     """
     segment = [place for place, count in enumerate(prototype.agents) for _ in range(count)]
     free, client_free = [0.0] * len(prototype.agents), 0.0
@@ -112,7 +146,7 @@ def read_completions(
     on_wires = iter((fixed if wire_multiples is None else wire_multiples).tolist())
     at_clients = iter((fixed if client_multiples is None else client_multiples).tolist())
     left = [len(range(agent, packets, len(segment))) for agent in range(len(segment))]
-    # (time, agent, whether it comes to the client or to its segment)
+    # Entries are (time, agent, whether the packet arrives at the client or at its segment).
     queue = [(answer, agent, False) for agent, share in enumerate(left) if share]
     heapq.heapify(queue)
     done = []
@@ -132,7 +166,17 @@ def read_completions(
 
 
 def read_rate(prototype: Prototype, client: float) -> float:
-    """KB/s of reads with fixed times, the mean over transfers of 3, 6 and 9 MB as measured, their start and end included."""
+    """Return the rate of reads with fixed times, KB/s: the mean over transfers of 3, 6 and 9 MB, as measured.
+
+    The start and the end of each transfer are included.
+
+    Parameters
+    ----------
+    prototype : Prototype
+        The client and its agents.
+    client : float
+        Processor time of the client for a packet, seconds.
+    """
     rates = []
     for megabytes in SIZES:
         packets = max(1, round(1000 * megabytes / prototype.packet))
@@ -141,10 +185,19 @@ def read_rate(prototype: Prototype, client: float) -> float:
 
 
 def read_rate_exponential(prototype: Prototype, client: float) -> float:
-    """KB/s of reads in the same loop if the client's and the segments' times were exponential with these means.
+    """Return the rate of reads in the same loop with exponential times of the client and of the segments, KB/s.
 
-    Every agent has the same share of the data, so a segment with fewer agents ends first and leaves the client to the rest;
-    start and end of a transfer are not in it.
+    Parameters
+    ----------
+    prototype : Prototype
+        The client and its agents.
+    client : float
+        Mean processor time of the client for a packet, seconds.
+
+    Notes
+    -----
+    Every agent has the same share of the data. A segment with fewer agents therefore ends first, and the others
+    continue without it. The start and the end of a transfer are not included.
     """
     rates = _segment_rates(prototype, client)
     working, left, elapsed = list(prototype.agents), [1.0] * len(prototype.agents), 0.0
@@ -158,15 +211,21 @@ def read_rate_exponential(prototype: Prototype, client: float) -> float:
 
 
 def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...], NDArray]:
-    """Packets a second over each segment, for every number of agents at work on each up to all.
+    """Return the packets a second over each segment, for every number of active agents on each segment.
 
-    Exact mean value analysis with a class of packets for each segment, n_k of them in class k; Q the mean number at the
-    client (c) and at segment k, with one packet of class k fewer (n - 1_k):
+    Notes
+    -----
+    This is exact mean value analysis with one class of packets for each segment. Class k has n_k packets. Q is the mean
+    number of packets at the client (c) or at segment k, with one packet of class k fewer (n - 1_k). C and E_k are the
+    times of a packet at the client and on segment k, Z is the time of the agent:
 
         R_ck(n) = C (1 + Q_c(n - 1_k)),  R_k(n) = E_k (1 + Q_k(n - 1_k)),  X_k(n) = n_k / (Z + R_ck(n) + R_k(n))
 
-    Source: Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980. On one segment
-    this is `storagekit.analytic.queueing.closed_network`.
+    With one segment the result is `storagekit.analytic.queueing.closed_network`.
+
+    References
+    ----------
+    Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
     """
     classes = range(len(prototype.agents))
     nobody = tuple(0 for _ in classes)
@@ -185,9 +244,18 @@ def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...],
 
 
 def write_rate(prototype: Prototype, gap: float) -> float:
-    """KB/s of writes where each segment gets a packet every `gap` seconds, and others' load delays it further.
+    """Return the rate of writes if each segment receives a packet every `gap` seconds, KB/s.
 
-    Data are interleaved evenly over agents, so the segment with the most of them per second of pace ends last.
+    Parameters
+    ----------
+    prototype : Prototype
+        The client and its agents.
+    gap : float
+        Time between the starts of packets on a segment, seconds. On segments with other traffic it is longer.
+
+    Notes
+    -----
+    Data is interleaved evenly over the agents. The segment with the largest product of agents and gap ends last.
     """
     gaps = [gap + wire - prototype.wires[0] for wire in prototype.wires]
     slowest = max(count * each for count, each in zip(prototype.agents, gaps, strict=True))
@@ -195,7 +263,15 @@ def write_rate(prototype: Prototype, gap: float) -> float:
 
 
 def write_rate_client(prototype: Prototype, gap: float) -> float:
-    """KB/s of writes where the client can send a packet every `gap` seconds, over all segments together."""
+    """Return the rate of writes if the client sends a packet every `gap` seconds over all segments together, KB/s.
+
+    Parameters
+    ----------
+    prototype : Prototype
+        The client and its agents.
+    gap : float
+        Time between the starts of packets, seconds.
+    """
     return prototype.packet / gap
 
 
@@ -209,9 +285,28 @@ MODELS = {
 
 
 def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = ONE) -> float:
-    """The unknown of a model, seconds for a packet, at which `prototype` has `rate` KB/s.
+    """Return the unknown time of a model at which a prototype has a given rate.
 
-    Raises InputError for a rate that it does not reach with an unknown between a thousandth of a packet's time and a hundred.
+    Parameters
+    ----------
+    operation : str
+        "read" or "write".
+    reading : str
+        "judged" or "other".
+    rate : float
+        The rate, KB/s.
+    prototype : Prototype
+        The client and its agents, by default three agents on one Ethernet.
+
+    Returns
+    -------
+    float
+        The unknown time, seconds for each packet.
+
+    Raises
+    ------
+    InputError
+        If no time from a thousandth to a hundred times a packet's time on the Ethernet gives the rate.
     """
     model, wire = MODELS[operation, reading], prototype.wires[0]
     ends = (1e-3 * wire, 100 * wire)
@@ -222,10 +317,25 @@ def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = 
 
 
 def calibration_rates(seed: int = 0, draws: int = 10_000) -> xr.DataArray:
-    """Table 1's mean over sizes by `operation` and `statistic` (mean, low, high), KB/s, with its 95% interval.
+    """Return the mean rates of table 1 over the sizes, with 95% intervals, KB/s.
 
-    Parametric bootstrap: eight samples a size, normal with the printed mean and deviation; a deviation that no eight samples
-    with the printed min and max have is replaced by the least they can have. The spread between sizes is not in it.
+    Parameters
+    ----------
+    seed : int
+        Seed of the bootstrap, by default 0.
+    draws : int
+        Number of bootstrap samples, by default 10,000.
+
+    Returns
+    -------
+    DataArray
+        The rates over `operation` and `statistic` (mean, low, high).
+
+    Notes
+    -----
+    The interval is a parametric bootstrap: eight normal samples for each size, with the printed mean and deviation. A
+    printed deviation may be impossible for eight samples with the printed minimum and maximum. It is then replaced by
+    the nearest possible one. The spread between sizes is not included.
     """
     table = measured_tables().sel(table=[1])
     possible = possible_deviations(table)

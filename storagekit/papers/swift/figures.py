@@ -1,4 +1,4 @@
-"""Completion time against load, the data-rate that can be sustained, and what they show: figures 3 to 6."""
+"""Completion time against load and largest sustainable data-rate: figures 3 to 6, and the findings on their claims."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,27 +26,56 @@ from storagekit.papers.swift.gigabit_system import (
 )
 from storagekit.simulation import interval, ratio
 
-# of saturation; beyond nine tenths a stream of some thousand requests tells little about the mean
+# Loads as fractions of saturation. At more than nine tenths, a stream of some thousand requests gives an uncertain
+# mean.
 LOADS = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
 MORE_DISKS = (1, 2, *DISKS)
-# "nearly linear": twice as much gives at least 1.7 times as much, 15% less than in proportion (the scorecard's "near");
-# "almost level": no more than 15% up
+# Limit of "nearly linear": doubling gives at least 1.7 times the value, 15% less than in proportion (the "near" of the
+# scorecard). Limit of "almost level": a rise of at most 15%.
 NEARLY = 0.15
-# The axis of figure 3 is in seconds: what rises by less than a tenth of one is level there.
+# The axis of figure 3 is in seconds: a rise of less than a tenth of a second is level there.
 LEVEL = 0.1
-# requests a second that the text of figure 3 calls the largest load of 32 disks
+# Largest load of 32 disks in the text on figure 3, requests a second.
 SAID = 22.0
 APART = "as long as apart"
 KINDS = (APART, "knee", "paper", "saturation")
 
 
 def fig3(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
-    """Mean time to complete a request of 1 MB against load, by `unit`, `disks` and `load` (figure 3)."""
+    """Return the mean completion time of a request of 1 MB against load (figure 3).
+
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    loads : sequence of float
+        Loads, as fractions of saturation.
+
+    Returns
+    -------
+    Dataset
+        Result of `against_load` over `unit`, `disks` and `load`.
+    """
     return against_load(gigabit, {"unit": UNITS, "disks": DISKS}, loads, effort).assign_attrs(exhibit="swift.fig3")
 
 
 def fig4(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
-    """The same of a request of 128 KB in units of 4 KB on the slower disk, by `disks` and `load` (figure 4)."""
+    """Return the mean completion time of a request of 128 KB on the slower disk against load (figure 4).
+
+    The unit is 4 KB.
+
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    loads : sequence of float
+        Loads, as fractions of saturation.
+
+    Returns
+    -------
+    Dataset
+        Result of `against_load` over `disks` and `load`.
+    """
 
     def build(disks: int) -> StripedSystem:
         return gigabit(SMALL_UNIT, disks, SMALL_REQUEST, SLOWER)
@@ -55,7 +84,20 @@ def fig4(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.
 
 
 def fig5(effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> xr.Dataset:
-    """Data-rate of a client at the largest sustainable load, 128 KB in units of 4 KB, by `device` and `disks` (figure 5)."""
+    """Return the data-rate of a client at the largest sustainable load, 128 KB in units of 4 KB (figure 5).
+
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    disks : sequence of int
+        Numbers of disks.
+
+    Returns
+    -------
+    Dataset
+        Result of `sustained` over `device` and `disks`.
+    """
     devices = {device.name: device for device in (M2372K, SLOWER)}
 
     def build(device: str, disks: int) -> StripedSystem:
@@ -67,7 +109,22 @@ def fig5(effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> 
 def fig6(
     effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS, units: Sequence[float] = UNITS
 ) -> xr.Dataset:
-    """The same with requests of 1 MB, by `unit` and `disks` (figure 6)."""
+    """Return the data-rate of a client at the largest sustainable load, requests of 1 MB (figure 6).
+
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    disks : sequence of int
+        Numbers of disks.
+    units : sequence of float
+        Striping units, bytes.
+
+    Returns
+    -------
+    Dataset
+        Result of `sustained` over `unit` and `disks`.
+    """
     return sustained(gigabit, {"unit": units, "disks": disks}, effort).assign_attrs(exhibit="swift.fig6")
 
 
@@ -77,11 +134,25 @@ def against_load(
     loads: Sequence[float],
     effort: StreamEffort = QUICK,
 ) -> xr.Dataset:
-    """Mean completion time of `build(**point)` over the grid of `axes`, at shares `load` of each system's saturation.
+    """Return the mean completion times of systems at fractions of their saturation.
 
-    Variables: `completion`, seconds, by seed; `rate`, requests a second; `low` and `high`, bounds of the completion time on
-    the disks alone, NaN where disks have different numbers of blocks; `utilization` by `resource`. All systems meet the same
-    requests.
+    Parameters
+    ----------
+    build : callable
+        Returns the system of a point of the grid.
+    axes : mapping of str to sequence
+        The values of each parameter of `build`.
+    loads : sequence of float
+        Loads, as fractions of the saturation of each system.
+    effort : StreamEffort
+        Number and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        Variables over the axes and `load`. `completion`: mean completion time by `seed`, seconds. `rate`: requests a
+        second. `low`, `high`: bounds of the completion time with the disks alone, seconds; NaN if the disks have
+        different numbers of blocks. `utilization` by `resource`. All systems receive the same requests.
     """
     began = time.perf_counter()
     systems = [build(**point) for point in points(axes)]
@@ -105,11 +176,27 @@ def against_load(
 def sustained(
     build: Callable[..., StripedSystem], axes: Mapping[str, Sequence], effort: StreamEffort = QUICK
 ) -> xr.Dataset:
-    """The largest sustainable load of `build(**point)` over the grid of `axes`: where a request takes, on average, as long as
-    requests are apart (section 5.2).
+    """Return the largest sustainable loads of systems (section 5.2).
 
-    Variables: `data_rate`, bytes a second, and `rate`, requests a second, by seed; `utilization` of the disks there, by seed;
-    `saturation`, requests a second, and `bottleneck`, the resource that is then always busy.
+    Parameters
+    ----------
+    build : callable
+        Returns the system of a point of the grid.
+    axes : mapping of str to sequence
+        The values of each parameter of `build`.
+    effort : StreamEffort
+        Number and length of the runs.
+
+    Returns
+    -------
+    Dataset
+        Variables over the axes. `data_rate`, bytes a second, and `rate`, requests a second, by `seed`. `utilization`:
+        utilization of the disks at this load, by `seed`. `saturation`: requests a second at which the bottleneck is
+        always busy. `bottleneck`: name of this resource.
+
+    Notes
+    -----
+    At the largest sustainable load the mean completion time is equal to the mean time between requests.
     """
     began = time.perf_counter()
     systems = [build(**point) for point in points(axes)]
@@ -129,12 +216,20 @@ def sustained(
 
 
 def points(axes: Mapping[str, Sequence]) -> list[dict]:
-    """Every point of the grid that `axes` span, the last varying fastest."""
+    """Return every point of the grid that the axes span; the last axis varies fastest."""
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
 def on_grid(flat: Mapping[str, tuple], axes: Mapping[str, Sequence]) -> xr.Dataset:
-    """Variables (further dimensions, values by point, units, meaning) with one dimension for each axis."""
+    """Return variables with one dimension for each axis.
+
+    Parameters
+    ----------
+    flat : mapping of str to tuple
+        For each variable: its further dimensions, its values by point, its units and its meaning.
+    axes : mapping of str to sequence
+        The values of each axis.
+    """
     shape = tuple(len(values) for values in axes.values())
     variables = {}
     for name, (dims, values, units, meaning) in flat.items():
@@ -145,19 +240,52 @@ def on_grid(flat: Mapping[str, tuple], axes: Mapping[str, Sequence]) -> xr.Datas
 
 
 def twice(data: xr.Dataset, unit: float, disks: int) -> float:
-    """Requests a second at which a request takes twice as long as at the lowest load; NaN if at none of the loads."""
+    """Return the load at which a request takes twice as long as at the lowest load, requests a second.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig3`.
+    unit : float
+        Striping unit, bytes.
+    disks : int
+        Number of disks.
+
+    Returns
+    -------
+    float
+        The load, or NaN if it is higher than all loads of the data.
+    """
     mean = data.completion.mean("seed").sel(unit=unit, disks=disks)
     return float(np.interp(2 * float(mean[0]), mean, data.rate.sel(unit=unit, disks=disks), right=np.nan))
 
 
 def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
-    """What may be called the largest load of 32 disks in units of 32 KB, and the paper's 22 requests a second among it.
+    """Return loads that may be called the largest load of 32 disks in units of 32 KB, with the load in the paper.
 
-    data: of `fig3`; sustainable: of `fig6`. By `load_meant`: "as long as apart", where requests take as long as they are
-    apart, as figures 5 and 6 have it; "knee", where requests a second over their completion time, the power, are most
-    (Kleinrock, Power and deterministic rules of thumb, ICC 1979); "paper"; and "saturation", where disks are always busy.
-    Variables: `rate`, requests a second; `utilization` of the disks; `completion`, s, and `times_alone`, it over that at the
-    lowest load; NaN beyond the loads of the data.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig3`.
+    sustainable : Dataset
+        Result of `fig6`.
+
+    Returns
+    -------
+    Dataset
+        Variables over `load_meant`. `rate`: requests a second. `utilization`: utilization of the disks. `completion`:
+        mean completion time, seconds. `times_alone`: this time over the time at the lowest load. NaN beyond the loads
+        of the data.
+
+    Notes
+    -----
+    The loads are "as long as apart", where the completion time is equal to the time between requests, as in figures 5
+    and 6; "knee", where the power, requests a second over completion time, is largest; "paper", 22 requests a second;
+    and "saturation", where the disks are always busy.
+
+    References
+    ----------
+    Kleinrock, Power and deterministic rules of thumb, ICC 1979.
     """
     own = {"unit": LARGE_UNIT, "disks": 32}
     rates, mean = data.rate.sel(own), data.completion.mean("seed").sel(own)
@@ -180,7 +308,7 @@ def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
 
 
 def shared_findings() -> list[Measurement]:
-    """The parameters that figures 3 to 6 share."""
+    """Return the findings on the parameters that figures 3 to 6 share."""
     block = float(M2372K.mean(LARGE_UNIT)) / MS
     full = gigabit(LARGE_UNIT, 32)
     limit, _ = full.saturation()
@@ -199,7 +327,15 @@ def shared_findings() -> list[Measurement]:
 
 
 def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement]:
-    """Figure 3. sustainable: figure 6, whose text says what it calls the largest sustainable load."""
+    """Return the findings on the claims of figure 3.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig3`.
+    sustainable : Dataset
+        Result of `fig6`, because the text on figure 6 defines the largest sustainable load.
+    """
     many = data.completion.mean("seed").sel(unit=LARGE_UNIT, disks=32)
     loads = largest_loads(data, sustainable)
     rate, busy = ({name: float(loads[of].sel(load_meant=name)) for name in KINDS} for of in ("rate", "utilization"))
@@ -246,7 +382,17 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
 
 
 def fig4_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 4: at every completion time that two numbers of disks both reach, the larger carries more."""
+    """Return the finding on figure 4: at the same completion time, more disks carry a higher load.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig4`.
+
+    Notes
+    -----
+    Two numbers of disks are compared at the completion times that both reach.
+    """
     mean = data.completion.mean("seed")
     said, holds = [], True
     for fewer, more in pairwise(data.disks.values.tolist()):
@@ -262,7 +408,13 @@ def fig4_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig5_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 5."""
+    """Return the findings on the claims of figure 5.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig5`.
+    """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     devices = data.device.values.tolist()
     other = float(rate.sel(device=devices[1], disks=32, statistic="mean"))
@@ -277,7 +429,15 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
-    """Figure 6. small: of `fig5`, whose units of 4 KB the paper has beside those of 32 KB."""
+    """Return the findings on the claims of figure 6.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `fig6`.
+    small : Dataset
+        Result of `fig5`. The paper compares its units of 4 KB with those of 32 KB.
+    """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     most = rate.sel(unit=LARGE_UNIT, disks=32)
     note = f"MB of 10^6; {float(most.sel(statistic='mean')) * 1e6 / MB:.1f} of 2^20"
@@ -298,7 +458,7 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
 
 
 def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """NaN where not every disk has the same number of blocks of every request, which the bounds suppose."""
+    """Return bounds of the completion time, or NaN if the disks have different numbers of blocks of a request."""
     striping = system.striping
     if striping.groups or striping.blocks % striping.disks:
         return np.full_like(rates, np.nan), np.full_like(rates, np.nan)
@@ -321,7 +481,7 @@ def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: flo
 
 
 def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measurement:
-    """Whether every doubling along `axis` gives nearly twice as much; the least growth, for each doubling, of each series."""
+    """Return whether every doubling along an axis gives nearly twice the value, with the least growth by series."""
     least = {name: min(_doublings(rate.sel(statistic="mean"), axis)) for name, rate in series.items()}
     said = ", ".join(f"{name} x{growth:.2f}" for name, growth in least.items())
     return Measurement(
@@ -333,6 +493,6 @@ def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measureme
 
 
 def _doublings(rate: xr.DataArray, axis: str) -> list[float]:
-    """Growth from each value of `axis` to the next, for each doubling on the way."""
+    """Return the growth from each value of an axis to the next, for each doubling between them."""
     steps = list(pairwise(rate[axis].values.tolist()))
     return [float(rate.sel({axis: b}) / rate.sel({axis: a})) ** (1 / np.log2(b / a)) for a, b in steps]

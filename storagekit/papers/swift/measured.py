@@ -1,6 +1,6 @@
-"""What the prototype's authors measured (swift, section 4, tables 1 to 4), and whether their intervals follow from it.
+"""Measurements of the prototype (swift, section 4, tables 1 to 4), and checks of their printed intervals.
 
-Rates stay in the paper's KB/s: it does not say how many bytes a KB has, and every use of the figures is a ratio of two.
+Rates are in the paper's KB/s. The paper does not define a KB in bytes, and all uses of the figures are ratios.
 """
 
 import csv
@@ -24,11 +24,23 @@ _FIGURES = ("mean", "deviation", "min", "max", "low", "high")
 
 
 def measured_tables() -> xr.Dataset:
-    """The printed figures by `table` (1 to 4), `operation` (read, write) and `size` (MB), in KB/s.
+    """Return the printed figures of tables 1 to 4.
 
-    `mean`, `deviation`, `min`, `max`, `low` and `high` (of the 90% interval); `figure_rounding` and `deviation_rounding`:
-    half a unit of the last digit printed. Means, least and greatest samples have three significant figures (those of table 4
-    all end in 0), limits are whole. Coordinate `system` [table]. Source: data/reference/swift_prototype.csv.
+    Returns
+    -------
+    Dataset
+        Variables over `table` (1 to 4), `operation` (read, write) and `size` (MB), KB/s. `mean`, `deviation`, `min` and
+        `max`. `low`, `high`: 90% interval. `figure_rounding`, `deviation_rounding`: half a unit of the last printed
+        digit. Coordinate `system`, shape `[table]`.
+
+    Notes
+    -----
+    Means, minima and maxima have three significant digits; in table 4 all of them end in 0. Limits of intervals are
+    whole numbers.
+
+    References
+    ----------
+    data/reference/swift_prototype.csv.
     """
     with data_path("reference", "swift_prototype.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -48,15 +60,30 @@ def measured_tables() -> xr.Dataset:
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
-    """The intervals recomputed, and by how much the printed ones miss them whatever the rounding; KB/s.
+    """Return the recomputed intervals, and their distances from the printed ones beyond any rounding.
 
-        mean +- factor deviation
+    Parameters
+    ----------
+    data : Dataset
+        Result of `measured_tables`.
+    factor : float
+        Half-width of an interval, in sample deviations, by default with Student's t.
 
-    data: as `measured_tables` gives it. `low`, `high`: from the printed mean and deviation. `beyond`: how far at least one
-    printed limit is from what some mean and deviation that round to the printed ones would give, less the half unit of its
-    own rounding: 0 where the row follows. Of limits L and H only centre (L + H) / 2 and half-width (H - L) / 2 count: the
-    greater of both limits' errors is |error of centre| + |error of half-width|. `off_centre`: of these the first.
-    `needed_low`, `needed_high`: the deviations that make a row follow; NaN where its centre alone is too far off.
+    Returns
+    -------
+    Dataset
+        Variables over `table`, `operation` and `size`, KB/s. `low`, `high`: limits from the printed mean and deviation.
+        `beyond`: distance of at least one printed limit from the limits that follow from the mean and the deviation,
+        whatever their rounding. Half a unit is subtracted for the rounding of the limit itself. It is 0 if the row
+        follows. `off_centre`: the part of the centre in this distance. `needed_low`, `needed_high`: range of deviations
+        with which the row follows; NaN if its centre alone is too far off.
+
+    Notes
+    -----
+        limits = mean +- factor deviation
+
+    For limits L and H only the centre (L + H) / 2 and the half-width (H - L) / 2 matter. The larger error of the two
+    limits is |error of centre| + |error of half-width|.
     """
     half = factor * data.deviation
     centre, width = (data.low + data.high) / 2, (data.high - data.low) / 2
@@ -77,11 +104,25 @@ def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
 
 
 def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMPLES) -> tuple[float, float]:
-    """The smallest and the greatest sample deviation (n - 1) of n numbers with that mean, least and most.
+    """Return the smallest and the largest sample deviation (n - 1) of n numbers with given mean, minimum and maximum.
 
-    Smallest: the n - 2 others are equal, as the sum of squares is convex. Greatest: they are at the two ends, all but the one
-    that makes up the mean. With n even and the mean midway these are range / sqrt(2 (n - 1)) and range sqrt(n / 4 (n - 1)).
-    NaN, NaN where no n numbers are so.
+    Parameters
+    ----------
+    mean, least, most : float
+        Mean, minimum and maximum, in any unit.
+    samples : int
+        The number n, by default 8.
+
+    Returns
+    -------
+    low, high : float
+        The deviations, in the same unit; NaN if no n numbers have this mean, minimum and maximum.
+
+    Notes
+    -----
+    The deviation is smallest if the n - 2 other numbers are equal, because the sum of squares is convex. It is largest
+    if all of them but one are at the two ends, and the last one gives the mean. With n even and the mean in the middle
+    the two deviations are range / sqrt(2 (n - 1)) and range sqrt(n / 4 (n - 1)).
     """
     others = samples - 2
     rest = samples * mean - least - most
@@ -98,11 +139,24 @@ def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMP
 
 
 def possible_deviations(data: xr.Dataset) -> xr.Dataset:
-    """`least` and `greatest` deviation that eight samples with the printed mean, min and max can have, KB/s.
+    """Return the smallest and the largest deviation of eight samples with the printed mean, minimum and maximum, KB/s.
 
-    Each of the three may be anything that rounds to what is printed. Least: the ends as near as they may be. Greatest: as far
-    apart. Both depend on the mean too, which is tried at 41 places within its rounding; the greatest is convex between the
-    places where every sample is at an end, so these and the limits of the rounding are enough, and are among those tried.
+    Parameters
+    ----------
+    data : Dataset
+        Result of `measured_tables`.
+
+    Returns
+    -------
+    Dataset
+        `least` and `greatest` over `table`, `operation` and `size`, KB/s.
+
+    Notes
+    -----
+    Each of the three figures may be any number that rounds to the printed one. For the smallest deviation the ends are
+    as near as possible, for the largest as far apart as possible. Both deviations also depend on the mean, for which 41
+    values within its rounding are tried. The largest deviation is convex between the means at which every sample is at
+    an end. These means and the limits of the rounding are therefore sufficient, and they are among the values tried.
     """
 
     def bounds(mean: float, least: float, most: float, rounding: float):
@@ -122,12 +176,16 @@ def possible_deviations(data: xr.Dataset) -> xr.Dataset:
 
 
 def checked_tables() -> xr.Dataset:
-    """`measured_tables` with both checks of each row, KB/s.
+    """Return the printed figures of tables 1 to 4 with two checks of each row.
 
-    `again_low` and `again_high`: the limits recomputed with Student's t; `beyond`, `off_centre`, `needed_low`, `needed_high`:
-    see `limits`; `beyond_normal`: with the normal quantile; `beyond_cut`: were limits cut to whole numbers, not rounded;
-    `least`, `greatest`: see `possible_deviations`; `impossible`: whether no eight samples with that mean, min and max have
-    the printed deviation.
+    Returns
+    -------
+    Dataset
+        The variables of `measured_tables`, and others over the same dimensions, KB/s. `again_low`, `again_high`: limits
+        recomputed with Student's t. `beyond`, `off_centre`, `needed_low`, `needed_high`: as in `limits`.
+        `beyond_normal`: with the normal quantile. `beyond_cut`: for limits that are truncated to whole numbers instead
+        of rounded. `least`, `greatest`: as in `possible_deviations`. `impossible`: whether no eight samples with this
+        mean, minimum and maximum have the printed deviation.
     """
     data = measured_tables()
     again, possible = limits(data), possible_deviations(data)

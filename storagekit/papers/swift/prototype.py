@@ -1,4 +1,4 @@
-"""The prototype's tables, measured and predicted, and what they show: tables 1 to 4."""
+"""Tables 1 to 4 of the prototype, measured and predicted, and the findings on their claims."""
 
 import math
 import time
@@ -41,17 +41,32 @@ SAID = {
     (3, "write"): "ratios, which the paper calls as many percent better; more than eight times at 6 MB alone",
 }
 _STATISTICS = ("mean", "low", "high")
-# share of the second Ethernet that others used, seldom more (section 4.1)
+# Share of the second Ethernet that other traffic used; it was seldom higher (section 4.1).
 OTHERS = 0.05
 
 
 def predictions(second: int = 3, packet: float = 8.0, other_load: float = OTHERS, seed: int = 0) -> xr.Dataset:
-    """What models calibrated on table 1 say, by `operation` and `reading` ("judged", "other"; see `EXPLAINED`); KB/s.
+    """Return the rates of models that are calibrated on table 1.
 
-    second: agents on the second Ethernet. packet, other_load: see `Prototype`. seed: of the bootstrap.
+    Parameters
+    ----------
+    second : int
+        Number of agents on the second Ethernet, by default 3.
+    packet : float
+        Data in a packet, KB, by default 8.
+    other_load : float
+        Share of the second Ethernet that other traffic uses, by default 0.05.
+    seed : int
+        Seed of the bootstrap, by default 0.
 
-    `rate` [.., ethernets, statistic]: on one (calibrated) and on two; `gain` [.., statistic]: two over one; `by_agents`
-    [.., agents]: on one Ethernet with 1 to 6; `unknown`: seconds for a packet. An interval is what table 1's own 95% becomes.
+    Returns
+    -------
+    Dataset
+        Variables over `operation` and `reading` ("judged", "other"; see `EXPLAINED`). `rate`, KB/s, shape `[operation,
+        reading, ethernets, statistic]`: on one Ethernet (calibrated) and on two. `gain`, shape `[operation, reading,
+        statistic]`: the rate on two over the rate on one. `by_agents`, KB/s, shape `[operation, reading, agents]`: on
+        one Ethernet with 1 to 6 agents. `unknown`, shape `[operation, reading]`: the calibrated time, seconds for each
+        packet. The intervals follow from the 95% interval of table 1.
     """
     began = time.perf_counter()
     one, two = Prototype(packet=packet), Prototype((3, second), packet, other_load=other_load)
@@ -95,10 +110,22 @@ def sensitivity(
     seconds: Sequence[int] = (1, 2, 3, 4, 6),
     loads: Sequence[float] = (0.0, 0.05),
 ) -> xr.Dataset:
-    """How far table 4's predictions hang on what the paper does not give: KB/s on two Ethernets.
+    """Return the predictions for table 4 with other values of the numbers that the paper does not give.
 
-    `rate` [operation, reading, aspect] at `value` [aspect], one aspect moved at a time: `aspect` is packet (KB), second
-    (agents on the second Ethernet) or load (others' share of it).
+    Parameters
+    ----------
+    packets : sequence of float
+        Data in a packet, KB.
+    seconds : sequence of int
+        Numbers of agents on the second Ethernet.
+    loads : sequence of float
+        Shares of the second Ethernet that other traffic uses.
+
+    Returns
+    -------
+    Dataset
+        `rate`, KB/s on two Ethernets, shape `[operation, reading, aspect]`. `value`, shape `[aspect]`: the value that
+        is changed. One `aspect` is changed at a time: "packet" (KB), "second" (agents) or "load" (share).
     """
     began = time.perf_counter()
     rates = calibration_rates().sel(statistic="mean")
@@ -122,7 +149,7 @@ def sensitivity(
         },
         coords={"operation": list(OPERATIONS), "reading": list(READINGS), "aspect": [name for name, *_ in moved]},
     )
-    # no seeds: of what is calibrated only the means are used, which no bootstrap moves
+    # No seeds: only the means of the calibration are used, and they do not depend on the bootstrap.
     made = made_by("analytic", wall=time.perf_counter() - began)
     return data.assign_attrs(made, paper="swift", exhibit="swift.table4", unit="KB/s")
 
@@ -130,9 +157,16 @@ def sensitivity(
 def prototype_findings(
     predicted: xr.Dataset, checked: xr.Dataset, readings: xr.Dataset | None = None
 ) -> list[Measurement]:
-    """Every claim of swift.table1 to swift.table4.
+    """Return the findings on all claims of tables 1 to 4.
 
-    predicted: `prototype.predictions`; checked: `measured.checked_tables`; readings: `reads.reads`, for the notes.
+    Parameters
+    ----------
+    predicted : Dataset
+        Result of `prototype.predictions`.
+    checked : Dataset
+        Result of `measured.checked_tables`.
+    readings : Dataset, optional
+        Result of `reads.reads`, for the notes.
     """
     return [
         *table1_findings(predicted, checked),
@@ -143,7 +177,15 @@ def prototype_findings(
 
 
 def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Table 1: the calibrated rates, the Ethernet's use, a fourth agent, and the intervals of all four tables."""
+    """Return the findings on table 1: rates, use of the Ethernet, a fourth agent, and the intervals of all tables.
+
+    Parameters
+    ----------
+    predicted : Dataset
+        Result of `prototype.predictions`.
+    checked : Dataset
+        Result of `measured.checked_tables`.
+    """
     rates = [
         _rate(predicted, operation, 1, f"swift.table1.{operation}[{size}]", _calibrated(predicted, operation))
         for operation in OPERATIONS
@@ -153,19 +195,45 @@ def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
 
 
 def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Table 2: no rate of the disk is computed, the ratios of Swift to it are."""
+    """Return the findings on table 2. The rates of the disk are not computed, only the ratios of Swift to them.
+
+    Parameters
+    ----------
+    predicted : Dataset
+        Result of `prototype.predictions`.
+    checked : Dataset
+        Result of `measured.checked_tables`.
+    """
     return _others(predicted, checked, 2, "scsi", "a local SCSI disk")
 
 
 def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Table 3: no rate of NFS is computed, the ratios of Swift to it are."""
+    """Return the findings on table 3. The rates of NFS are not computed, only the ratios of Swift to them.
+
+    Parameters
+    ----------
+    predicted : Dataset
+        Result of `prototype.predictions`.
+    checked : Dataset
+        Result of `measured.checked_tables`.
+    """
     return _others(predicted, checked, 3, "nfs", "an NFS server")
 
 
 def table4_findings(
     predicted: xr.Dataset, checked: xr.Dataset, readings: xr.Dataset | None = None
 ) -> list[Measurement]:
-    """Table 4: predictions for the second Ethernet. readings: of `reads.reads`, for the notes."""
+    """Return the findings on table 4, the predictions for the second Ethernet.
+
+    Parameters
+    ----------
+    predicted : Dataset
+        Result of `prototype.predictions`.
+    checked : Dataset
+        Result of `measured.checked_tables`.
+    readings : Dataset, optional
+        Result of `reads.reads`, for the notes.
+    """
     others = {"read": "" if readings is None else f"; {_by_random(readings)}", "write": ""}
     rates = [
         _rate(
@@ -185,7 +253,7 @@ def table4_findings(
 
 
 def _by_random(readings: xr.Dataset) -> str:
-    """Two Ethernets by what is random."""
+    """Return the rates on two Ethernets by the times that are random, in words."""
     two = readings.sel(ethernets=2)
     rows = [(name, two.sel(random=name)) for name in two.random.values.tolist()]
     shown = [f"{name} {float(row.rate):.0f} KB/s ({float(row.gain):.2f})" for name, row in rows]
@@ -193,12 +261,15 @@ def _by_random(readings: xr.Dataset) -> str:
 
 
 def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
-    """Rates on one and two Ethernets, gain, rates by agents, the unknown. known: mean, low, high of the calibration."""
+    """Return rates on one and two Ethernets, gain, rates by number of agents, and the unknown time of a model.
+
+    known: mean, low and high of the calibration, KB/s.
+    """
     model = MODELS[operation, reading]
     unknowns = [calibrate(operation, reading, float(rate), one) for rate in known]
     doubled = np.array([model(two, unknown) for unknown in unknowns])
     gains = doubled / known
-    # the gain may fall where the rate rises
+    # The gain may fall as the rate rises.
     gain = np.array([gains[0], gains.min(), gains.max()])
     several = [Prototype((count,), one.packet, one.agent_speed) for count in AGENTS]
     by_agents = np.array([model(prototype, unknowns[0]) for prototype in several])
@@ -231,7 +302,7 @@ def _utilization(predicted: xr.Dataset, checked: xr.Dataset) -> Measurement:
 
 
 def _intervals(checked: xr.Dataset) -> Measurement:
-    """Whether every printed interval follows from its mean and deviation by Student's t, rounding allowed."""
+    """Return whether all printed intervals follow from their mean and deviation by Student's t within rounding."""
     stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
     rows = [stacked.isel(row=place) for place in range(stacked.sizes["row"])]
     told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
@@ -244,7 +315,7 @@ def _intervals(checked: xr.Dataset) -> Measurement:
 
 
 def _unlike(row: xr.Dataset) -> str:
-    """A row that disagrees, and what would mend it."""
+    """Return a row whose interval does not follow, and the change that would correct it, in words."""
     figure = {str(name): float(row[name]) for name in row.data_vars}
     words = (
         f"table {int(row.table)} {row.operation.item()} {int(row['size'])} MB: printed {figure['low']:.0f} to "
@@ -262,7 +333,7 @@ def _unlike(row: xr.Dataset) -> str:
 
 
 def _fourth_agent(predicted: xr.Dataset) -> Measurement:
-    """The paper's two halves, both needed: no significant gain, and an Ethernet that is saturated."""
+    """Return whether both parts of the paper's statement hold: no significant gain, and a saturated Ethernet."""
     rates = predicted.by_agents
     gain = rates / rates.shift(agents=1) - 1
     judged = {"reading": "judged", "agents": 4}
@@ -299,7 +370,7 @@ def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, w
 
 
 def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, operation: str) -> Measurement:
-    """Swift's calibrated rate over the mean measured one, with what each size gives and what the printed tables give."""
+    """Return the ratio of Swift's calibrated rate to the mean measured rate, with the ratios of single sizes."""
     measured = checked["mean"].sel(operation=operation)
     rate = predicted.rate.sel(operation=operation, reading="judged", ethernets=1)
     mean, low, high = (float(rate.sel(statistic=kind) / measured.sel(table=table).mean()) for kind in _STATISTICS)
@@ -314,7 +385,7 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
 
 
 def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str, others: str) -> Measurement:
-    """An interval only where the gain depends on table 1's rate: that of writes does not."""
+    """Return the gain of the second Ethernet, with an interval only if it depends on table 1, as for reads."""
     row = predicted.gain.sel(operation=operation, reading="judged")
     gain, *ends = (float(row.sel(statistic=name)) for name in _STATISTICS)
     low, high = ends if ends[1] - ends[0] > EXACT else (None, None)
@@ -334,7 +405,7 @@ def _others_traffic(predicted: xr.Dataset) -> str:
 
 
 def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
-    """What the judged reading supposes, what the other gives, and whether the measured rates lie between."""
+    """Return the assumptions of both interpretations, and whether the measured rates are between them, in words."""
     row = predicted.sel(operation=operation, statistic="mean")
     other = row.sel(reading="other")
     rates = row.rate.sel(ethernets=2)

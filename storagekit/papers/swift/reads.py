@@ -1,7 +1,7 @@
-"""Reads of the prototype under every reading of what is random: the wire's time for a packet, the client's, both or neither.
+"""Reads of the prototype with random or fixed times of a packet on the wire and at the client.
 
-Table 1 gives one rate, and so one unknown time. How much a second Ethernet then brings depends on how long client and wire
-wait for one another, and so on how much their times vary, of which the paper says nothing.
+Table 1 gives one rate, and so it determines one unknown time. The effect of a second Ethernet depends on the time that
+client and wire wait for each other, and so on the variation of their times. The paper does not give this variation.
 """
 
 import time
@@ -22,7 +22,7 @@ from storagekit.papers.swift.ethernet import (
 )
 from storagekit.papers.swift.prototype import OTHERS
 
-# what has exponential times; what has not has the same for every packet
+# Whether the wire and the client have exponential times; otherwise the time is the same for every packet.
 RANDOM: Mapping[str, tuple[bool, bool]] = {
     "nothing": (False, False),
     "client": (False, True),
@@ -33,11 +33,23 @@ TRANSFERS = 32
 
 
 def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0) -> xr.Dataset:
-    """Rates of reads on one and on two Ethernets, KB/s, by what is `random` (`RANDOM`), each calibrated on table 1.
+    """Return the rates of reads on one and two Ethernets, by the times that are random, each calibrated on table 1.
 
-    `rate` [random, ethernets]; `gain` [random]: two over one; `unknown` [random]: seconds of the client for a packet;
-    `client` and `wire` [random]: shares of the time that they are busy on one Ethernet. transfers: of 3, 6 and 9 MB each, as
-    measured, every reading with the same draws. other_load: of the second Ethernet by others.
+    Parameters
+    ----------
+    other_load : float
+        Share of the second Ethernet that other traffic uses, by default 0.05.
+    transfers : int
+        Number of transfers of each of 3, 6 and 9 MB, by default 32. Every interpretation uses the same random numbers.
+    seed : int
+        Seed of the random numbers, by default 0.
+
+    Returns
+    -------
+    Dataset
+        `rate`, KB/s, shape `[random, ethernets]`, with the names of `RANDOM`. `gain`, shape `[random]`: the rate on two
+        Ethernets over the rate on one. `unknown`, shape `[random]`: time of the client for a packet, seconds. `client`
+        and `wire`, shape `[random]`: shares of the time for which they are busy on one Ethernet.
     """
     began = time.perf_counter()
     two = Prototype((3, 3), other_load=other_load)
@@ -66,7 +78,17 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
 
 
 class TransferDraws:
-    """Times of many transfers in multiples of their means, exponential ones, the same for every reading."""
+    """Exponential times of many transfers as multiples of their means, the same for every interpretation.
+
+    Parameters
+    ----------
+    packet : float
+        Data in a packet, KB.
+    transfers : int
+        Number of transfers of each size.
+    seed : int
+        Seed of the random numbers.
+    """
 
     def __init__(self, packet: float, transfers: int, seed: int):
         generator = np.random.default_rng(seed)
@@ -74,7 +96,17 @@ class TransferDraws:
         self.multiples: list[NDArray[np.float64]] = [generator.exponential(size=(2, count)) for count in counts]
 
     def rate(self, prototype: Prototype, client: float, wire_random: bool, client_random: bool) -> float:
-        """KB/s of reads, the mean over the transfers. client: seconds of its processor for a packet, on average."""
+        """Return the rate of reads, mean over the transfers, KB/s.
+
+        Parameters
+        ----------
+        prototype : Prototype
+            The client and its agents.
+        client : float
+            Mean processor time of the client for a packet, seconds.
+        wire_random, client_random : bool
+            Whether the times on the wire and at the client are random.
+        """
         rates = []
         for wire, processor in self.multiples:
             packets = len(wire)
@@ -86,7 +118,7 @@ class TransferDraws:
 
 
 def _calibrated(target: float, draws: TransferDraws, wire_random: bool, client_random: bool) -> float:
-    """Seconds of the client for a packet with which one Ethernet has the rate of table 1."""
+    """Return the time of the client for a packet at which one Ethernet has the rate of table 1, seconds."""
 
     def excess(client: float) -> float:
         return draws.rate(ONE, client, wire_random, client_random) - target

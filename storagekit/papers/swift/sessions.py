@@ -1,4 +1,4 @@
-"""The storage mediator of section 2, which the paper did not build: what it admits and chooses, what an object survives."""
+"""The storage mediator of section 2, which the paper did not build: admission, choice of layouts, failed agents."""
 
 import time
 from collections.abc import Sequence
@@ -29,7 +29,8 @@ from storagekit.mediator import (
 from storagekit.papers.measurement import Measurement
 from storagekit.papers.swift.gigabit_system import AGENTS, M2372K, QUICK, RING, StreamEffort
 
-# section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours
+# Section 1: audio of CD quality, DVI compressed video, and full-frame colour video. Their shares of the requests are an
+# assumption.
 RATES = {"audio": 1.4e6 / 8, "DVI video": 1.2e6, "full-frame video": 20e6}
 SHARES = {"audio": 0.6, "DVI video": 0.37, "full-frame video": 0.03}
 POLICIES: dict[str, Policy] = {
@@ -42,12 +43,23 @@ PROMISED = 0.99
 
 
 def cluster() -> Cluster:
-    """32 agents with the paper's disk on its ring."""
+    """Return the cluster of 32 agents with the paper's disk on its ring."""
     return Cluster((M2372K,) * AGENTS, Host(), Host(), RING)
 
 
 def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr.Dataset:
-    """What the mediator of an idle cluster gives a session of a data-rate: `agents`, and `unit` in bytes; NaN if refused."""
+    """Return the layouts that the mediator of an idle cluster chooses for sessions, by data-rate.
+
+    Parameters
+    ----------
+    rates : sequence of float
+        Data-rates, bytes a second, by default 25 from 0.1 to 25 MB/s.
+
+    Returns
+    -------
+    Dataset
+        `agents` and `unit` (bytes) over `rate`; NaN if the session is rejected.
+    """
     began, rows = time.perf_counter(), []
     for rate in rates:
         answer = Mediator(Ledger(cluster())).request(Request("client", float(rate), round(rate * LENGTH)))
@@ -64,11 +76,20 @@ def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr
 
 
 def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
-    """A cluster filled with sessions until it refuses one, then simulated, again and again, by `run`.
+    """Return the results of filling a cluster with sessions until one is rejected, and of simulating it, repeatedly.
 
-    Variables: `sessions` admitted; `met`, how many of them had every stripe in time; `reserved`, share of their time that
-    disks are reserved for; `value` and `limit` of the constraint, named `constraint`, on which the refused one failed;
-    `spared`, whether it and all others would have been in time, had it been admitted.
+    Parameters
+    ----------
+    effort : StreamEffort
+        A run is made for every 50 sessions, at least two runs.
+
+    Returns
+    -------
+    Dataset
+        Variables over `run`. `sessions`: number of sessions admitted. `met`: number of these with every stripe in time.
+        `reserved`: share of the disks' time that is reserved. `constraint`: name of the constraint that the rejected
+        session violates. `value`, `limit`: its value and limit. `spared`: whether the rejected session and all others
+        would have been in time if it had been admitted.
     """
     began, rows = time.perf_counter(), []
     runs = max(effort.sessions // 50, 2)
@@ -101,10 +122,23 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
 def allocation(
     effort: StreamEffort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
 ) -> xr.Dataset:
-    """Sessions that come and go under different policies (section 6.1.1), by `policy`, `offered` bytes a second and `batch`.
+    """Return the results of sessions that arrive and end, under different policies (section 6.1.1).
 
-    Variables: `refused`, share of the sessions, also by `kind`; `carried`, bytes a second of those admitted; `disks`, share
-    of their time that disks are reserved for. Policies meet the same sessions.
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number of sessions, and first seed.
+    offered : sequence of float
+        Offered data-rates, bytes a second.
+    batches : int
+        Number of batches of sessions, by default 10.
+
+    Returns
+    -------
+    Dataset
+        Variables over `policy`, `offered` and `batch`. `refused`: share of the sessions that are rejected.
+        `refused_kind`: the same by `kind`. `carried`: data-rate of the admitted sessions, bytes a second. `disks`:
+        share of the disks' time that is reserved. All policies receive the same sessions.
     """
     began = time.perf_counter()
     classes = [SessionClass(rate, round(rate * LENGTH), SHARES[kind], name=kind) for kind, rate in RATES.items()]
@@ -130,10 +164,23 @@ def allocation(
 
 
 def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
-    """Objects stored with check data and read while an agent of each group fails, by `group`: data blocks for one of parity.
+    """Return the results of reading objects with check data while agents fail.
 
-    Every agent in turn, at several moments of the transfer; and one in every group at once. Variables: `reads`, and `whole`,
-    how many gave the object back byte for byte.
+    Parameters
+    ----------
+    effort : StreamEffort
+        Gives the first seed.
+
+    Returns
+    -------
+    Dataset
+        Variables over `group`, the number of data blocks for each parity block. `reads`: number of reads. `whole`:
+        number of reads that returned the object byte for byte.
+
+    Notes
+    -----
+    Every agent fails in turn, before the transfer and at eight times during it. At each of these times one agent in
+    every group fails, too.
     """
     began, sizes = time.perf_counter(), (2, 4, 8)
     counts = [_read_back(group, effort.first_seed) for group in sizes]
@@ -144,12 +191,22 @@ def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
 
 
 def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Dataset) -> list[Measurement]:
-    """The three claims. admitted, choices, survival: of `sessions`."""
+    """Return the findings on the three claims about the mediator.
+
+    Parameters
+    ----------
+    admitted : Dataset
+        Result of `admitted`.
+    choices : Dataset
+        Result of `choices`.
+    survival : Dataset
+        Result of `survival`.
+    """
     return [_rejects(admitted), _chooses(choices), _survives(survival)]
 
 
 def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
-    """The plan that a refused session has on an idle cluster, on the agents that are least busy."""
+    """Return the plan of a rejected session on an idle cluster, moved to the agents with the least reserved time."""
     alone = Mediator(Ledger(cluster())).request(asked)
     assert isinstance(alone, Admitted)
     free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
@@ -184,7 +241,10 @@ def _made_by(exhibit: str, basis: str, effort: StreamEffort, began: float) -> di
 
 
 def _rejects(data: xr.Dataset) -> Measurement:
-    """Whoever is admitted gets its rate; whoever is refused did not pass a test that is sufficient, not necessary."""
+    """Return the share of admitted sessions that received their data-rate.
+
+    The note covers the rejected sessions: the admission test is sufficient, not necessary.
+    """
     sessions, met = int(data.sessions.sum()), int(data.met.sum())
     reserved, runs = data.reserved, data.sizes["run"]
     network = int(data.constraint.str.startswith("network").sum())
@@ -199,7 +259,11 @@ def _rejects(data: xr.Dataset) -> Measurement:
 
 
 def _chooses(data: xr.Dataset) -> Measurement:
-    """From the lowest rate to the highest neither fewer agents nor a larger unit, and at the ends more and smaller."""
+    """Return whether higher data-rates get more agents and smaller units.
+
+    No step of the data-rate may have fewer agents or a larger unit. The highest must have more and smaller ones than
+    the lowest.
+    """
     agents, unit = data.agents.dropna("rate"), data.unit.dropna("rate")
     steady = bool(np.all(np.diff(agents) >= 0) and np.all(np.diff(unit) <= 0))
     apart = bool(agents[-1] > agents[0] and unit[-1] < unit[0])

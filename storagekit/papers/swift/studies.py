@@ -1,6 +1,7 @@
-"""What the paper leaves to later (section 6.1): the cost of redundancy; and the same model with today's parts.
+"""Later work of the paper (section 6.1): the cost of redundancy. Also the same model with present parts.
 
-No claim is judged by these, so that they have a quarter of the streams."""
+No claim is judged by these results, so that they have a quarter of the streams.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,18 +29,39 @@ from storagekit.papers.swift.gigabit_system import (
 GROUPS = (0, 1, 2, 4, 8)
 DOWN = ("none", "one", "one a group")
 CHECK_INSTRUCTIONS = (0.0, 1.0, 2.0, 4.0, 8.0)
-# no check data; the paper's share of writes; nothing but writes
+# Shares of writes: none, so that no check data is written; the paper's share; and writes only.
 SHARES = (0.0, 0.2, 1.0)
 
 
 def redundancy(
     effort: StreamEffort = QUICK, *, groups: Sequence[int] = GROUPS, write_shares: Sequence[float] = SHARES
 ) -> xr.Dataset:
-    """What 32 agents sustain with check data in so many `groups`, with agents `down`, by `write_share`.
+    """Return the largest load of 32 agents with check data, by number of groups, failed agents and share of writes.
 
-    The agents are the same whatever the groups, and a request of 1 MB takes one row of them, so that the unit grows as fewer
-    of them hold data. Without groups nothing may fail: those points are NaN. Raises InputError unless `groups` has 0, to
-    compare with, and at least one more.
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    groups : sequence of int
+        Numbers of groups, with 0 for comparison and at least one other.
+    write_shares : sequence of float
+        Shares of writes.
+
+    Returns
+    -------
+    Dataset
+        Result of `sustained` over `write_share`, `groups` and `down`. Without groups no agent may fail: these points
+        are NaN.
+
+    Raises
+    ------
+    InputError
+        If `groups` lacks 0, or has no other number.
+
+    Notes
+    -----
+    The number of agents is always 32. A request of 1 MB takes one row of them. The unit is therefore larger if fewer
+    agents store data.
     """
     if 0 not in groups or not any(groups):
         raise InputError(f"groups {list(groups)}: give 0, to compare with, and at least one number of groups")
@@ -64,9 +86,24 @@ def redundancy(
 
 
 def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = CHECK_INSTRUCTIONS) -> xr.Dataset:
-    """What a client sustains that only writes, against the `instructions` that a byte of check data costs, by `parts`.
+    """Return the largest load of a client that only writes, against the cost of computing check data.
 
-    32 agents in four groups. With free check data, at 0, what is left is that an eighth of the agents holds it.
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    instructions : sequence of float
+        Instructions for a byte of check data.
+
+    Returns
+    -------
+    Dataset
+        Result of `sustained` over `parts` and `instructions`.
+
+    Notes
+    -----
+    There are 32 agents in four groups. At 0 instructions the only cost is that an eighth of the agents stores check
+    data.
     """
     known = {
         "1990: M2372K, ring of 1 Gb/s": (M2372K, RING, Host()),
@@ -86,9 +123,26 @@ def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = 
 def modern(
     effort: StreamEffort = QUICK, *, units: Sequence[float] = (32 * KB, 256 * KB, MB), disks: Sequence[int] = DISKS
 ) -> xr.Dataset:
-    """Figure 6 with today's parts: requests of 32 units, by `device`, `link`, `unit` and `disks`, and what limits them.
+    """Return the data-rates of figure 6 with present parts, for requests of 32 units, and the bottlenecks.
 
-    Where the client's link or processor is the limit the data-rates are up to 7% high (`recursion.completion_times`).
+    Parameters
+    ----------
+    effort : StreamEffort
+        Number and length of the runs.
+    units : sequence of float
+        Striping units, bytes.
+    disks : sequence of int
+        Numbers of disks.
+
+    Returns
+    -------
+    Dataset
+        Result of `sustained` over `device`, `link`, `unit` and `disks`.
+
+    Notes
+    -----
+    If the link or the processor of the client is the bottleneck, the data-rates are up to 7% too high
+    (`recursion.completion_times`).
     """
     devices: dict[str, Disk] = {device.name: device for device in (SATA, NVME)}
 
@@ -109,7 +163,30 @@ def what_if(
     write_share: float = 0.2,
     host: Host = HOST,
 ) -> xr.Dataset:
-    """Figure 3 of one system of your own; see `against_load`. Attributes `saturation`, requests a second, `bottleneck`."""
+    """Return the completion times of figure 3 for one system of your own.
+
+    Parameters
+    ----------
+    device : Disk
+        The disks.
+    disks : int
+        Number of disks, by default 16.
+    unit : float
+        Striping unit, bytes, by default 256 KB.
+    request : float
+        Size of a request, bytes, by default 8 MB.
+    network : Network
+        The network, by default 25 Gb/s.
+    write_share : float
+        Share of writes, by default 0.2.
+    host : Host
+        Client and agents, by default `HOST`.
+
+    Returns
+    -------
+    Dataset
+        Result of `against_load`. Attributes `saturation`, requests a second, and `bottleneck`.
+    """
     system = StripedSystem(device, Striping(request, unit, disks), network, host, host, write_share)
     limit, bottleneck = system.saturation()
     data = against_load(lambda disks: system, {"disks": [disks]}, LOADS, StreamEffort(seeds=4, requests=1_500))

@@ -1,4 +1,4 @@
-"""The exhibits of D-SPTF, drawn. `paper` maps claim ids to the paper's numbers."""
+"""Charts of the exhibits of D-SPTF. Their argument `paper` maps the identifiers of claims to the paper's numbers."""
 
 from storagekit.papers.dsptf.draw.conflicts import table5 as table5
 from storagekit.papers.dsptf.draw.conflicts import table6 as table6

@@ -1,4 +1,4 @@
-"""Messages and conflicts, drawn: tables 5 and 6."""
+"""Charts of messages and conflicts: tables 5 and 6."""
 
 from collections.abc import Mapping
 
@@ -13,12 +13,20 @@ from storagekit.charts.words import span
 from storagekit.core.axes import title
 
 EXTRA = "Messages per request beyond 2N"
-# the width of a panel of table 6, pixels
+# Width of a panel of table 6, pixels.
 PANEL = 330
 
 
 def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Messages per request beyond two for each replica against bricks; a panel for each number of replicas."""
+    """Draw the messages per request beyond two for each replica against bricks, a panel for each number of replicas.
+
+    Parameters
+    ----------
+    messages : DataArray
+        Messages per request over `bricks`, `replicas` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     extra = messages - 2 * messages.replicas
     said = {
         replicas: {
@@ -47,7 +55,7 @@ def _by_bricks(means: xr.DataArray) -> list[float]:
 
 
 def _beyond(extra: xr.DataArray, said: Mapping[int, float]) -> Layered:
-    """Ours with whiskers and the paper's diamonds over the numbers of bricks, each as far from its double as any other."""
+    """Return our values with whiskers and the paper's diamonds against the number of bricks, on a logarithmic axis."""
     bricks = extra.bricks.values.tolist()
     across = AxisStyle(
         title("bricks"),
@@ -61,7 +69,15 @@ def _beyond(extra: xr.DataArray, said: Mapping[int, float]) -> Layered:
 
 
 def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the share of requests with conflicting claims, a panel for each way that spindles turn."""
+    """Draw the share of requests with conflicting claims, a panel for each of `spindles`.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `contested_requests` over `replicas`, `read_share`, `latency`, `spindles` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     titles = (title("replicas"), "Requests claimed twice (%)", "Reads, claim window")
     rows = summary.contested_requests.stack(setting=["read_share", "latency"])
     names = [f"{share:.0%}, {latency * 1e6:.0f} µs" for share, latency in rows.setting.values]

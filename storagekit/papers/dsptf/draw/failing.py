@@ -1,4 +1,4 @@
-"""Bricks that fail, drawn: the promise that every request is answered."""
+"""Chart of a brick that fails: the guarantee that every request completes."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,13 @@ from storagekit.papers.dsptf.draw.palette import TO_MS, room_for
 
 
 def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """What a brick that stops and comes back costs, by `loss` of claims and `timeout` (s) of clients."""
+    """Draw the effects of a brick that stops and comes back, by loss of claims and time-out of clients.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `outstanding`, `resent`, `extra_services` and `response` over `loss`, `timeout` (seconds) and `statistic`.
+    """
     loop = float(summary.attrs["loop"])
     panels = [
         (summary.outstanding, "Requests in the loop", 1.0, ".1f", loop),
@@ -42,7 +48,7 @@ def _lost(outstanding: xr.DataArray, loop: float) -> str:
 
 
 def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: float | None) -> Layered:
-    """Bars by loss, side by side for each time-out."""
+    """Return bars by loss, side by side for each time-out."""
     rows = table(values, factor)
     rows["lost"] = [f"{share:.0%}" for share in rows["loss"]]
     rows["waits"] = [f"{timeout:g} s" for timeout in rows["timeout"]]

@@ -1,4 +1,4 @@
-"""The closed loops of sections 2 and 5, drawn: figures 1, 5 and 9, table 1."""
+"""Charts of the closed loops of sections 2 and 5: figures 1, 5 and 9, table 1."""
 
 from collections.abc import Mapping
 
@@ -16,12 +16,22 @@ from storagekit.papers.dsptf.draw.palette import KEYS, PERCENT, TO_MS, over, sch
 THROUGHPUT = "Throughput (IO/s per brick)"
 COMPLETIONS = ["at once", "first copy", "receiving brick", "all copies"]
 GAIN = "D-SPTF more than hashing (%)"
-# of the paper's claim on latency, in seconds
+# Latency of the claim of figure 9, seconds.
 AT = 1.75e-3
 
 
 def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput against depth; the paper's points are its gains at 2 and 16 times our FIFO."""
+    """Draw the throughput against the depth.
+
+    The paper's points are its gains at depths 2 and 16, times our throughput with FIFO.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `throughput` over `scheduler`, `depth` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     titles = (title("depth"), "Throughput (IO/s)", title("scheduler"))
     ticks = alt.Scale(type="log", base=2, nice=False, padding=8)
     drawn = curves(summary.throughput, "depth", "scheduler", titles=titles, x_scale=ticks)
@@ -41,7 +51,17 @@ def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 0.9) -> alt.TopLevelMixin:
-    """Throughput, idle time and service time of the schemes; of a reader's own the paper says nothing."""
+    """Draw throughput, idle time and service time of the schemes, with the paper's numbers.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `throughput`, `idle` and `service_time` over `scheme` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    read_share : float
+        Share of reads of the data, by default 0.9.
+    """
     schemes = schemes_in(summary)
 
     def panel(values: xr.DataArray, quantity: str, side: AxisStyle, factor: float, form: str) -> Layered:
@@ -76,7 +96,15 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
 
 
 def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput under each reading of when a write is answered, and the paper's of table 1."""
+    """Draw the throughput under each interpretation of write completion, and the paper's throughput of table 1.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `throughput` over `scheme`, `completion` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     schemes = schemes_in(summary)
     order = [name for name in COMPLETIONS if name in summary.completion]
     said = {scheme: paper[f"dsptf.table1.{KEYS[scheme]}.throughput"] for scheme in schemes if scheme in KEYS}
@@ -111,7 +139,17 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
 
 
 def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput, and D-SPTF's gain over hashing, against the number of replicas."""
+    """Draw the throughput, and the gain of D-SPTF over hashing, against the number of replicas.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `throughput` over `scheme`, `replicas` and `statistic`.
+    gain : DataArray
+        Throughput of D-SPTF over hashing, over `replicas` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     left = curves(
         summary.throughput,
         "replicas",
@@ -156,14 +194,22 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
 
 
 def _range(replicas: int, low: float, high: float) -> alt.Chart:
-    """What the paper says in two numbers, a stroke between them."""
+    """Return a stroke between two numbers that the paper gives."""
     rows = pd.DataFrame({"replicas": [replicas], "low": [low], "high": [high]})
     stroke = alt.Chart(rows).mark_rule(strokeWidth=5, color=PAPER)
     return stroke.encode(x=alt.X("replicas", title=title("replicas")), y=alt.Y("low", title=GAIN), y2="high")
 
 
 def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput against network latency by share of reads, and what the paper has left of each at 1.75 ms, at least."""
+    """Draw the throughput against network latency by share of reads, with the paper's lower bounds at 1.75 ms.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `throughput` over `latency`, `read_share` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     titles = (f"{title('latency')} (ms)", "Throughput (IO/s per replica)", "Reads")
     rows = summary.throughput.assign_coords(read_share=[f"{share:.0%}" for share in summary.read_share.values])
     drawn = curves(rows, "latency", "read_share", titles=titles, x_factor=TO_MS)

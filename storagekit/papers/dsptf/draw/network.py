@@ -1,4 +1,4 @@
-"""What a fast network buys and what it carries, drawn: sections 5.3.1 and 5.3.2 over load, replicas and reads."""
+"""Charts of the gain and the traffic of D-SPTF on a network, by load, replicas and share of reads (section 5.3)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,12 +16,20 @@ from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_fo
 BYTES = "Bytes over data of the request (%)"
 LATENCY = f"{title('latency')} (ms)"
 KINDS = {"request": "#6baed6", "claim": "#fd8d3c", "write": "#a1d99b", "acknowledgement": "#bdbdbd"}
-# where the live chart begins: the loop of table 1
+# The first choice of the interactive chart: the loop of table 1.
 FIRST = {"replicas": 8, "depth": 16, "read_share": 0.9}
 
 
 def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
-    """D-SPTF over hashing against the one-way latency, by `depth`; a panel for each number of `replicas`."""
+    """Draw the gain of D-SPTF over hashing against the one-way latency by depth, a panel for each number of replicas.
+
+    Parameters
+    ----------
+    gain : DataArray
+        Throughput of D-SPTF over hashing, over `latency`, `depth`, `replicas`, `read_share` and `statistic`.
+    read_share : float
+        Share of reads, by default 0.9.
+    """
     depths = [str(depth) for depth in gain.depth.values.tolist()]
     more = (gain.sel(read_share=read_share) - 1).assign_coords(depth=depths)
     means = PERCENT * more.sel(statistic="mean")
@@ -45,28 +53,35 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
 
 
 def _ahead(means: xr.DataArray) -> list[str]:
-    """With how many loads D-SPTF gains anything, at the longest two latencies."""
+    """Return the number of loads with any gain of D-SPTF at each of the two longest latencies, in words."""
     loads = means.sizes["replicas"] * means.sizes["depth"]
     counts = {TO_MS * float(one.latency): int((one > 0).sum()) for one in means.transpose("latency", ...)[-2:]}
     return [f"at {ms:g} ms with {'all' if count == loads else count}" for ms, count in counts.items()]
 
 
 def _of(summary: xr.DataArray | xr.Dataset) -> str:
-    """How many runs an interval is of, where that is known."""
+    """Return the number of runs of an interval, in words; empty text if the number is unknown."""
     runs = summary.attrs.get("replications")
     return f" of {runs} runs" if runs else ""
 
 
 def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Throughput of D-SPTF against latency beside hashing's, for replicas, load and share of reads chosen below.
+    """Draw the throughput of D-SPTF and hashing against latency, with buttons for replicas, load and share of reads.
 
-    summary: `throughput` and `gain` over `latency`, `replicas`, `depth` and `read_share`. Alive in a page without a kernel.
+    Parameters
+    ----------
+    summary : Dataset
+        `throughput` and `gain` over `latency`, `replicas`, `depth` and `read_share`.
+
+    Notes
+    -----
+    The buttons work in a page without a kernel.
     """
     rows = table(summary.throughput.sel(scheme="D-SPTF"))
     gain = summary.gain.sel(statistic="mean", drop=True).rename("gain").reset_coords(drop=True).to_dataframe()
     rows = rows.merge(PERCENT * (gain - 1), on=list(gain.index.names)).assign(scheme="D-SPTF")
     rows["ms"] = TO_MS * rows["latency"]
-    # no network in hashing: its runs differ by chance alone
+    # Hashing sends nothing over the network, so that its runs at different latencies differ only by chance.
     other = summary.throughput.sel(scheme="Hashing", statistic="mean").mean("latency").rename("hashing")
     rule = other.reset_coords(drop=True).to_dataframe().reset_index().assign(scheme="Hashing")
     choices = {axis: _choice(summary, axis) for axis in FIRST}
@@ -80,7 +95,7 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _beside(base: alt.Chart, rows: pd.DataFrame) -> list[alt.Chart]:
-    """D-SPTF's line with whiskers, and its gain along the top."""
+    """Return the line of D-SPTF with whiskers, and its gain at the top of the panel."""
     places = alt.Axis(values=sorted(rows["ms"].unique()), format="~g")
     words = "Throughput (IO/s per brick)"
     y = alt.Y("mean:Q", title=words, scale=alt.Scale(domain=[0, 1.2 * room_for(rows)]))
@@ -108,7 +123,7 @@ def _series() -> alt.Color:
 
 
 def _choice(summary: xr.Dataset, axis: str) -> alt.Parameter:
-    """Buttons for the values of an axis, the first choice pressed."""
+    """Return radio buttons for the values of an axis; the value in `FIRST` is selected initially."""
     options = summary[axis].values.tolist()
     first = FIRST[axis] if FIRST[axis] in options else options[-1]
     labels = [f"{value:.0%}" if axis == "read_share" else f"{value:g}" for value in options]
@@ -124,10 +139,15 @@ def _chosen(rows: pd.DataFrame, choices: Mapping[str, alt.Parameter]) -> alt.Cha
 
 
 def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Messages of a request by `kind`, their bytes, and what those without data add to its data; by replicas.
+    """Draw the messages of a request by kind, their bytes, and the overhead of messages without data, by replicas.
 
-    summary: `number`, `bytes` and `overhead` over `replicas`, `kind` and `size` (bytes of a request). The bytes are drawn
-    for the first size.
+    Parameters
+    ----------
+    summary : Dataset
+        `number`, `bytes` and `overhead` over `replicas`, `kind` and `size` (bytes of a request). The bytes are drawn
+        for the first size.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
     """
     sizes = {size: f"{size / 1024:g} KB" for size in summary["size"].values.tolist()}
     first = next(iter(sizes))
@@ -164,13 +184,13 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
 
 
 def _wide(values: xr.DataArray) -> float:
-    """The half-width of the sums over kinds over the sums, at most, as if kinds were off together."""
+    """Return the largest relative half-width of the sums over kinds, if the errors of all kinds add up."""
     sums = values.sum("kind")
     return float(((sums.sel(statistic="high") - sums.sel(statistic="low")) / 2 / sums.sel(statistic="mean")).max())
 
 
 def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
-    """Bars by replicas, the kinds on top of one another, and their sum."""
+    """Return stacked bars of the kinds by replicas, with their sums."""
     kinds = list(KINDS)
     rows = table(values, factor)
     top = 1.1 * factor * float(values.sel(statistic="mean").sum("kind").max())
@@ -186,7 +206,7 @@ def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
 
 
 def _overhead(rows: pd.DataFrame, said: Sequence[tuple[int, float, str]]) -> Layered:
-    """Bars by replicas, side by side for each size of requests, and the paper's dashes."""
+    """Return bars by replicas, side by side for each size of requests, with the paper's dashes."""
     sizes = list(rows["words"].unique())
     offset = alt.XOffset("words:N", sort=sizes)
     shades, under = alt.Scale(domain=sizes, range=COLOURS[4:6]), alt.Legend(orient="bottom")

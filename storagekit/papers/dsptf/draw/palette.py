@@ -1,4 +1,4 @@
-"""What the exhibits share: names, a colour for each scheme, bars that lie."""
+"""Names, colours of the schemes, and horizontal bars for the charts of all exhibits."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -21,27 +21,35 @@ KEYS = {
     "LARD": "lard",
     "Weighted hash": "weighted_hash",
 }
-# as `curves` colours the first four
+# `curves` uses the same colours for the first four.
 COLOUR = dict(zip(FIVE, COLOURS, strict=False))
-# what follows one of the paper's schemes in the name of a variant of it, as in "LARD, 0.1 of the run"
+# Separator between a scheme and its variant in a name, as in "LARD, 0.1 of the run".
 VARIANT = ", "
 TRACES = {"sap": "SAP", "cello2002": "Cello2002", "websearch": "WebSearch", "financial": "Financial"}
 TO_MS, PERCENT = 1e3, 100.0
 RESPONSE = "Response time (ms)"
 ROW, PANEL = 26, 185
-# what a legend calls a range of the paper's
+# Name of a range of the paper in a legend.
 RANGE = "paper, a range"
 
 
 def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES) -> list[str]:
-    """The schemes of `data` in the order of a chart: those of `papers`, then a reader's own."""
+    """Return the schemes of the data in the order of a chart: the paper's schemes first, then the reader's.
+
+    Parameters
+    ----------
+    data : DataArray or Dataset
+        Data with the dimension `scheme`.
+    papers : sequence of str
+        Names of the paper's schemes in order, by default the first four.
+    """
     there = list(dict.fromkeys(data.scheme.values.tolist()))
     own = [name for name in there if name.split(VARIANT)[0] not in FIVE]
     return [name for name in papers if name in there] + own
 
 
 def colours_of(schemes: Sequence[str]) -> dict[str, str]:
-    """A colour for each scheme, those of a reader's own from where the paper's end."""
+    """Return a colour for each scheme; the reader's schemes have the colours after the paper's."""
     further = cycle(COLOURS[len(FIVE) :])
     return {name: COLOUR[name] if name in COLOUR else next(further) for name in schemes}
 
@@ -56,10 +64,25 @@ def scheme_rows(
     named: bool = True,
     form: str = ".1f",
 ) -> Layered:
-    """A lying bar for each `scheme`, or what else the rows are `of`, with its interval and its number.
+    """Draw a horizontal bar for each scheme, or for each value of another dimension, with its interval and its number.
 
-    said: row, and from where to where the paper sees it, in the unit of the axis; two equal numbers are a dash. named:
-    whether the rows bear their names.
+    Parameters
+    ----------
+    summary : DataArray
+        Values over the dimension `of` and `statistic`.
+    order : sequence of str
+        The rows in order.
+    side : AxisStyle
+        Style of the horizontal axis.
+    of : str
+        Dimension of the rows, by default "scheme".
+    said : sequence of (str, float, float)
+        Row, and the lower and upper end of the paper's range, in the unit of the axis. Two equal numbers are drawn as a
+        dash.
+    named : bool
+        Whether the rows have labels, by default true.
+    form : str
+        Format of the numbers, by default ".1f".
     """
     rows = table(summary, side.factor)
     rows = rows.loc[rows[of].isin(list(order)), :]
@@ -78,12 +101,12 @@ def scheme_rows(
 
 
 def room_for(rows: pd.DataFrame, *more: float) -> float:
-    """A little more than the largest mean, end of an interval, and number of `more`."""
+    """Return a value slightly above the largest mean, interval end, and number of `more`."""
     return 1.05 * float(np.nanmax([*rows["mean"], *rows["high"], *more]))
 
 
 def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -> list[alt.Chart]:
-    """A dash where the paper has a number, a stroke along where it has a range."""
+    """Return a dash for each number of the paper, and a horizontal stroke for each range."""
     numbers = (said["from"] == said["to"]).to_numpy()
     y, at = alt.Y(of, type="nominal", title=None, sort=list(order)), alt.X("from:Q", title=words)
     layers = []
@@ -101,23 +124,23 @@ def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -
 
 
 def origin(basis: xr.DataArray) -> str:
-    """What a subtitle says of the traces."""
+    """Return the description of the traces in a subtitle."""
     return "stand-ins, but for those called real" if (basis == "trace").any() else "stand-ins"
 
 
 def trace_names(basis: xr.DataArray) -> Mapping[str, str]:
-    """What each trace of a chart is called; `basis` over `trace` says which are real."""
+    """Return the label of each trace in a chart, by `basis` over `trace`, which marks the real traces."""
     kinds = basis.to_series().to_dict()
     return {name: TRACES.get(name, name) + ", real" * (kind == "trace") for name, kind in kinds.items()}
 
 
 def over(means: xr.DataArray, scheme: str, base: str = "D-SPTF") -> np.ndarray:
-    """A scheme's means over those of the `base`; none where one of the two did not run."""
+    """Return the means of a scheme over the means of `base`; an empty array if one of them did not run."""
     if not {scheme, base} <= set(means.scheme.values.tolist()):
         return np.array([])
     return (means.sel(scheme=scheme) / means.sel(scheme=base)).values.ravel()
 
 
 def told(findings: Sequence[str], schemes: Sequence[str]) -> str:
-    """What a chart finds as a sentence; where schemes to compare did not run, which did."""
+    """Return the findings of a chart as a sentence, or the schemes that ran if there are no findings."""
     return "; ".join(findings) + "." if findings else f"{listed(list(schemes))} side by side."

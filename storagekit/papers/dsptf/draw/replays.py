@@ -1,4 +1,4 @@
-"""Traces through two bricks, drawn (figures 6 to 8): mean response times of all requests."""
+"""Charts of the traces on two bricks (figures 6 to 8): mean response times of all requests."""
 
 from collections.abc import Mapping
 
@@ -27,9 +27,9 @@ from storagekit.papers.dsptf.draw.palette import (
 )
 
 TRIPLE = 255
-# when a brick is slow in figure 8, in percent of the run
+# Ranges of the run with a slow brick in figure 8, percent.
 SLOW = ((25.0, 50.0, "one slow"), (75.0, 100.0, "other slow"))
-# the other readings of figure 8, by the ends of their runs' names
+# Other interpretations of figure 8, by the ends of the names of their runs.
 READINGS = {
     "service": "all twice as long",
     "rotation": "rotation twice as long",
@@ -39,10 +39,16 @@ READINGS = {
 
 
 def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time by scheme on two equal bricks; a panel for each trace.
+    """Draw the response times by scheme on two equal bricks, a panel for each trace, with the paper's ratios to D-SPTF.
 
-    response: over `trace` and `run`, of which those of the system "equal" are drawn. basis: over `trace`, says which are
-    real. The paper's ratios to D-SPTF are put beside ours.
+    Parameters
+    ----------
+    response : DataArray
+        Response times over `trace`, `run` and `statistic`, seconds. Only the runs of the system "equal" are drawn.
+    basis : DataArray
+        Origin of each trace, over `trace`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
     """
     rows = _on(response, "equal")
     panels = []
@@ -64,7 +70,10 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
 
 
 def _found(means: xr.DataArray, paper: str) -> list[str]:
-    """What hashing takes over D-SPTF, over the traces, and how far that is from Central SPTF; of those that ran."""
+    """Return the findings of figure 6: hashing relative to D-SPTF, and D-SPTF relative to Central SPTF.
+
+    Schemes that did not run are left out.
+    """
     hashing, central = over(means, "Hashing"), over(means, "Central SPTF")
     found = [f"Hashing takes {span(hashing, '.2f')} times as long as D-SPTF{paper}"] if hashing.size else []
     near = PERCENT * abs(central - 1)
@@ -72,7 +81,7 @@ def _found(means: xr.DataArray, paper: str) -> list[str]:
 
 
 def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
-    """The paper's ratios of hashing, over the traces."""
+    """Return the range of the paper's ratios of hashing to D-SPTF over the traces, in words."""
     ratios = [
         ratio
         for trace in basis.trace.values
@@ -84,7 +93,7 @@ def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
 
 
 def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    """What the paper's ratios to D-SPTF make of our time of D-SPTF, of those schemes that ran."""
+    """Return the paper's ratios to D-SPTF times our time of D-SPTF, for the schemes that ran."""
     there = times.scheme.values.tolist()
     if "D-SPTF" not in there:
         return []
@@ -93,7 +102,7 @@ def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list
 
 
 def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """What the paper says that a scheme takes, times D-SPTF; about SAP it says two things."""
+    """Return the ranges of the paper's ratios to D-SPTF by scheme. For SAP there are two results for hashing."""
     if trace not in ("sap", "financial"):
         rest = paper["dsptf.fig6.rest"]
         return [("Hashing", rest, rest), ("LARD", rest, rest)]
@@ -103,7 +112,15 @@ def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, fl
 
 
 def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
-    """Response time by scheme on a fast and a slow brick, the runs of the system "slow"; a panel for each trace."""
+    """Draw the response times by scheme on a fast and a slow brick, a panel for each trace.
+
+    Parameters
+    ----------
+    response : DataArray
+        Response times over `trace`, `run` and `statistic`, seconds. Only the runs of the system "slow" are drawn.
+    basis : DataArray
+        Origin of each trace, over `trace`.
+    """
     rows = _on(response, "slow")
     order = schemes_in(rows, FIVE)
     panels = [
@@ -123,10 +140,16 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
 
 
 def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw response times over the run by scheme while bricks slow down and recover; on the right by other readings.
+    """Draw the response times over the run while bricks slow down and recover, also under other interpretations.
 
-    response: over `run` and `piece`, the share of the run. The systems are "changing", which has LARD with shorter windows
-    too, and "changing, rotation" and the like, by the other reading; these may be missing.
+    Parameters
+    ----------
+    response : DataArray
+        Response times over `run`, `piece` (fraction of the run) and `statistic`, seconds. The system "changing"
+        includes LARD with shorter windows. The systems of the other interpretations, such as "changing, rotation", may
+        be missing.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
     """
     rows = _on(response, "changing")
     windows = [name for name in rows.scheme.values.tolist() if name.startswith("LARD,")]
@@ -156,7 +179,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
 
 
 def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
-    """Hashing's mean time over D-SPTF's, of the pieces of the run with both bricks well, and of those with a slow one."""
+    """Return the mean times of hashing over D-SPTF in words, for the pieces without and with a slow brick."""
     share, means = PERCENT * rows.piece, rows.sel(statistic="mean")
     slow = xr.zeros_like(share, bool)
     for begin, end, _ in SLOW:
@@ -170,7 +193,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
 
 
 def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
-    """Return the runs of D-SPTF and hashing by other readings, which their names say."""
+    """Return the runs of D-SPTF and hashing under other interpretations, which are part of their names."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
     parts = {
@@ -183,7 +206,7 @@ def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
 
 
 def _shades_of(names: list[str]) -> dict[str, str]:
-    """Of a scheme's lines, each in a shade of its own."""
+    """Return a colour for each line: a shade of the colour of its scheme."""
     shades = {
         "D-SPTF": iter((COLOUR["D-SPTF"], "#f5a77b", "#7a3200", "#f0027f")),
         "Hashing": iter((COLOUR["Hashing"], "#8fd3bd", "#00543b", "#386cb0")),
@@ -192,7 +215,7 @@ def _shades_of(names: list[str]) -> dict[str, str]:
 
 
 def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> Layered:
-    """A line for each scheme over the run, with a band for its interval."""
+    """Return a line for each scheme over the run, with a band for its interval."""
     frame = table(rows.sel(scheme=list(palette)), TO_MS).assign(run=lambda row: 100 * row["piece"])
     colours = alt.Scale(domain=list(palette), range=list(palette.values()))
     legend = alt.Legend(
@@ -205,7 +228,7 @@ def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> La
 
 
 def _quarters() -> Layered:
-    """Those in which a brick is slow, shaded."""
+    """Return the shaded quarters with a slow brick."""
     base = alt.Chart(pd.DataFrame(SLOW, columns=["from", "to", "words"]))
     shade = base.mark_rect(color=PAPER, opacity=0.1).encode(x=_across("from"), x2="to")
     words = base.mark_text(align="left", baseline="bottom", dx=4, fontSize=11, color=PAPER)
@@ -213,7 +236,7 @@ def _quarters() -> Layered:
 
 
 def _said(paper: Mapping[str, float]) -> Layered:
-    """The paper's levels of each quarter for D-SPTF and hashing, named at their ends."""
+    """Return the paper's levels of each quarter for D-SPTF and hashing, with their names at the ends."""
     quarters = (("normal", 0, 25), ("degraded", 25, 50), ("normal", 50, 75), ("degraded", 75, 100))
     rows = [
         (paper[f"dsptf.fig8.{label}_{key}"], begin, end) for key in ("dsptf", "hash") for label, begin, end in quarters
@@ -224,7 +247,7 @@ def _said(paper: Mapping[str, float]) -> Layered:
         [(paper["dsptf.fig8.degraded_dsptf"], "D-SPTF"), (paper["dsptf.fig8.degraded_hash"], "hashing")],
         columns=["paper", "words"],
     )
-    # in the last quarter ours lie higher
+    # In the last quarter our lines are higher.
     word = alt.Chart(names.assign(at=PERCENT)).mark_text(
         align="right", baseline="top", dx=-2, dy=4, fontSize=10, color=PAPER
     )
@@ -247,5 +270,5 @@ def _up(most: float, field: str = "mean") -> alt.Y:
 
 
 def _on(response: xr.DataArray, system: str) -> xr.DataArray:
-    """The runs on a system, by scheme."""
+    """Return the runs on a system, by scheme."""
     return response.isel(run=(response.system == system).values).swap_dims(run="scheme").drop_vars(["run", "system"])

@@ -31,24 +31,31 @@ from storagekit.papers.dsptf.draw.palette import (
 )
 
 KB, HITS = 1024.0, "Hits of reads (%)"
-# of table 2: variable, key of the claim, heading, what turns ours and the claim into the unit shown, and its format
+# Figures of table 2: variable, key of the claim, heading, factors from our value and the claim to the unit shown, and
+# format.
 FIGURES = (
     ("reads", "reads", "Reads (%)", 100.0, 100.0, ",.1f"),
     ("size", "size_kb", "Mean size (KB)", 1 / KB, 1.0, ",.2f"),
     ("requests", "requests", "Requests", 1.0, 1.0, ",.0f"),
     ("duration", "hours", "Duration (h)", 1 / 3600, 1.0, ",.2f"),
 )
-# figures of the part that runs, which a part can have wrong
+# Figures of the part that is simulated; a part may deviate from the whole trace in these.
 PARTS = {"rate": "rate", "read_share": "share of reads", "mean_size": "mean size", "read_hit_rate": "hit rate, Central"}
-# the smallest range of the axis, percent
+# Smallest range of the axis, percent.
 LEAST_RANGE = 5.0
 
 
 def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the characteristics of each trace above the published ones; on the right the errors of the part that runs.
+    """Draw the characteristics of each trace above the published ones, and the errors of the part that is simulated.
 
-    data: `reads`, `size` (bytes), `requests`, `duration` (s) and `basis` over `trace`. compared: `value` over `trace`,
-    `figure` and `kind` ("target", "measured").
+    Parameters
+    ----------
+    data : Dataset
+        `reads`, `size` (bytes), `requests`, `duration` (seconds) and `basis` over `trace`.
+    compared : Dataset
+        `value` over `trace`, `figure` and `kind` ("target", "measured").
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
     """
     rows = [
         (
@@ -68,7 +75,7 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         _errors(error).properties(height=height), "The part of the synthetic traces that runs", 240, offset=26
     )
     return finished(
-        # align the rows of both panels
+        # Align the rows of both panels.
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: the traces",
         f"No figure of the part that runs is more than {float(abs(error).max()):.1f}% off.",
@@ -88,7 +95,7 @@ def _error(compared: xr.Dataset) -> xr.DataArray:
 
 
 def _errors(error: xr.DataArray) -> Layered:
-    """Relative errors in percent, a shape and colour for each figure."""
+    """Return the relative errors, percent, with a shape and a colour for each figure."""
     frame = error.rename("error").to_dataframe().reset_index()
     names = {"trace": [TRACES[name] for name in frame["trace"]], "words": [PARTS[name] for name in frame["figure"]]}
     frame = frame.assign(**names)
@@ -112,10 +119,20 @@ def _errors(error: xr.DataArray) -> Layered:
 
 
 def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
-    """Draw the hit rates of reads by scheme beside the paper's, a panel for each trace. placed: where the data lies."""
+    """Draw the hit rates of reads by scheme and the paper's, a panel for each trace.
+
+    Parameters
+    ----------
+    data : Dataset
+        `hit_rate` over `trace` and `scheme`, and `basis` over `trace`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    placed : str
+        Location of the data, for the subtitle, by default "32 bricks of 512 MB".
+    """
     panels, schemes = [], schemes_in(data)
     names = trace_names(data.basis)
-    # the paper has no rates for other schemes and traces
+    # The paper has no hit rates for other schemes and traces.
     said = {
         key: [PERCENT * paper.get(f"dsptf.table3.{KEYS.get(scheme)}[{key}]", math.nan) for scheme in schemes]
         for key in names
@@ -143,7 +160,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
 
 
 def _lost(rate: xr.DataArray, said: Mapping[str, list[float]], scheme: str, schemes: list[str]) -> str:
-    """Return how far the hit rate of a scheme is below that of Central SPTF, over the traces, in words."""
+    """Return the differences between the hit rates of Central SPTF and of a scheme over the traces, in words."""
     ours = PERCENT * (rate.sel(scheme="Central SPTF") - rate.sel(scheme=scheme)).values
     central, other = schemes.index("Central SPTF"), schemes.index(scheme)
     theirs = [values[central] - values[other] for values in said.values()]
@@ -166,7 +183,13 @@ def _rates(frame: pd.DataFrame, scale: alt.Scale, named: bool) -> Layered:
 
 
 def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw mean response times (above) and hit rates (below) of real traces by scheme; a column for each `trace`."""
+    """Draw mean response times (above) and hit rates (below) of real traces by scheme, a column for each trace.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `response` and `hit_rate` over `trace`, `scheme` and `statistic`.
+    """
     columns, schemes, names = [], schemes_in(summary), summary.trace.values.tolist()
     for number, name in enumerate(names):
         row = summary.sel(trace=name)

@@ -1,4 +1,4 @@
-"""Bricks of unequal speed, drawn: table 4, and the sweep of its slow brick."""
+"""Charts of bricks of unequal speed: table 4, and its slow brick at other speeds."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,17 +16,22 @@ from storagekit.papers.dsptf.draw.palette import FIVE, KEYS, PERCENT, room_for, 
 
 BRICKS = {0: "fast", 1: "slow"}
 MEANINGS = {"service": "all of an access", "rotation": "the rotation", "seek": "the seek"}
-# and what is no half of the speed
+# With the meaning that does not halve the speed.
 ALL = {**{name: f"{words}, twice" for name, words in MEANINGS.items()}, "degraded": "all of an access, 1.5 times"}
 THROUGHPUT = "Throughput (IO/s)"
-# of a bar, in a group
+# Height of a bar in a group, pixels.
 ROW = 14
 
 
 def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput of the fast brick (left) and the slow one (right) by scheme, a bar for each meaning of half the speed.
+    """Draw the throughput of the fast and the slow brick by scheme, with a bar for each meaning of half the speed.
 
-    throughput: over `scheme`, `slowness`, `brick` and `statistic`.
+    Parameters
+    ----------
+    throughput : DataArray
+        Throughput over `scheme`, `slowness`, `brick` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
     """
     rows, order = table(throughput), schemes_in(throughput, FIVE)
     rows["slowness"] = [ALL[name] for name in rows["slowness"]]
@@ -59,7 +64,7 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
 
 
 def _said(order: Sequence[str], paper: Mapping[str, float]) -> pd.DataFrame:
-    """The paper's throughput by `scheme` and `brick`; of a reader's own it says nothing."""
+    """Return the paper's throughput by `scheme` and `brick`, for the paper's schemes only."""
     rows = [
         (scheme, paper[f"dsptf.table4.{name}[{KEYS[scheme]}]"], name)
         for scheme in order
@@ -70,7 +75,7 @@ def _said(order: Sequence[str], paper: Mapping[str, float]) -> pd.DataFrame:
 
 
 def _off(throughput: xr.DataArray, said: pd.DataFrame) -> dict[str, float]:
-    """By what share each meaning of half the speed is off the paper's throughputs, on average."""
+    """Return the mean relative difference from the paper's throughputs for each meaning of half the speed."""
     means = throughput.sel(statistic="mean")
     numbers = {name: number for number, name in BRICKS.items()}
     rows = zip(said["scheme"], said["brick"], said["paper"], strict=True)
@@ -83,7 +88,7 @@ def _off(throughput: xr.DataArray, said: pd.DataFrame) -> dict[str, float]:
 
 
 def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence[str], named: bool) -> Layered:
-    """Lying bars by scheme, one below another for each meaning, and the paper's dash across them."""
+    """Return horizontal bars by scheme, one for each meaning below another, with the paper's dash across them."""
     meanings = [name for name in ALL.values() if name in set(rows["slowness"])]
     y = alt.Y(
         "scheme:N", title=None, sort=list(order), axis=alt.Axis() if named else alt.Axis(labels=False, ticks=False)
@@ -104,9 +109,18 @@ def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence
 
 
 def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput of both bricks against the slow one's `speed` by scheme; rows for bricks, columns for meanings.
+    """Draw the throughput of both bricks against the speed of the slow one: rows for bricks, columns for meanings.
 
-    The paper's throughputs of table 4 are marked at half the speed, whatever it means.
+    Parameters
+    ----------
+    throughput : DataArray
+        Throughput over `scheme`, `slowness`, `brick`, `speed` and `statistic`.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+
+    Notes
+    -----
+    The paper's throughputs of table 4 are drawn at half the speed under every meaning.
     """
     order = schemes_in(throughput, FIVE)
     said = _said(order, paper)

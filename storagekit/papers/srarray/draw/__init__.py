@@ -1,4 +1,7 @@
-"""The exhibits of SR-Array, drawn. `paper` maps claim ids to the paper's numbers."""
+"""Charts of the exhibits of srarray.
+
+The argument `paper` of the functions contains the paper's numbers, by the identifiers of the claims.
+"""
 
 from storagekit.papers.srarray.draw.drive_model import fig5 as fig5
 from storagekit.papers.srarray.draw.equation16 import equation16 as equation16

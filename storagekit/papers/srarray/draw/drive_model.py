@@ -1,4 +1,4 @@
-"""The simulator beside others, drawn: figure 5."""
+"""Chart of the simulator against independent programs: figure 5 (section 3.5)."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,21 @@ BASIS = ("our engine", "scalar program")
 
 
 def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """The array's throughput by queue and share of reads, ours and the scalar program's; by how many percent ours differs
-    from that, and from DiskSim's on one disk by depth and policy. Band: the paper's bound."""
+    """Return a chart of our throughput and its differences from the scalar program and from DiskSim (figure 5).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `storagekit.papers.srarray.fig5`.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+
+    Notes
+    -----
+    The first panel shows the throughput of the array by queue and share of reads, in our simulator and in the scalar
+    program. The second shows the difference of the two in percent. The third shows the difference from DiskSim on one
+    disk in percent, by depth and policy. A band shows the paper's bound.
+    """
     bound = PERCENT * paper["srarray.fig5.discrepancy"]
     named = data.assign_coords(read_share=[f"{share:.0%}" for share in data.read_share.values])
     rate = AxisStyle("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * float(data.array.max())]))
@@ -58,23 +71,23 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def _most(ours: xr.DataArray, theirs: xr.DataArray) -> float:
-    """By how many percent a mean of ours is off, at most."""
+    """Return the largest absolute difference of our means from other values, percent."""
     return PERCENT * float(abs(ours.sel(statistic="mean") / theirs - 1).max())
 
 
 def _doubling(axis: xr.DataArray) -> AxisStyle:
-    """Requests outstanding, each value as far from its double as any other."""
+    """Return a logarithmic axis of outstanding requests, with ticks at the simulated values."""
     ticks = alt.Axis(values=axis.values.tolist(), format="d")
     return AxisStyle(title(str(axis.name)), scale=alt.Scale(type="log", base=2, nice=False, padding=8), axis=ticks)
 
 
 def _difference(whose: str, bound: float) -> AxisStyle:
-    """By how many percent ours differs from somebody's, in a range that shows the bound."""
+    """Return an axis of differences in percent from the values of `whose`, in a range that includes the bound."""
     return AxisStyle(f"Ours less {whose} (%)", PERCENT, alt.Scale(domain=[-1.5 * bound, 1.5 * bound]))
 
 
 def _over_band(drawn: Layered, bound: float) -> Layered:
-    """Differences in percent over a band of as much as `bound` to either side."""
+    """Return a chart of differences in percent over a band from minus `bound` to plus `bound`."""
     band = pd.DataFrame({"low": [-bound], "high": [bound]})
     base = alt.Chart(band)
     shade = base.mark_rect(color=PAPER, opacity=0.1).encode(y=alt.Y("low"), y2="high")

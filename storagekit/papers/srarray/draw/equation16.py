@@ -1,4 +1,4 @@
-"""Equation 16 beside the simulation, drawn."""
+"""Chart of the error of equation 16 against the simulation."""
 
 import altair as alt
 import pandas as pd
@@ -11,14 +11,20 @@ from storagekit.charts.words import counted
 from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import PERCENT
 
-# percent, so that maps with small errors look pale beside others
+# Least range of the colours, percent, so that maps with small errors look pale.
 LEAST_RANGE = 30.0
 
 
 def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
-    """Relative error of equation 16 as a heat map over disks and queue for each disk, a panel for each write share.
+    """Return a heat map of the relative error of equation 16 over disks and queue, with a panel for each write share.
 
-    drive: what the title calls the simulated one.
+    Parameters
+    ----------
+    error : DataArray
+        model / simulation - 1, over `disks`, `each` (outstanding requests for each disk), `write_share` and
+        `statistic`.
+    drive : str
+        Name of the simulated drive in the title.
     """
     rows = (PERCENT * error.sel(statistic="mean", drop=True)).rename("error").reset_coords(drop=True)
     most = max(LEAST_RANGE, float(abs(rows).max()))
@@ -39,12 +45,12 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
 
 
 def _signed(percent: float) -> str:
-    """A whole number of percent with its sign; none for nothing."""
+    """Return a percentage as a whole number with its sign; zero has no sign."""
     return format(round(percent), "+d").replace("-", "\u2212") if round(percent) else "0"
 
 
 def _cells(frame: pd.DataFrame, most: float, first: bool) -> Layered:
-    """Coloured cells with their numbers; the first panel of a row names the y axis."""
+    """Return coloured cells with their numbers. Only the first panel of a row has a title on its vertical axis."""
     base = alt.Chart(frame.assign(words=[_signed(error) for error in frame["error"]])).encode(
         x=alt.X("disks:O", title=title("disks"), axis=alt.Axis(labelAngle=0)),
         y=alt.Y("each:O", title=title("each") if first else None, sort="descending"),

@@ -1,4 +1,4 @@
-"""Head tracking, drawn: table 2."""
+"""Chart of the accuracy of head tracking: table 2 (section 3.2)."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,8 @@ from storagekit.core.units import US
 from storagekit.papers.srarray.draw.palette import BLUE, PERCENT
 
 PANEL, ROW = 280, 44
-# rows of table 2: key of claim and variable, name, what turns ours and the claim into the unit shown, and its format
+# Rows of table 2: key of the claim and the variable, name, factors from our unit and from the claim's to the shown
+# unit, and format.
 FIGURES = (
     ("misses", "Misses (%)", PERCENT, PERCENT, ".2f"),
     ("mean_error", "Mean error (µs)", 1 / US, 1.0, ".1f"),
@@ -25,12 +26,21 @@ FIGURES = (
     ("demerit", "Demerit (µs)", 1 / US, 1.0, ".0f"),
     ("demerit_share", "Demerit (% of an access)", PERCENT, PERCENT, ".1f"),
 )
-# of the paper's claim on predictions, in seconds
+# Interval in the paper's claim on predictions, seconds.
 TWO_MINUTES = 120.0
 
 
 def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Head tracking: `within` against `interval` (s), `misses` against `slack` (sectors), and the figures of table 2."""
+    """Return charts of predictions against interval and of misses against slack, next to a table of figures (table 2).
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `storagekit.papers.srarray.table2`, with `within` over `interval`, in seconds, and `misses` over
+        `slack`, in sectors.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+    """
     titles = (f"{title('interval')} (s)", "Predictions within 1% of a turn (%)")
     goal = PERCENT * (1 - paper["srarray.head.slack"])
     left = _curve(data.within, "interval", *titles, 100.0)
@@ -57,6 +67,7 @@ def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def _figures(kept: xr.Dataset, paper: Mapping[str, float]) -> alt.LayerChart | alt.FacetChart:
+    """Return the table of our figures and the paper's."""
     rows = [
         (words, format(float(kept[key]) * ours, form), format(paper[f"srarray.table2.{key}"] * theirs, form), "")
         for key, words, ours, theirs, form in FIGURES
@@ -66,6 +77,7 @@ def _figures(kept: xr.Dataset, paper: Mapping[str, float]) -> alt.LayerChart | a
 
 
 def _curve(values: xr.DataArray, x: str, x_title: str, y_title: str, top: float) -> alt.Chart:
+    """Return a curve of shares in percent."""
     frame = (values * PERCENT).rename("value").reset_coords(drop=True).to_dataframe().reset_index()
     return (
         alt.Chart(frame)
@@ -78,5 +90,5 @@ def _curve(values: xr.DataArray, x: str, x_title: str, y_title: str, top: float)
 
 
 def _ticks(axis: xr.DataArray) -> alt.Axis:
-    """At what was simulated."""
+    """Return an axis with ticks at the simulated values."""
     return alt.Axis(values=axis.values.tolist(), format=".6~g")

@@ -1,4 +1,4 @@
-"""The closed loops of section 4.2, drawn: figures 12 and 13."""
+"""Charts of the closed loops of section 4.2: figures 12 and 13."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,15 @@ BASIS = ("simulated", "equation 16")
 
 
 def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
-    """Throughput against disks by scheme, a panel for each queue. model: equation 16, by disks and queue."""
+    """Return a chart of the throughput against disks by scheme, with a panel for each queue (figure 12).
+
+    Parameters
+    ----------
+    summary : Dataset
+        `request_rate`, in requests a second, over `scheme`, `disks`, `queue` and `statistic`.
+    model : DataArray
+        Requests a second by equation 16, over `disks` and `queue`.
+    """
     said = model.expand_dims(scheme=["SR-Array, RLOOK"])
     sides = (AxisStyle(title("disks")), _rate(summary, model))
     panels = []
@@ -36,7 +44,7 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
 
 
 def _ahead(summary: xr.Dataset) -> str:
-    """What the best of the others has less than the SR-Array on most disks, by queue."""
+    """Return a text with the lead of the SR-Array over the best other scheme on the most disks, by queue."""
     rate = summary.request_rate.sel(statistic="mean").isel(disks=-1)
     others = rate.sel(scheme=["RAID-10", "Striping"]).max("scheme")
     words = [
@@ -47,15 +55,28 @@ def _ahead(summary: xr.Dataset) -> str:
 
 
 def _apart(summary: xr.Dataset, model: xr.DataArray) -> list[float]:
-    """By how many percent the formula is off on average over disks, by queue."""
+    """Return the mean absolute error of the formula over disks in percent, by queue."""
     rate = summary.request_rate.sel(scheme="SR-Array, RLOOK", statistic="mean")
     return (100 * abs(model / rate - 1).mean("disks")).values.tolist()
 
 
 def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Throughput against write share by layout; rows for schedulers, columns for queues. model: by layout too.
+    """Return a chart of the throughput against write share by layout (figure 13).
 
-    The formula is RLOOK's, and drawn there only; it gives a mirror what it gives copies on one disk, and is drawn once.
+    Rows are schedulers, columns are queues.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `request_rate`, in requests a second, over `layout`, `queue`, `write_share`, `scheduler` and `statistic`.
+    model : DataArray
+        Requests a second by equation 16, over `layout`, `queue` and `write_share`.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+
+    Notes
+    -----
+    The formula applies to RLOOK and is drawn only there. It is not drawn for layouts with mirrors.
     """
     mirrored = [name for name in model.layout.values.tolist() if not name.endswith("x1")]
     said = model.drop_sel(layout=mirrored)
@@ -82,13 +103,13 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
         "Figure 13: what foreground writes cost",
         f"Striping overtakes 3x2x1 at a share of writes of {_crossings(summary)}; the paper: below {bound:.0f}% under RLOOK, "
         "further left under RSATF.",
-        "Six disks, 512 B, locality 3, every copy written before the answer. Dashed: the paper's formula, which gives "
-        f"{', '.join(mirrored)} what it gives 3x2x1. Whiskers: 95% intervals.",
+        "Six disks, 512 B, locality 3, every copy written before the answer. Dashed: the paper's formula, not drawn for "
+        f"{', '.join(mirrored)}. Whiskers: 95% intervals.",
     )
 
 
 def _crossings(summary: xr.Dataset) -> str:
-    """The shares of writes at which striping overtakes 3x2x1, by scheduler, over the queues."""
+    """Return a text with the write shares at which striping overtakes 3x2x1, by scheduler, over the queues."""
     gain = summary.request_rate.sel(statistic="mean")
     lead = gain.sel(layout="3x2x1", drop=True) - gain.sel(layout="6x1x1", drop=True)
     words = []
@@ -99,7 +120,7 @@ def _crossings(summary: xr.Dataset) -> str:
 
 
 def _zero(lead: xr.DataArray) -> float:
-    """The share of writes in percent at which a falling lead is gone; NaN where it never is."""
+    """Return the write share in percent at which a falling lead becomes zero; NaN if it never does."""
     behind = np.flatnonzero(lead.values <= 0)
     if not behind.size:
         return math.nan
@@ -108,6 +129,6 @@ def _zero(lead: xr.DataArray) -> float:
 
 
 def _rate(summary: xr.Dataset, model: xr.DataArray) -> AxisStyle:
-    """Throughput from zero to the highest mean of all panels."""
+    """Return an axis of throughput, from zero to the highest mean of all panels."""
     most = max(float(summary.request_rate.sel(statistic="mean").max()), float(model.max()))
     return AxisStyle("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * most]))

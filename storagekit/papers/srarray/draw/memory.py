@@ -1,4 +1,4 @@
-"""Response times against memory and disks, drawn: figure 11."""
+"""Chart of response times against memory and against disks: figure 11 (section 4.1)."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,8 @@ from storagekit.papers.srarray.draw.palette import RESPONSE, TO_MS
 from storagekit.papers.srarray.draw.rates import by_rate
 from storagekit.papers.srarray.draw.replays import at_disks
 
-# disks, scale of the rate and claim, by the workload; key of table 3, whose data are what the paper charges for a disk
+# Disks, scale of the rate and claim, by workload. `KEYS` gives the name of the workload in table 3. The paper charges
+# the size of its data for a disk.
 BREAK_EVEN = {
     "Cello base": ((2, 1.0, "cello_double"), (4, 1.0, "cello_four"), (2, 3.0, "cello_triple")),
     "TPC-C": ((18, 1.0, "tpcc[rate_1]"), (18, 3.0, "tpcc[rate_3]")),
@@ -26,10 +27,20 @@ MEMORY = f"{title('memory')} (MB)"
 
 
 def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time with more disks (`with_disks`) and with memory in bytes (`with_memory`), by `scale` of the rate.
+    """Return a chart of the response time with more disks and with more memory, by scale of the rate (figure 11).
 
-    The attribute `workload` says whose it is. A diamond stands where the paper's break-even puts the memory, at the height
-    of our array of as many disks.
+    Parameters
+    ----------
+    summary : Dataset
+        In seconds, over `scale` and `statistic`: `with_disks`, also over `disks`, and `with_memory`, also over
+        `memory`, in bytes. The attribute `workload` is the name of the workload.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+
+    Notes
+    -----
+    A diamond marks the memory at the paper's break-even. Its height is the response time of our array with the same
+    number of disks.
     """
     workload = str(summary.attrs["workload"])
     pair = (summary.with_disks, summary.with_memory)
@@ -62,7 +73,7 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 def _same_price(
     summary: xr.Dataset, paper: Mapping[str, float], workload: str, disks: int, scale: float, claim: str
 ) -> tuple[float, float, str]:
-    """Memory in MB, from the break-even ratio of a claim; response time in ms of ours with so many disks; what that is."""
+    """Return the memory at a claim's break-even ratio in MB, our response time with `disks` disks in ms, and a name."""
     added = disks - int(summary.disks.min())
     memory = added * 1e3 * paper[f"srarray.table3.{KEYS[workload]}[gb]"] / paper[f"srarray.fig11.{claim}"]
     height = at_disks(summary.with_disks, disks=disks, scale=scale)
@@ -70,17 +81,21 @@ def _same_price(
 
 
 def _memory(summary: xr.Dataset, disks: int, scale: float) -> str:
-    """The memory in MB with which ours answers as soon as with so many disks."""
+    """Return as text the memory in MB at which our response time is the same as with `disks` disks."""
     height = at_disks(summary.with_disks, disks=disks, scale=scale)
     times = TO_MS * summary.with_memory.sel(scale=scale, statistic="mean").values
     if times.min() > height:
         return f"more than {float(summary.memory.max()) / 1e6:,.0f}"
-    # more memory makes nothing slower, but for chance
+    # More memory makes no request slower, except by chance.
     return f"{np.interp(-height, -np.minimum.accumulate(times), summary.memory.values / 1e6):,.0f}"
 
 
 def _fewer(summary: xr.Dataset, paper: Mapping[str, float], workload: str) -> tuple[float, float, str] | None:
-    """Where the paper's gain of 36 over 18 disks puts 18, from our 36; of TPC-C alone."""
+    """Return 18 disks, their response time by the paper's gain and our 36 disks in ms, and a name.
+
+    The gain is the ratio of 18 to 36 disks at three times the rate of TPC-C. For other workloads the function returns
+    None.
+    """
     if workload != "TPC-C":
         return None
     ours = at_disks(summary.with_disks, disks=36, scale=3.0)

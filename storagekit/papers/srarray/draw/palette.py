@@ -1,4 +1,4 @@
-"""What the exhibits share: a colour for each scheme and layout, and the units of their axes."""
+"""Colours of schemes and layouts, and units of axes, for the charts of srarray."""
 
 from storagekit.charts.theme import COLOURS
 from storagekit.core.axes import title

@@ -1,4 +1,4 @@
-"""The planner's layouts beside the best simulated ones, drawn."""
+"""Chart of the planner's layouts against the best simulated layouts."""
 
 import altair as alt
 import pandas as pd
@@ -9,21 +9,25 @@ from storagekit.charts.words import listed
 from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
-# percent: the axis goes as far at least, and what counts as near
+# Least range of the axis, and the largest shortfall that counts as near; both in percent.
 LEAST_SHOWN, NEAR = 10.0, 5.0
 
 
 def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Share of questions on which a layout is at most so far behind the best simulated one; dashed: the paper's rule.
+    """Return a chart of the share of questions with at most a given shortfall against the best simulated layout.
 
-    data: `shortfall` over `case`, `rule` ("plan", "paper") and `question`; NaN where no layout is feasible.
+    Parameters
+    ----------
+    data : Dataset
+        `shortfall`, relative, over `case`, `rule` ("plan" or "paper") and `question`; NaN if no layout is feasible. The
+        lines of the paper's rule are dashed.
     """
     rows = (PERCENT * data.shortfall).rename("shortfall").reset_coords(drop=True).to_dataframe().reset_index()
     rows = rows.dropna(subset="shortfall").sort_values("shortfall")
     rows["share"] = PERCENT * rows.groupby(["case", "rule"])["shortfall"].rank(method="max", pct=True)
     near = (rows["shortfall"] <= NEAR).groupby([rows["case"], rows["rule"]]).mean() * PERCENT
     most = max(LEAST_SHOWN, float(rows["shortfall"].max()))
-    # every curve goes on to the edge, also where no layout is behind
+    # Every curve continues to the edge, also if no layout has a shortfall.
     rows = pd.concat([rows, rows.drop_duplicates(["case", "rule"]).assign(shortfall=most, share=PERCENT)])
     cases, rules = data["case"].values.tolist(), ["plan", "paper"]
     shades = alt.Scale(domain=cases, range=[BLUE, ORANGE, GREEN][: len(cases)])
@@ -48,7 +52,7 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _share(near: pd.Series, case: str) -> str:
-    """On how many questions of a case the plan and the paper's rule are near the best."""
+    """Return a text with the shares of a case's questions for which the plan and the paper's rule are near the best."""
     return (
         f"the plan on {near[case, 'plan']:.0f}% of questions of {case}, the paper's rule on {near[case, 'paper']:.0f}%"
     )

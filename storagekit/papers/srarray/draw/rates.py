@@ -1,4 +1,4 @@
-"""Response times against the traces' rate, drawn: figures 9 and 10."""
+"""Charts of response times against the rate of the traces: figures 9 and 10 (section 4.1)."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from storagekit.papers.srarray.draw.palette import CELLO, RATES, RESPONSE, SCHED
 
 LIMIT = 15e-3
 SHOWN = 30.0
-# the layout that the paper's ratios of sustainable rates are to, and which other each of them is of
+# The layout in the numerator of the paper's ratios of sustainable rates, and the layout in each denominator.
 RATIOS = {
     "Cello base": ("2x3x1", {"cello_vs_raid10": "3x1x2", "cello_vs_striping": "6x1x1"}),
     "TPC-C": ("36x1x1", {"tpcc_vs_18x2": "18x2x1", "tpcc_vs_raid10": "18x1x2"}),
@@ -24,10 +24,20 @@ RATIOS = {
 
 
 def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time against rate by layout and scheduler; a panel for each workload, which are the variables.
+    """Return a chart of the response time against the rate, by layout and scheduler (figure 9).
 
-    Schedulers are "LOOK" and "SATF", which on an SR-Array are RLOOK and RSATF; layouts without LOOK are left out. Where two
-    of the layouts are of a ratio that the paper gives at `LIMIT` (figure 10), that is marked.
+    Parameters
+    ----------
+    response : Dataset
+        A variable and a panel for each workload: response time in seconds over `layout`, `scale`, `scheduler` and
+        `statistic`. Layouts without the scheduler "LOOK" are not drawn.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+
+    Notes
+    -----
+    On an SR-Array the schedulers "LOOK" and "SATF" are RLOOK and RSATF. Where the paper gives a ratio of two drawn
+    layouts at `LIMIT` (figure 10), a point shows it.
     """
     panels, found = [], []
     for name, rows in response.data_vars.items():
@@ -52,19 +62,28 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def _gained(rows: xr.DataArray) -> str:
-    """A layout, and what its better scheduler sustains over the other."""
+    """Return a text with a layout and the ratio of its rates at `LIMIT`, (R)SATF over (R)LOOK."""
     return f"{_over(rows.sel(scheduler='SATF'), rows.sel(scheduler='LOOK'))} for {rows.layout.item()}"
 
 
 def _over(first: xr.DataArray, second: xr.DataArray) -> str:
-    """The rate at `LIMIT` of one curve over another's; a bound where only the second reaches it."""
+    """Return the ratio of the rates of two curves at `LIMIT`; a lower bound if only the second reaches it."""
     known = first.dropna("scale")
     bound = "more than " if float(known.max()) < LIMIT else ""
     return f"{bound}{_reached(first) / _reached(second):.2f}"
 
 
 def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time against rate by layout under SATF and RSATF; a panel for each workload, "Cello base" and "TPC-C"."""
+    """Return a chart of the response time against the rate by layout, under SATF and RSATF (figure 10).
+
+    Parameters
+    ----------
+    response : Dataset
+        The variables "Cello base" and "TPC-C", one for each panel: response time in seconds over `layout`, `scale`,
+        `scheduler` and `statistic`.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+    """
     panels, found = [], []
     for name, rows in response.sel(scheduler="SATF").data_vars.items():
         best, ratios = RATIOS[str(name)]
@@ -87,7 +106,7 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
 
 
 def _said(workload: str, rows: xr.DataArray, paper: Mapping[str, float]) -> list[tuple[float, float, str]]:
-    """The rates at `LIMIT` that the paper's ratios to our best layout give, of those others that are drawn."""
+    """Return the points at `LIMIT` that the paper's ratios to our best layout give for the drawn layouts."""
     best, ratios = RATIOS[workload]
     drawn = rows.layout.values.tolist()
     if best not in drawn:
@@ -98,11 +117,12 @@ def _said(workload: str, rows: xr.DataArray, paper: Mapping[str, float]) -> list
 
 
 def _with(drawn: Layered, said: list[tuple[float, float, str]]) -> Layered:
+    """Return a chart with the paper's points, or the chart alone if the list of points is empty."""
     return alt.layer(drawn, dropped_points(said, "scale", (title("scale"), RESPONSE))) if said else drawn
 
 
 def _against_rate(rows: xr.DataArray, colour: str, legend: str, palette: Mapping[str, str]) -> Layered:
-    """Lines over the scale of the rate, cut off at `SHOWN`, with a level at `LIMIT`."""
+    """Return lines over the scale of the rate, cut off at `SHOWN`, with a horizontal line at `LIMIT`."""
     ticks = alt.Axis(values=[1, 2, 5, 10, 20, 50, 100, 200], format="d")
     sides = (
         AxisStyle(title("scale"), scale=alt.Scale(type="log", nice=False, padding=8), axis=ticks),
@@ -114,18 +134,31 @@ def _against_rate(rows: xr.DataArray, colour: str, legend: str, palette: Mapping
 
 
 def by_rate(rows: xr.DataArray, x: str, across: AxisStyle, height: AxisStyle) -> Layered:
-    """Lines for each scale of the rate."""
+    """Return lines in a colour for each scale of the rate.
+
+    Parameters
+    ----------
+    rows : DataArray
+        Values over `x`, `scale` and `statistic`.
+    x : str
+        Name of the horizontal axis.
+    across, height : AxisStyle
+        Styles of the horizontal and the vertical axis.
+    """
     names = [f"{scale:g}" for scale in rows.scale.values]
     palette = dict(zip(names, RATES, strict=False))
     return lines(rows.assign_coords(scale=names), x, "scale", palette, (across, height), title("scale"))
 
 
 def _scheduled(layout: str, way: str) -> str:
-    """A layout and its scheduler, whose name begins with R where a disk holds several copies."""
+    """Return a layout with its scheduler; with several copies on a disk its name starts with R."""
     return f"{layout}, {way}" if layout.split("x")[1] == "1" else f"{layout}, R{way}"
 
 
 def _reached(response: xr.DataArray, limit: float = LIMIT) -> float:
-    """The scale at which a rising curve of means reaches `limit`, both logarithmic; its last where it does not."""
+    """Return the scale at which a rising curve of means reaches `limit`, interpolated in logarithms.
+
+    It is the largest scale if the curve does not reach the limit.
+    """
     known = response.dropna("scale")
     return float(np.exp(np.interp(np.log(limit), np.log(known.values), np.log(known.scale.values))))

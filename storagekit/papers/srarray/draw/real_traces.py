@@ -1,4 +1,4 @@
-"""Real traces, drawn."""
+"""Chart of response times of real traces."""
 
 import altair as alt
 import xarray as xr
@@ -12,10 +12,16 @@ from storagekit.papers.srarray.draw.palette import RATES, RESPONSE, TO_MS
 
 
 def traces(response: xr.DataArray) -> alt.TopLevelMixin:
-    """Response time of real traces by layout, a panel for each `trace`, the scales of the rate apart by colour."""
+    """Return a chart of the response time of real traces by layout, with a panel for each trace.
+
+    Parameters
+    ----------
+    response : DataArray
+        Response time in seconds over `trace`, `layout`, `scale` and `statistic`. Each scale of the rate has a colour.
+    """
     names = [f"{scale:g}" for scale in response.scale.values]
     palette = dict(zip(names, RATES, strict=False))
-    # an interval of a few runs may reach below zero, where a logarithm does not
+    # An interval of a few runs may reach below zero, which a logarithmic axis cannot show.
     rows = response.assign_coords(scale=names).clip(min=1 / TO_MS)
     means = TO_MS * rows.sel(statistic="mean")
     scale = alt.Scale(type="log", domain=[0.8 * float(means.min()), 1.25 * float(means.max())], nice=False)

@@ -1,4 +1,4 @@
-"""The replayed traces of section 4.1, drawn: response times against disks, figures 6 to 8."""
+"""Charts of response times of replayed traces against disks: figures 6 to 8 (section 4.1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,21 @@ from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import REPLICAS, RESPONSE, SCHEMES, TO_MS
 
 Said = Sequence[tuple[float, float, str]]
-# what the paper calls a few percent of the best shape
+# Largest relative excess over the best layout that counts as near.
 NEAR = 0.05
 
 
 def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time against disks by scheme; a panel for each workload, which are the variables.
+    """Return a chart of the response time against disks by scheme, with a panel for each workload (figure 6).
 
-    The scheme "Model" is drawn as the SR-Array's, dashed. The paper's three ratios are of six disks on Cello base.
+    Parameters
+    ----------
+    response : Dataset
+        A variable for each workload: response time in seconds over `scheme`, `disks` and `statistic`. The scheme
+        "Model" is drawn dashed, in the colour of the SR-Array.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim. Its three ratios are for six disks on Cello
+        base.
     """
     base = response["Cello base"]
     ours = at_disks(base, scheme="SR-Array", disks=6)
@@ -50,14 +57,21 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def _ratios(ours: Mapping[str, float], paper: Mapping[str, tuple[int, float]]) -> str:
-    """Our ratios, each with the paper's behind it."""
+    """Return a text with our ratios, each followed by the paper's ratio."""
     return listed([f"{name} {ratio:.2f} (paper: {paper[name][1]:.2f})" for name, ratio in ours.items()])
 
 
 def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """SR-Arrays with each number of replicas, and a line through those that the rule gives; a panel for each workload.
+    """Return a chart of SR-Arrays by number of replicas, with a panel for each workload (figure 7).
 
-    aspects: by disks and replicas. response: by scheme and disks, as in `fig6`; the line is that of the scheme "Rule".
+    Parameters
+    ----------
+    aspects : Dataset
+        A variable for each workload: response time in seconds over `disks`, `replicas` and `statistic`.
+    response : Dataset
+        As in `fig6`. A line connects the response times of the scheme "Rule".
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
     """
     nine = {9: paper["srarray.fig7.nine_practical"]}
     advised = {"Cello base": nine | {6: paper["srarray.fig7.six[D_r]"]}, "Cello disk 6": nine}
@@ -78,14 +92,14 @@ def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) 
 
 
 def _behind(aspects: xr.DataArray, response: xr.DataArray) -> dict[int, float]:
-    """By what share the rule's shape is slower than the best one, by disks."""
+    """Return the relative excess of the rule's response time over the best one, by number of disks."""
     best = aspects.sel(statistic="mean", drop=True).min("replicas")
     late = response.sel(scheme="Rule", statistic="mean", drop=True) / best - 1
     return {int(count): float(late.sel(disks=count)) for count in aspects.disks.values}
 
 
 def _advised(aspects: xr.DataArray, replicas: Mapping[int, float]) -> alt.Chart:
-    """Rings of the paper around the shapes with so many `replicas`, by disks."""
+    """Return rings around the paper's layouts. `replicas` gives the number of replicas by number of disks."""
     there = {disks: count for disks, count in replicas.items() if disks in aspects.disks}
     said = [(disks, at_disks(aspects, disks=disks, replicas=count)) for disks, count in there.items()]
     rows = pd.DataFrame(said, columns=["disks", "paper"]).assign(series="paper")
@@ -101,7 +115,17 @@ def _advised(aspects: xr.DataArray, replicas: Mapping[int, float]) -> alt.Chart:
 
 
 def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """TPC-C: schemes on the left, shapes of the SR-Array on the right."""
+    """Return a chart of TPC-C, with schemes on the left and SR-Arrays by number of replicas on the right (figure 8).
+
+    Parameters
+    ----------
+    response : DataArray
+        Response time in seconds over `scheme`, `disks` and `statistic`.
+    aspects : DataArray
+        Response time in seconds over `disks`, `replicas` and `statistic`.
+    paper : mapping of str to float
+        The paper's number of each claim, by the identifier of the claim.
+    """
     most = int(response.disks.max())
     ours = at_disks(response, scheme="SR-Array", disks=most)
     ratios = {"RAID-10": (most, paper["srarray.fig8.vs_raid10"]), "Striping": (most, paper["srarray.fig8.vs_striping"])}
@@ -123,7 +147,10 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
 
 
 def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layered:
-    """Lines by scheme; the paper's points `said`; the scheme "Model" as what `formula` gives the SR-Array."""
+    """Return lines by scheme, with the paper's points `said`.
+
+    `formula` names the basis of the scheme "Model", which is drawn in the colour of the SR-Array. None omits it.
+    """
     model = None
     if formula is not None:
         model = response.sel(scheme="Model", statistic="mean", drop=True).expand_dims(scheme=["SR-Array"])
@@ -145,7 +172,7 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
 
 
 def _disks(response: xr.DataArray, said: Said) -> AxisStyle:
-    """Numbers of disks, with room for the names of what is said of the largest."""
+    """Return an axis of numbers of disks, with space for the names of points at the largest number."""
     values = response.disks.values.tolist()
     least, most = min(values), max(values)
     room = 0.22 if any(disks == most for disks, _, _ in said) else 0.03
@@ -154,12 +181,12 @@ def _disks(response: xr.DataArray, said: Said) -> AxisStyle:
 
 
 def _from_zero(response: xr.DataArray, more: Sequence[float]) -> alt.Scale:
-    """From nothing to a little more than the highest mean and `more` values in ms."""
+    """Return a scale from zero to a little above the highest mean and the values `more`, ms."""
     return alt.Scale(domain=[0, 1.1 * max(float(response.sel(statistic="mean").max()) * TO_MS, *more, 0.0)], nice=False)
 
 
 def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
-    """Points for every number of replicas, and the line of the scheme "Rule"."""
+    """Return points for every number of replicas, and a line for the scheme "Rule"."""
     sides = (_disks(response, ()), _around(aspects))
     shapes = points(aspects, "disks", "replicas", REPLICAS, sides, f"{title('replicas')} on a disk")
     rule = response.sel(scheme="Rule", statistic="mean", drop=True).rename("mean").reset_coords(drop=True)
@@ -175,7 +202,7 @@ def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
 
 
 def _around(response: xr.DataArray) -> AxisStyle:
-    """Response times over the range of the means, from a whole number of ms, with a little room."""
+    """Return an axis of response times over the range of the means, with margins, from a whole number of ms."""
     means = response.sel(statistic="mean") * TO_MS
     low, high = float(means.min()), float(means.max())
     room = 0.1 * (high - low)
@@ -183,9 +210,30 @@ def _around(response: xr.DataArray) -> AxisStyle:
 
 
 def at_disks(response: xr.DataArray, **where) -> float:
-    """A mean in ms."""
+    """Return the mean response time at a point, ms.
+
+    Parameters
+    ----------
+    response : DataArray
+        Response time in seconds, with the dimension `statistic`.
+    **where
+        The coordinates of the point.
+    """
     return float(response.sel(statistic="mean", **where)) * TO_MS
 
 
 def marked(chart: Layered, said: Said, x: str, side: Literal["left", "right"] = "right") -> Layered:
+    """Return a chart with the paper's points on it.
+
+    Parameters
+    ----------
+    chart : Layered
+        The chart.
+    said : sequence of (float, float, str)
+        Position, response time in ms and name of each point.
+    x : str
+        Name of the horizontal axis.
+    side : "left" or "right"
+        Side of the point for its name, by default "right".
+    """
     return alt.layer(chart, named_points(said, x, (title(x), RESPONSE), side))

@@ -1,4 +1,4 @@
-"""Stand-ins beside their traces, drawn: table 3."""
+"""Chart of the synthetic traces against the published figures of their traces: table 3."""
 
 import altair as alt
 import numpy as np
@@ -14,7 +14,7 @@ from storagekit.core.units import HOUR
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
 WORKLOADS = {"Cello base": BLUE, "Cello disk 6": ORANGE, "TPC-C": GREEN}
-# of a quantity: its name, what turns SI into the unit shown, and its format
+# Name of each quantity, the factor from SI to the shown unit, and the format.
 QUANTITIES = {
     "requests": ("Requests", 1.0, ",.0f"),
     "duration": ("Duration (h)", 1 / HOUR, ".1f"),
@@ -25,13 +25,20 @@ QUANTITIES = {
     "seek_locality": ("Seek locality", 1.0, ".2f"),
     "read_after_write_share": ("Reads after a write (%)", PERCENT, ".2f"),
 }
-# percent; a stand-in that is nearer than a tenth of that looks as near as it is
+# Least range of the axis to either side, percent, so that small errors look small.
 LEAST_RANGE = 5.0
 ROW = 38
 
 
 def table3(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Each stand-in's figures (`measured`) above the published ones (`target`); right, how far apart they are."""
+    """Return a table of our figures above the published figures, next to a chart of the relative differences (table 3).
+
+    Parameters
+    ----------
+    data : Dataset
+        `measured`, the figures of the synthetic traces, and `target`, the published figures, in SI units over
+        `workload` and `quantity`.
+    """
     error = (data.measured / data.target.where(data.target != 0) - 1) * PERCENT
     frame = error.rename("error").reset_coords(drop=True).to_dataframe().reset_index()
     frame["words"] = [_of(name)[0] for name in frame["quantity"]]
@@ -42,7 +49,7 @@ def table3(data: xr.Dataset) -> alt.TopLevelMixin:
         headed(_errors(frame).properties(height=height), "How far apart", 300, offset=26),
     ]
     return finished(
-        # the rows of both panels belong together, whatever axes and headings take
+        # The rows of both panels must align, independent of the size of axes and headings.
         alt.hconcat(*panels, spacing=40, bounds="flush"),
         "Table 3: the stand-ins against the published figures",
         f"No figure is more than {abs(worst['error']):.1f}% off (farthest: {worst['words']}, {worst['workload']}).",
@@ -51,10 +58,12 @@ def table3(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _of(quantity: str) -> tuple[str, float, str]:
+    """Return the name of a quantity, the factor from SI to its shown unit, and its format."""
     return QUANTITIES.get(quantity, (title(quantity), 1.0, ".4g"))
 
 
 def _table(data: xr.Dataset) -> Layered:
+    """Return the table of our figures and the published figures."""
     rows = []
     for quantity in data.quantity.values.tolist():
         words, factor, form = _of(quantity)
@@ -66,6 +75,7 @@ def _table(data: xr.Dataset) -> Layered:
 
 
 def _errors(frame: pd.DataFrame) -> Layered:
+    """Return the chart of the relative differences."""
     names = [name for name in WORKLOADS if name in set(frame["workload"])]
     most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(frame["error"].to_numpy(float)))))
     x = alt.X("error", title="Stand-in less published (%)", scale=alt.Scale(domain=[-most, most]))

@@ -1,4 +1,4 @@
-"""Figures 3 to 6: completion time against load, and what can be sustained."""
+"""Charts of figures 3 to 6: completion time against load, and the largest sustainable data-rate."""
 
 from collections.abc import Mapping
 
@@ -16,10 +16,17 @@ SUSTAINED = "at the load where a request takes, on average, as long as requests 
 
 
 def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
-    """Completion time against load by disks, a panel for each unit.
+    """Draw the completion time against load by number of disks, a panel for each unit.
 
-    summary: the completion time over `statistic`; data: what it was made of, for `rate`, the bounds `low` and `high`, and
-    `utilization`. paper: its numbers by claim id; the largest load of 32 disks is drawn where the unit is largest.
+    Parameters
+    ----------
+    summary : DataArray
+        Completion time over `unit`, `disks`, `load` and `statistic`, seconds.
+    data : Dataset
+        The data of the summary, for `rate`, the bounds `low` and `high`, and `utilization`.
+    paper : mapping of str to float, optional
+        Numbers of the paper by identifier of the claim. The largest load of 32 disks is drawn in the panel of the
+        largest unit.
     """
     units = summary.unit.values.tolist()
     panels: list[Layered] = [
@@ -35,7 +42,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
         said = paper["swift.fig3.knee_32"]
         rule = upright(said, f"paper: {said:g}/s")
         panels[-1] = alt.layer(panels[-1], rule).properties(title=panels[-1].title)
-        # busy in proportion to load
+        # Utilization is proportional to load.
         last = data.sel(unit=units[-1], disks=32).isel(load=-1)
         busy = said * float(last.utilization.sel(resource="disk") / last.rate)
         half = paper["swift.fig3.utilization_at_knee"]
@@ -50,7 +57,15 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
 
 
 def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
-    """The same of small requests on the slower disk; as `fig3`."""
+    """Draw the completion time of small requests on the slower disk against load.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Completion time over `disks`, `load` and `statistic`, seconds.
+    data : Dataset
+        The data of the summary, as for `fig3`.
+    """
     most = data.rate.isel(load=-1)
     carried = ", ".join(f"{count} disks {float(most.sel(disks=count)):.3g}" for count in most.disks.values[[0, -1]])
     return finished(
@@ -62,7 +77,15 @@ def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Sustained data-rate against disks by device; over a dimension `statistic`. paper: its numbers by claim id."""
+    """Draw the largest sustainable data-rate against the number of disks, by device.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Data-rate over `device`, `disks` and `statistic`, bytes a second.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     palette = dict(zip(summary.device.values.tolist(), COLOURS, strict=False))
     said = paper["swift.fig5.rate_32"]
     found = [f"{float(one) / MEGA:.2f}" for one in summary.sel(statistic="mean", disks=32)]
@@ -78,7 +101,15 @@ def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
 
 
 def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """The same of requests of a megabyte, by unit."""
+    """Draw the largest sustainable data-rate with requests of 1 MB against the number of disks, by unit.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Data-rate over `unit`, `disks` and `statistic`, bytes a second.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
+    """
     named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     said = paper["swift.fig6.rate_32"]
     most = named.sel(statistic="mean", disks=32).isel(unit=[0, -1])
@@ -98,7 +129,7 @@ def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
 def _sustained(
     summary: xr.DataArray, colour: str, palette: dict[str, str], legend: str, said: float, heading: str, finding: str
 ) -> alt.TopLevelMixin:
-    """Data-rate against disks, with what the paper says of 32."""
+    """Return the data-rate against the number of disks, with the paper's number for 32."""
     top = max(float(summary.max()) / MEGA, said)
     sides = (AxisStyle(title("disks")), AxisStyle("Data-rate (MB/s)", 1 / MEGA, scale=from_zero(top)))
     drawn = lines(summary, "disks", colour, palette, sides, legend)
@@ -107,7 +138,7 @@ def _sustained(
 
 
 def _against_load(summary: xr.DataArray, data: xr.Dataset) -> Layered:
-    """Completion time over requests a second, by disks, on a logarithmic axis, with the band between the bounds."""
+    """Return the completion time against load by number of disks, on a logarithmic axis, with its bounds."""
     rows = table(summary)
     for name, column in (("rate", "rate"), ("low", "least"), ("high", "most")):
         rows = rows.merge(data[name].rename(column).reset_coords(drop=True).to_dataframe().reset_index())

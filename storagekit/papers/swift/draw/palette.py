@@ -1,4 +1,4 @@
-"""What the exhibits share: colours by number of disks and by unit, and the units of their axes."""
+"""Colours by number of disks and by unit, and units of axes, for the charts of all exhibits."""
 
 from storagekit.charts.theme import COLOURS
 from storagekit.core.units import KB
@@ -9,5 +9,5 @@ UNIT_COLOURS: dict[str, str] = dict(zip(("4 KB", "16 KB", "32 KB"), COLOURS, str
 
 
 def in_kb(size: float) -> str:
-    """A striping unit as a legend calls it."""
+    """Return a striping unit as in a legend, "32 KB"."""
     return f"{size / KB:.0f} KB"

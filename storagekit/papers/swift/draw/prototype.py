@@ -1,4 +1,4 @@
-"""The prototype's tables, drawn: what was measured, what was printed, what a model calibrated on table 1 says."""
+"""Charts of the tables of the prototype: measured and printed figures, and a model calibrated on table 1."""
 
 from collections.abc import Mapping
 
@@ -27,10 +27,16 @@ ROW = 22
 
 
 def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Rates of tables 1 to 4: a panel for reads, one for writes; three dots a system for 3, 6 and 9 MB.
+    """Draw the rates of tables 1 to 4, a panel for reads and one for writes, with three dots for 3, 6 and 9 MB.
 
-    checked: `mean`, `low`, `high`, `again_low`, `again_high` by `table`, `operation` and `size` (MB), KB/s. predicted: `rate`
-    by `operation`, `reading` (judged, other), `ethernets` and `statistic`, KB/s. paper: its numbers by claim id.
+    Parameters
+    ----------
+    checked : Dataset
+        `mean`, `low`, `high`, `again_low` and `again_high` over `table`, `operation` and `size` (MB), KB/s.
+    predicted : Dataset
+        `rate` over `operation`, `reading` (judged, other), `ethernets` and `statistic`, KB/s.
+    paper : mapping of str to float
+        Numbers of the paper by identifier of the claim.
     """
     top = 1.05 * max(float(checked.high.max()), float(predicted.rate.max()))
     panels = [
@@ -47,7 +53,7 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
 
 
 def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> str:
-    """How many times as fast two Ethernets are as one: by the tables, by the text, and by the reading that is judged."""
+    """Return the gains of a second Ethernet by the tables, the paper's text and the judged interpretation, in words."""
     printed = checked["mean"].mean("size")
     said = predicted.rate.sel(statistic="mean", reading="judged")
     claims = {"read": "swift.table4.read_gain", "write": "swift.table4.write_doubles"}
@@ -60,7 +66,7 @@ def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
 
 
 def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
-    """Dots with both intervals by system, side by side for each size, and the model's dashes across a system."""
+    """Return dots with both intervals by system, side by side for each size, and the model's dash for each system."""
     rows = checked.reset_coords(drop=True).to_dataframe().reset_index()
     rows["name"], rows["series"] = [SHORT[number] for number in rows["table"]], MEASURED
     order = list(SHORT.values())
@@ -88,7 +94,7 @@ def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
 
 
 def _said(rate: xr.DataArray) -> pd.DataFrame:
-    """A row for each of the model's rates; on one Ethernet both readings are calibrated to the same."""
+    """Return a row for each rate of the model. On one Ethernet both interpretations have the same calibrated rate."""
     mean, operation = rate.sel(statistic="mean"), str(rate["operation"].item())
     one = float(mean.sel(ethernets=1, reading="judged"))
     rows = [(SHORT[1], JUDGED, one, f"{one:,.0f}, calibrated")]
@@ -99,9 +105,14 @@ def _said(rate: xr.DataArray) -> pd.DataFrame:
 
 
 def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
-    """Reads on two Ethernets by what has random times, each calibrated on one; behind them what was measured.
+    """Draw the rates of reads on two Ethernets by the times that are random, with the measured range behind them.
 
-    readings: `rate` by `random` and `ethernets`, KB/s. checked: as in `tables`.
+    Parameters
+    ----------
+    readings : Dataset
+        `rate` over `random` and `ethernets`, KB/s, each calibrated on one Ethernet.
+    checked : Dataset
+        As for `tables`.
     """
     rate = readings.rate.sel(ethernets=2)
     rows = pd.DataFrame({"random": readings.random.values, "rate": rate.values})
@@ -130,7 +141,7 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _between(rate: xr.DataArray, printed: float) -> str:
-    """Which readings lie next below and above what was measured."""
+    """Return the interpretations with the next lower and the next higher rate than the measured one, in words."""
     found = dict(zip(rate.random.values.tolist(), rate.values.tolist(), strict=True))
     below = [name for name in found if found[name] <= printed]
     above = [name for name in found if found[name] > printed]
@@ -140,9 +151,13 @@ def _between(rate: xr.DataArray, printed: float) -> str:
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
-    """Printed against recomputed 90% limits, a panel for each table; rows that no rounding reconciles are coloured.
+    """Draw printed and recomputed 90% limits, a panel for each table; rows that disagree beyond rounding are coloured.
 
-    checked: as in `tables`, and `beyond`, KB/s by which a row disagrees, and `impossible`, whether its deviation cannot be.
+    Parameters
+    ----------
+    checked : Dataset
+        As for `tables`, with `beyond`, the distance of a row from its recomputed limits, KB/s, and `impossible`,
+        whether its deviation is impossible.
     """
     panels = [
         headed(_limits(checked.sel(table=[table])), f"Table {table}: {NAMES[int(table)]}", 190)
@@ -158,7 +173,7 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _limits(checked: xr.Dataset) -> Layered:
-    """Wide bars for what is printed, thin ones with ends for what is recomputed."""
+    """Return wide bars for the printed limits, and thin lines with ends for the recomputed ones."""
     rows = checked.reset_coords(drop=True).to_dataframe().reset_index()
     rows["row"] = [f"{word.capitalize()} {size} MB" for word, size in zip(rows["operation"], rows["size"], strict=True)]
     for name in ("low", "high", "again_low", "again_high"):

@@ -1,4 +1,4 @@
-"""Sessions of the mediator: what it chooses, and what it refuses as they come and go."""
+"""Charts of the sessions of the mediator: its choices, and its rejections as sessions arrive and end."""
 
 import altair as alt
 import xarray as xr
@@ -11,7 +11,13 @@ from storagekit.papers.swift.draw.palette import MEGA
 
 
 def choices(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Agents and unit that an idle cluster's mediator gives, against the data-rate asked for."""
+    """Draw the agents and the unit that the mediator of an idle cluster chooses, against the requested data-rate.
+
+    Parameters
+    ----------
+    data : Dataset
+        `agents` and `unit` (bytes) over `rate` (bytes a second).
+    """
     x = alt.X("rate:Q", title="Data-rate asked for (MB/s)", scale=alt.Scale(type="log", nice=False))
     rows = data.dropna("rate").to_dataframe().reset_index()
     rows = rows.assign(rate=rows.rate / MEGA, unit=rows.unit / KB)
@@ -37,10 +43,16 @@ def _agents(count: float) -> str:
 
 
 def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Sessions refused and data-rate carried against the data-rate offered, by `policy`; over `statistic` too."""
+    """Draw rejected sessions and carried data-rate against the offered data-rate, by policy.
+
+    Parameters
+    ----------
+    summary : Dataset
+        `refused_kind` and `carried` over `policy`, `offered`, `kind` and `statistic`.
+    """
     palette = dict(zip(summary.policy.values.tolist(), COLOURS, strict=False))
     x = AxisStyle("Data-rate offered (MB/s)", 1 / MEGA)
-    # whiskers end where shares do, points at the top are whole
+    # Whiskers end at 0 and 100%. The scale goes further, so that points at the top are not cut.
     share = AxisStyle("Sessions refused (%)", 100, scale=alt.Scale(domain=[0, 104], nice=False))
     rate = AxisStyle("Data-rate carried (MB/s)", 1 / MEGA, scale=from_zero(float(summary.carried.max()) / MEGA))
     refused = summary.refused_kind.clip(0, 1)

@@ -1,4 +1,4 @@
-"""The cost of redundancy, today's parts, and sessions that come and go."""
+"""Charts of the cost of redundancy, of computing check data, and of present parts."""
 
 import math
 
@@ -13,9 +13,15 @@ from storagekit.papers.swift.draw.palette import GIGA, MEGA, in_kb
 
 
 def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Sustained data-rate against groups by `down`, a panel for each share of writes; over `statistic` too."""
+    """Draw the largest sustainable data-rate against groups by failed agents, a panel for each share of writes.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Data-rate over `groups`, `down`, `write_share` and `statistic`, bytes a second.
+    """
     palette = dict(zip(summary.down.values.tolist(), COLOURS, strict=False))
-    # from a round number on, which the title of the axis says
+    # The scale begins at a round number; the title of the axis states it.
     ends = [math.floor(9.8 * float(summary.min()) / MEGA) / 10, 1.01 * float(summary.max()) / MEGA]
     sides = (
         AxisStyle("Groups of agents"),
@@ -38,7 +44,10 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
 
 
 def _cost(rate: xr.DataArray) -> str:
-    """What most groups cost beside none, all agents up and as many down as may be, at the ends of the shares of writes."""
+    """Return the cost of most groups relative to none in words, at the lowest and the highest share of writes.
+
+    It is given with all agents available, and with as many failed agents as the groups tolerate.
+    """
     most, down = rate.isel(groups=-1), rate.down.values.tolist()
     lost = {
         name: 1 - most.sel(down=name) / rate.isel(groups=0).sel(down=down[0], drop=True) for name in (down[0], down[-1])
@@ -52,7 +61,13 @@ def _cost(rate: xr.DataArray) -> str:
 
 
 def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Sustained data-rate of writes, as a share of that with free check data, against instructions a byte, by `parts`."""
+    """Draw the data-rate of writes relative to free check data, against instructions for each byte, by parts.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Data-rate over `parts`, `instructions` and `statistic`, bytes a second.
+    """
     share = summary / summary.sel(instructions=0.0, statistic="mean", drop=True)
     palette = dict(zip(summary.parts.values.tolist(), COLOURS, strict=False))
     sides = (
@@ -71,7 +86,13 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
 
 
 def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Sustained data-rate against disks by `unit`, a panel for each device and link."""
+    """Draw the largest sustainable data-rate against the number of disks by unit, a panel for each device and link.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Data-rate over `device`, `link`, `unit`, `disks` and `statistic`, bytes a second.
+    """
     named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     palette = dict(zip(reversed(named.unit.values.tolist()), COLOURS, strict=False))
     sides = {
