@@ -101,7 +101,7 @@ WRITES = Choices(
 # the requests that a brick issues to its drives, and the delays of a fair queue
 QUEUES = Choices("queue", {"unlimited": "Unlimited", "depth": "Depth", "fair": "FairQueue"})
 DELAYS = Choices("queue", {"single": "Single", "total": "Total", "hybrid": "Hybrid", "minimum-only": "MinimumOnly"})
-STAND_INS = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WEBSEARCH", "FINANCIAL")
+SYNTHETIC_TRACES = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WEBSEARCH", "FINANCIAL")
 
 
 def schedulers() -> dict[str, Callable]:
@@ -135,7 +135,7 @@ def catalogue() -> dict[str, list[CatalogueEntry]]:
         "queues": QUEUES.described(),
         "delays": DELAYS.described(),
         "caches": CACHES.described(),
-        "stand-ins": _stand_ins(),
+        "synthetic traces": _synthetic_traces(),
         "trace formats": trace_formats(),
     }
 
@@ -163,12 +163,12 @@ def _drives() -> list[CatalogueEntry]:
     return found
 
 
-def _stand_ins() -> list[CatalogueEntry]:
+def _synthetic_traces() -> list[CatalogueEntry]:
     package = "workload.synthetic"
     return [
         CatalogueEntry(
             value_of(package, one, "name"),
             f"{int(value_of(package, one, 'requests')):,} requests: {first_sentence(package, one)}",
         )
-        for one in STAND_INS
+        for one in SYNTHETIC_TRACES
     ]

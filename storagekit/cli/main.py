@@ -1,7 +1,7 @@
 """The command line. Imports stay light: a command imports what it runs.
 
-Each other file of this package holds one command, or one group of commands, and adds it in its function `join`. Add the name
-of a new file to the loop at the end of this one.
+This file holds the commands of reproduction runs. A file with another command, or a group of commands, adds it in its function
+`join`; add its name to the loop at the end of this file. The remaining files are helpers of the commands.
 """
 
 import errno
@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from storagekit.cli import compare, completion, drive, export, lab, plan, plan_schemes, sweep, trace
+from storagekit.cli import compare, completion, drive, export, lab, plan_schemes, sweep, trace
 from storagekit.core.errors import InputError, SimulationError
 from storagekit.core.garbage import leave_to_the_system
 from storagekit.core.optional_packages import require_extra
@@ -145,7 +145,7 @@ def list_(as_json: Json = False) -> None:
         print("\n".join([f"{name}:", *lines, ""]))
 
 
-for command in (trace, compare, drive, plan, sweep, plan_schemes, lab, export):
+for command in (trace, compare, drive, plan_schemes, sweep, lab, export):
     command.join(app)
 
 

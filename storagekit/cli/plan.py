@@ -31,11 +31,6 @@ _MOST_BYTES = 2**50
 _MOST_AGENTS = 2000
 
 
-def join(app: typer.Typer) -> None:
-    """Add these commands to the command line."""
-    app.add_typer(plan_app, name="plan")
-
-
 @plan_app.callback()
 def layout(
     context: typer.Context,

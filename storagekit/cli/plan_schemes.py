@@ -35,7 +35,8 @@ SIMULATED = "Also simulate schemes without a formula, half a minute each: ARS, t
 
 
 def join(app: typer.Typer) -> None:
-    """Add nothing: this is a command of `plan`, which is added already."""
+    """Add `plan` with its commands, this one included, to the command line."""
+    app.add_typer(plan_app, name="plan")
 
 
 @plan_app.command()

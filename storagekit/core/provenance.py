@@ -25,7 +25,7 @@ def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None =
     Parameters
     ----------
     basis : str
-        Basis of the result, one of `BASES`.
+        Basis of the result, one of `papers.measurement.BASES`.
     seeds : sequence of int, optional
         Seeds of its random part.
     wall : float, optional

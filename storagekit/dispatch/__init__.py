@@ -4,10 +4,10 @@ from storagekit.dispatch.ars import ARS as ARS
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
 from storagekit.dispatch.base import AsManyAsNeeded as AsManyAsNeeded
 from storagekit.dispatch.base import View as View
-from storagekit.dispatch.everyone import DSPTF as DSPTF
-from storagekit.dispatch.everyone import Broadcast as Broadcast
-from storagekit.dispatch.everyone import Preselection as Preselection
-from storagekit.dispatch.everyone import central as central
+from storagekit.dispatch.broadcast import DSPTF as DSPTF
+from storagekit.dispatch.broadcast import Broadcast as Broadcast
+from storagekit.dispatch.broadcast import Preselection as Preselection
+from storagekit.dispatch.broadcast import central as central
 from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.hedged import Hedged as Hedged

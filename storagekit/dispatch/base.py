@@ -109,7 +109,7 @@ class View(NamedTuple):
         """Return the number of requests at each drive, waiting and in service, `[drive, *batch]`."""
         return self.queued(row_index(self.busy.shape[0], self.busy)) + self.busy.astype(jnp.int32)
 
-    def queued(self, drive: Int[Array, "row *#lanes"]) -> Int[Array, "row *batch"]:
+    def queued(self, drive: Int[Array, "row *#batch"]) -> Int[Array, "row *batch"]:
         """Return the number of requests that wait at each of the given drives.
 
         Parameters
@@ -123,7 +123,7 @@ class View(NamedTuple):
             Waiting requests, without the request in service.
         """
 
-        def at(drive: Int[Array, "1 *#lanes"]) -> Int[Array, "1 *batch"]:
+        def at(drive: Int[Array, "1 *#batch"]) -> Int[Array, "1 *batch"]:
             return count(bit_is_set(self.waiting, self.placement.part_on(drive, self.places)))
 
         # A map instead of an unrolled loop compiles the program of one drive only once.

@@ -179,7 +179,7 @@ class Comparison:
         lines += [f"overloaded: {name}: {why}" for name, why in self.overloaded.items()]
         beyond = self.data.wrapped.to_series() if "wrapped" in self.data else {}
         lines += [
-            f"{name}: {share:.0%} of the requests have addresses beyond its end, which wrap around"
+            f"{name}: {share:.0%} of the requests have addresses that wrap around at its end"
             for name, share in beyond.items()
             if share > 0
         ]

@@ -90,7 +90,7 @@ class AbstractCount(eqx.Module):
 
     @abstractmethod
     def resumes(
-        self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#lanes"]
+        self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#batch"]
     ) -> Float[Array, "row *batch"]:
         """Return the time that a thread remains off.
 

@@ -80,7 +80,7 @@ def word_at(
 
 
 def threefry(
-    key: UInt32[AnyArray, "2 *batch"], counter: UInt32[AnyArray, "row *#lanes"], block: UInt32[AnyArray, "row *#lanes"]
+    key: UInt32[AnyArray, "2 *batch"], counter: UInt32[AnyArray, "row *#batch"], block: UInt32[AnyArray, "row *#batch"]
 ) -> tuple[UInt32[AnyArray, "row *batch"], UInt32[AnyArray, "row *batch"]]:
     """Return the words of `word_at`, in plain arithmetic.
 

@@ -159,13 +159,13 @@ def test_what_is_read_of_a_member_is_what_it_says_itself(room):
     assert {entry.name: entry.what for entry in members.described()} == live and all(live.values())
 
 
-def test_formats_stand_ins_and_drives_are_all_listed_by_their_own_names():
+def test_formats_synthetic_traces_and_drives_are_all_listed_by_their_own_names():
     sections = {name: {one.name: one.what for one in part} for name, part in catalogue.catalogue().items()}
     formats = {form.name: (type(form).__doc__ or "").strip().partition("\n")[0] for form in FORMATS}
     assert sections["trace formats"] == formats
     models = [one for one in vars(synthetic).values() if isinstance(one, synthetic.TraceModel)]
-    assert sections["stand-ins"].keys() == {one.name for one in models}
-    assert all(sections["stand-ins"][one.name].startswith(f"{one.requests:,} requests: ") for one in models)
+    assert sections["synthetic traces"].keys() == {one.name for one in models}
+    assert all(sections["synthetic traces"][one.name].startswith(f"{one.requests:,} requests: ") for one in models)
     facts = {name: drive_facts(name) for name in drive_names()}
     assert sections["drives"] == {name: f"{fact['name']}, {fact['rpm']} rpm" for name, fact in facts.items()}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import storagekit
 
-# Exhibits and their charts are called by their notebooks, whose parameters `reproduce -p` checks; commands are attacked
-# by tests/reproduce.
+# Exhibits and their charts are called by their notebooks, whose parameters `reproduce -p` checks; the options
+# of commands are attacked by tests/cli/test_options.py.
 OUTSIDE = "papers", "reproduce", "cli", "core", "component"
 # the lab's too
 DRAWN = ("lab.draw",)

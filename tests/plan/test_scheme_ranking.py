@@ -240,8 +240,8 @@ def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
     [
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
-        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that survive 0 .400 against 240"),
-        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that survive 2 .230 against 200"),
+        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 .400 against 240"),
+        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 .230 against 200"),
         ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the quickest"),
         (

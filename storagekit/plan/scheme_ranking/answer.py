@@ -75,7 +75,7 @@ class SchemesAnswer:
         }
         names = [one.name for one in self.ranking]
         bases = dict.fromkeys(one.basis for one in self.ranking)
-        told = {"basis": " and ".join(bases), "goal": self.goal.name, "assumed": "; ".join(self.assumptions)}
+        told = {"basis": " and ".join(bases), "goal": self.goal.name, "assumptions": "; ".join(self.assumptions)}
         return xr.Dataset(columns, {"scheme": names}, attrs=told)
 
     @property

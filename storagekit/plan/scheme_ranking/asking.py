@@ -213,9 +213,9 @@ def _binding(
         )
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
-    remedy = f"add disks, or survive fewer losses; {best} has the most room"
+    remedy = f"add disks, or tolerate fewer failures; {best} has the largest capacity"
     return Binding(
-        f"capacity, TB: {needs.affordable} disks that survive {needs.tolerate}", needs.data / 1e12, room / 1e12, remedy
+        f"capacity, TB: {needs.affordable} disks that tolerate {needs.tolerate}", needs.data / 1e12, room / 1e12, remedy
     )
 
 
