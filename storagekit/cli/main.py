@@ -1,6 +1,6 @@
 """The command line. Imports stay light: a command imports what it runs.
 
-This file holds the commands of reproduction runs. A file with another command, or a group of commands, adds it in its function
+This file holds the commands of reproduction runs. A file with another command, or a group of them, adds it in its function
 `join`; add its name to the loop at the end of this file. The remaining files are helpers of the commands.
 """
 
