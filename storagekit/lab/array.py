@@ -111,7 +111,7 @@ def board() -> Board:
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),
-        "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25, 45]),
+        "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25]),
         "size": StepsControl("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),
         "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[30, 70]),
         "load": ChoiceControl("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
