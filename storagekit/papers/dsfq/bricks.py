@@ -47,12 +47,12 @@ class ShareEffort(Effort):
     Parameters
     ----------
     seeds : int
-        Independent runs of each setting, by default 6.
+        Independent runs of each setting, by default 4.
     seconds : float
         Length of a run, by default 20 s.
     """
 
-    seeds: int = 6
+    seeds: int = 4
     seconds: float = 20.0
 
 
