@@ -209,9 +209,15 @@ class _Fall(NamedTuple):
 
 
 def _largest_fall(steps: np.ndarray, backlogged: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """Return the largest U(t1) - U(t2), t1 <= t2 in one period, of the path U with `steps`, `[event, *batch]`."""
+    """Return the largest U(t1) - U(t2), t1 <= t2 in one period, of the path U with `steps`, `[event, *batch]`.
+
+    The number of events is rounded up to a power of two, so that logs of many lengths share a compiled program. The
+    added events change nothing, because their steps and gaps are 0.
+    """
+    added = (1 << (len(steps) - 1).bit_length()) - len(steps) if len(steps) else 0
+    columns = [np.pad(column, [(0, added)] + [(0, 0)] * (column.ndim - 1)) for column in (steps, backlogged, gap)]
     with jax.enable_x64(True):
-        return np.asarray(_scanned(*(jnp.asarray(column) for column in (steps, backlogged, gap))))
+        return np.asarray(_scanned(*(jnp.asarray(column) for column in columns)))
 
 
 @jax.jit

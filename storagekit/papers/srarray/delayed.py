@@ -7,10 +7,11 @@ delayed copies are written only when the table forces them, and blocks are overw
 import time
 from collections.abc import Sequence
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array, Int, UInt32
 
 from storagekit.core.provenance import made_by
 from storagekit.core.units import KB
@@ -265,7 +266,17 @@ def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
     """Return the first sectors of the block of `DRAWN` requests with number `block`, shape `[request, *batch]`."""
     capacity = scenario.system.placement.capacity(scenario.system.drive)
     first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)
-    return np.asarray(scenario.arrivals.window(capacity, jnp.asarray(keys), jnp.asarray(first), DRAWN).requests.sector)
+    return np.asarray(_sectors(scenario.arrivals, capacity, keys, first))
+
+
+@eqx.filter_jit
+def _sectors(
+    arrivals: ClosedLoop,
+    capacity: int,
+    keys: UInt32[Array | np.ndarray, "2 lane"],
+    first: Int[Array | np.ndarray, "1 lane"],
+) -> Int[Array, "request lane"]:
+    return arrivals.window(capacity, keys, first, DRAWN).requests.sector
 
 
 def _loop(table: int, hot: float) -> Scenario:
