@@ -96,6 +96,11 @@ class AbstractArbitration(Component):
         """Return the time that a request takes from the brick that receives it to another brick, seconds."""
 
     @property
+    def competes(self) -> bool:
+        """Return whether another drive may take a part from the drive that has chosen it."""
+        return True
+
+    @property
     def certain(self) -> bool | Bool[AnyArray, "..."]:
         """Return whether a request is served by exactly the number of drives that it needs.
 
@@ -213,6 +218,10 @@ class AbstractArbitration(Component):
 
 class NoArbitration(AbstractArbitration):
     """The drive that chooses a request serves it, and all other drives are notified without delay."""
+
+    @property
+    def competes(self):
+        return False
 
     @property
     def network_latency(self):

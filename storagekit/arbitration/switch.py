@@ -36,6 +36,10 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
         return self.decided(member.lead_time for member in self.members)
 
     @property
+    def competes(self):
+        return any(member.competes for member in self.members)
+
+    @property
     def certain(self):
         return self.decided(jnp.asarray(member.certain) for member in self.members)
 

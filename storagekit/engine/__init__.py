@@ -22,7 +22,6 @@ from storagekit.engine.event import Report as Report
 from storagekit.engine.histogram import ResponseBins as ResponseBins
 from storagekit.engine.histogram import binned as binned
 from storagekit.engine.histogram import quantiles as quantiles
-from storagekit.engine.pending import pending as pending
 from storagekit.engine.record import ADMITTED as ADMITTED
 from storagekit.engine.record import ANSWERED as ANSWERED
 from storagekit.engine.record import CHOICES as CHOICES

@@ -12,7 +12,7 @@ from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
 from storagekit.engine.state import NO_REQUEST, Slots, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.workload import AbstractClients, Requests
+from storagekit.workload import Requests
 
 
 class Incoming(NamedTuple):
@@ -190,28 +190,19 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> Re
 
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *batch"]) -> State:
     """Return the state after the arrivals have received the completion, if requests have clients."""
-    clients = scenario.arrivals
-    if not isinstance(clients, AbstractClients) or state.slots.client is None:
+    if state.slots.client is None:
         return state
     client = pick(state.slots.client, coming.leaving)
-    return state._replace(arrivals=clients.answered(state.arrivals, client, coming.answer, leaves))
-
-
-def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Array, "1 *batch"]) -> State:
-    """Return the state after clients have received the admission of a request of theirs."""
-    clients = scenario.arrivals
-    if not isinstance(clients, AbstractClients):
-        return state
-    return state._replace(arrivals=clients.sent(state.arrivals, request, admitted))
+    return state._replace(arrivals=scenario.arrivals.answered(state.arrivals, client, coming.answer, leaves))
 
 
 def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
     """Return the next request."""
     coming = pick_tree(incoming, state.taken)
-    system, clients = scenario.system, scenario.arrivals
-    if not isinstance(clients, AbstractClients):
+    system, arrivals = scenario.system, scenario.arrivals
+    if not arrivals.waits_for_completions:
         return coming
-    request = clients.request(state.arrivals, system.placement.capacity(system.drive), coming.requests.number)
+    request = arrivals.request(state.arrivals, system.placement.capacity(system.drive), coming.requests.number)
     return coming._replace(requests=request, place=system.placement.locate(system.drive, request))
 
 
@@ -265,7 +256,8 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     taken = (row == slot) & admitted
     vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
-    state = _sent(scenario, state, request, admitted)._replace(
+    state = state._replace(
+        arrivals=arrivals.sent(state.arrivals, request, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,

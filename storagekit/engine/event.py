@@ -17,7 +17,6 @@ from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
 from storagekit.engine.state import MEMBERS, NO_REQUEST, State, hand_over, mechanics, queued_streams
 from storagekit.engine.system import Scenario
-from storagekit.workload import AbstractClients
 
 # longest pause, seconds: float32 is precise to 4 ns up to this time
 PAUSE = 0.05
@@ -173,8 +172,7 @@ def _access(
 def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
     """Return whether a request completes before a choice at that time, if the choice may depend on it."""
     system = scenario.system
-    clients = isinstance(scenario.arrivals, AbstractClients)
-    if not (clients or system.dispatch.withdraws_late or system.claims.answers_tell):
+    if not (scenario.arrivals.waits_for_completions or system.dispatch.withdraws_late or system.claims.answers_tell):
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)

@@ -8,7 +8,6 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.arbitration import NoArbitration
 from storagekit.component.events import CompletionRule, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import WORD, bit, bit_is_set, row_index, union
@@ -423,7 +422,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) ->
         plan=Plan(time, time, time, time, arm, drive(NO_REQUEST, jnp.int32), nothing, nothing, whose, whose),
         planned=drive(False, bool),
         idle=drive(True, bool),
-        last=drive(NO_REQUEST, jnp.int32) if several and not isinstance(claims, NoArbitration) else None,
+        last=drive(NO_REQUEST, jnp.int32) if several and claims.competes else None,
         buffer=scenario.system.drive.buffer.init(phase.shape[0], phase.shape[1:]),
     )
 

@@ -5,7 +5,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
-from storagekit.arbitration import AbstractArbitration, NoArbitration
+from storagekit.arbitration import AbstractArbitration
 from storagekit.cache import AbstractCache, NoCache
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_ADDRESS, named, whole
@@ -188,7 +188,7 @@ class System(eqx.Module):
             )
         late = self.dispatch.withdraws_late or self.write.leaves
         withdraws = self.placement.most_spare > 0 and self.dispatch.asks_more
-        self.queue.check(isinstance(self.claims, NoArbitration), withdraws, late, self.condition.stops)
+        self.queue.check(not self.claims.competes, withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead_time)), parts, replicas)
 
@@ -201,7 +201,7 @@ class System(eqx.Module):
             return
         sweep = self.placement.sweep(self.drive.mechanics_of(whole(0)), whole(0))
         refused = {
-            f"{type(self.claims).__name__} claims": not isinstance(self.claims, NoArbitration),
+            f"{type(self.claims).__name__} claims": self.claims.competes,
             "bricks that stop or are slower": self.condition.varies,
             "writes that are delayed": self.write.leaves,
             "several replicas on a drive": np.any(self.placement.replicas > 1),

@@ -3,6 +3,7 @@
 from storagekit.simulation.compare import compare as compare
 from storagekit.simulation.confidence import interval as interval
 from storagekit.simulation.confidence import ratio as ratio
+from storagekit.simulation.delayed_writes import pending as pending
 from storagekit.simulation.experiment import replicate as replicate
 from storagekit.simulation.experiment import simulate as simulate
 from storagekit.simulation.experiment import sweep as sweep

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from storagekit.core.lazy_loading import loader
 from storagekit.workload.arrivals import AbstractArrivals as AbstractArrivals
-from storagekit.workload.arrivals import AbstractClients as AbstractClients
 from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
 from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
 from storagekit.workload.arrivals import RecordedArrivals as RecordedArrivals

@@ -142,26 +142,39 @@ class AbstractArrivals(eqx.Module):
         """Return the private state `time` seconds later."""
         return private
 
-
-class AbstractClients(AbstractArrivals):
-    """Base class of clients that wait for completions, so that the next request depends on the simulation.
-
-    A window contains only the numbers of requests. `request` draws the other fields.
-    """
+    # ---- arrivals that depend on the completions of earlier requests, such as threads ----
 
     @property
-    def told_apart(self):
-        return True
+    def waits_for_completions(self) -> bool:
+        """Return whether the next request depends on which requests have completed.
 
-    @abstractmethod
+        A window then contains only the numbers of the requests, and `request` draws their other fields.
+        """
+        return False
+
     def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *batch"]) -> Requests:
-        """Return the next request, with this number. Its addresses are below `capacity` sectors."""
+        """Return the next request, if it depends on completions.
 
-    @abstractmethod
+        Parameters
+        ----------
+        private
+            Private state.
+        capacity : int
+            Sectors of the system. Addresses are below it.
+        number : int array, shape `[1, *batch]`
+            Number of the request.
+
+        Returns
+        -------
+        Requests
+            The request, arrays of shape `[1, *batch]`.
+        """
+        raise NotImplementedError
+
     def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"]) -> Any:
-        """Return the private state after a request was admitted. Only where `admitted` is true."""
+        """Return the private state after a request was admitted, where `admitted` is true."""
+        return private
 
-    @abstractmethod
     def answered(
         self,
         private: Any,
@@ -169,10 +182,11 @@ class AbstractClients(AbstractArrivals):
         at: Float[Array, "1 *batch"],
         leaves: Bool[Array, "1 *batch"],
     ) -> Any:
-        """Return the private state after a request of `client` completed, `at` seconds from now.
+        """Return the private state after a request of `client` completed, where `leaves` is true.
 
-        Only where `leaves` is true.
+        at: time of the completion, seconds from now.
         """
+        return private
 
 
 class AbstractRandomArrivals(AbstractArrivals):

@@ -21,7 +21,7 @@ from storagekit.core.batching import INSTANT, first_min, named, pick, row_index
 from storagekit.core.checks import require, require_kind, require_seconds, traced
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import ADDRESS, NUMBER, SECTORS, several
-from storagekit.workload.arrivals import REQUESTS, AbstractClients, Window
+from storagekit.workload.arrivals import REQUESTS, AbstractArrivals, Window
 from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
@@ -105,7 +105,7 @@ class Thinking(NamedTuple):
     clocks: tuple[Any, ...]
 
 
-class Threads(AbstractClients):
+class Threads(AbstractArrivals):
     """Threads that each have one request outstanding, or think before the next.
 
     A scheduler's choice at a completion does not see the request that this completion causes.
@@ -194,6 +194,14 @@ class Threads(AbstractClients):
     @property
     def largest(self):
         return reduce(jnp.maximum, (group.requests.size.largest for group in self.groups))
+
+    @property
+    def told_apart(self):
+        return True
+
+    @property
+    def waits_for_completions(self):
+        return True
 
     @property
     def stream_count(self):

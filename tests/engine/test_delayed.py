@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 
 from storagekit.dispatch import Hashing, NearestIdle, central
 from storagekit.drive import ideal_drive
-from storagekit.engine import Scenario, System, execute, keys, pending
+from storagekit.engine import Scenario, System, execute, keys
 from storagekit.engine.event import Report, event
 from storagekit.engine.record import AccessLog, Record
 from storagekit.engine.run import CHUNK, Runner, incoming
 from storagekit.engine.state import NO_REQUEST, State
 from storagekit.placement import SRMirror
 from storagekit.schedule import SATF
+from storagekit.simulation import pending
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
 from storagekit.write import Background, Pending, recovery
 

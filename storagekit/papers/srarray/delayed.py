@@ -16,11 +16,12 @@ from jaxtyping import Array, Int, UInt32
 from storagekit.core.provenance import made_by
 from storagekit.core.units import KB
 from storagekit.dispatch import NearestIdle
-from storagekit.engine import AccessLog, Record, Runner, Scenario, System, pending, stack
+from storagekit.engine import AccessLog, Record, Runner, Scenario, System, stack
 from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import PAPERS_TABLE, QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
+from storagekit.simulation import pending
 from storagekit.simulation.standard_measures import SERVED
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import Background, Pending, recovery

@@ -100,7 +100,6 @@ NOT_ASKED = {
     "engine.Services": STATE,
     "engine.State": STATE,
     "engine.answered": STATE,
-    "engine.pending": STATE,
     "engine.binned": "counts what ResponseBins kept",
     "engine.quantiles": "reads what binned counted; NaN says that nothing was",
 }

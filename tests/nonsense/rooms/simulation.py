@@ -152,5 +152,6 @@ NOT_ASKED = {
     "simulation.by_event": LOG,
     "simulation.joint_backlog": LOG,
     "simulation.lasting": LOG,
+    "simulation.pending": "the engine's state, which only it makes",
     "simulation.together": LOG,
 }

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from storagekit.engine.state import State
+from storagekit.engine import State
 from storagekit.placement import AbstractPlacement
 from storagekit.write import Pending
 
