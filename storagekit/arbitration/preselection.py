@@ -91,12 +91,12 @@ class Bids(NamedTuple):
 
 
 class PreselectionBids(AbstractArbitration):
-    """Claims with the duration of the access as the bid; a drive gives up a part when enough better claims have
-    arrived.
+    """Claims with the duration of the access as the bid.
 
-    Enough claims are as many as the data needs parts. A claim that arrives after its receiver has begun the access is
-    too late: the part is then served in vain. A drive that has received enough claims on a request does not choose it.
-    If bids are equal, the bid of the lower part is better.
+    A drive gives up a part when enough better claims have arrived. Enough claims are as many as the data needs parts.
+    A claim that arrives after its receiver has begun the access is too late: the part is then served in vain. A drive
+    that has received enough claims on a request does not choose it. If bids are equal, the bid of the lower part is
+    better.
 
     Parameters
     ----------

@@ -112,9 +112,7 @@ def _differences(summary: xr.Dataset, named: dict[str, str], order: list[str]) -
 
 
 def _rows(values: xr.DataArray, named: dict[str, str], factor: float) -> pd.DataFrame:
-    """Return one row for each point: its coordinates, and mean, low and high times `factor`, with the names of the
-    schemes.
-    """
+    """Return one row for each point: its coordinates, the names of the schemes, and mean, low and high times `factor`."""
     wide = (values * factor).to_dataset("statistic").reset_coords(drop=True)
     rows = wide[["mean", "low", "high"]].to_dataframe().reset_index()
     return rows.assign(scheme=[named[scheme] for scheme in rows["scheme"]])

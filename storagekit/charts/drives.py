@@ -20,8 +20,9 @@ SHOWN = 0.995
 
 
 def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a chart of the seek time by distance for reads and writes, over all distances and over short ones
-    (`calibrate.seek_curve`).
+    """Return a chart of the seek time by distance for reads and writes, see `calibrate.seek_curve`.
+
+    One panel shows all distances, the other short ones.
     """
     wide = (curve[["read", "write"]] * _MS).to_dataframe().reset_index()
     rows = wide.melt("distance", ["read", "write"], "kind", "ms")

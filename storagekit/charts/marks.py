@@ -258,9 +258,7 @@ def from_zero(highest: float) -> alt.Scale:
 
 
 def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop: float = 2) -> Layered:
-    """Return a thin vertical line at a position, with its name `drop` pixels below the top, for a position that the
-    paper states.
-    """
+    """Return a thin vertical line at a position that the paper states, with its name `drop` pixels below the top."""
     base = alt.Chart(pd.DataFrame({"at": [at], "words": [words]})).encode(x="at:Q")
     place = {"align": "right", "dx": -4} if side == "left" else {"align": "left", "dx": 4}
     halo = base.mark_text(baseline="top", stroke="white", strokeWidth=3, **place)
@@ -318,8 +316,9 @@ def bars(
     paper: Mapping[str, float] | None = None,
     form: str = ",.1f",
 ) -> Layered:
-    """Return one bar for each value of `x` with its interval and its number. A dash across the bar marks the paper's
-    number.
+    """Return one bar for each value of `x` with its interval and its number.
+
+    A dash across the bar marks the paper's number.
     """
     rows, said = table(summary, factor), dict(paper or {})
     sort = list(order or rows[x].unique())

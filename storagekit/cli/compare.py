@@ -87,7 +87,7 @@ def compare(
 
 
 def _routing(name: str, arm, drives: int, latency: float, trace):
-    """The dispatcher of that name."""
+    """Return the dispatcher of that name."""
     from storagekit.cli.trace import service_of
     from storagekit.dispatch import ShortestQueue
 

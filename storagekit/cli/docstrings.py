@@ -28,7 +28,7 @@ def first_sentence(package: str, name: str) -> str:
 
 
 def value_of(package: str, name: str, field: str) -> str:
-    """The word that the value `name` was given as its `field`, or that its class has."""
+    """Return the text of the argument `field` of the value `name`, or of its class."""
     body = _body(_home(package, name))
     call = _assigned(body, name)
     if isinstance(call, ast.Call):

@@ -220,7 +220,7 @@ def fit(
 
 
 def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":
-    """A drive, what is known of its electronics, and where its facts are from and what is assumed beyond them."""
+    """Return a drive, its electronics if they are known, and the sources and assumptions of its facts."""
     from storagekit.drive import drive_facts, known_electronics, load_drive
 
     model, facts = load_drive(drive), drive_facts(drive)

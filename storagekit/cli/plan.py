@@ -129,7 +129,7 @@ def memory(
     ratio: Annotated[float | None, typer.Option(help="Price of a byte of memory over one of disk, today.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The price ratio at which memory for a cache costs as much as added disks."""
+    """Compute the price ratio at which memory for a cache costs as much as added disks."""
     from storagekit.plan.memory_or_disks import memory_or_disks
 
     answer = memory_or_disks(cache=cache_mb * _MB, disks=disks, disk_size=disk_mb * _MB, price_ratio=ratio)

@@ -130,7 +130,7 @@ def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
 
 
 def _make_room(path: Path) -> None:
-    """Raises InputError where `path` cannot be written: said before hours of simulation, not after."""
+    """Raise InputError if `path` cannot be written, before hours of simulation rather than after."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
@@ -157,7 +157,7 @@ def _axes(data: "xr.Dataset") -> list[str]:
 
 
 def _word(value: Any) -> str | bool | int | float:
-    """A value of an axis for a table or a file: an object by its type."""
+    """Return a value of an axis for a table or a file; an object is shown by its type."""
     if hasattr(value, "item"):
         value = value.item()
     return value if isinstance(value, str | bool | int | float) else type(value).__name__

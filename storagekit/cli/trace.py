@@ -178,7 +178,7 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 
 
 def array_of(drive, name: str, schedule, slots: int | None):
-    """An SR-Mirror as the paper runs it; with as many slots as it needs where none are given."""
+    """Return an SR-Mirror as in the paper. The number of slots is found if none is given."""
     from storagekit.dispatch import NearestIdle
     from storagekit.engine import AUTO, System
     from storagekit.placement import SRMirror
@@ -207,7 +207,7 @@ def _print_replay(data, as_json: bool) -> None:
 
 
 def _report(data) -> dict:
-    """What `replay` prints, times in ms."""
+    """Return the values that `replay` prints, times in ms."""
     median, p95, p99, p999 = (1e3 * float(value) for value in data.response_quantile)
     return {
         "trace": data.attrs["trace"],
@@ -231,6 +231,7 @@ def _report(data) -> dict:
 
 
 def chosen(what: str, name: str, known: dict):
+    """Return the value of a name. Raises InputError with the known names if it is unknown."""
     if name not in known:
         raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
     return known[name]

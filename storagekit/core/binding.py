@@ -30,4 +30,5 @@ class Binding:
         return f"{self.constraint}{figures}" + (f"; {self.remedy}" if self.remedy else "")
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the content for JSON."""
         return {"constraint": self.constraint, "value": self.value, "limit": self.limit, "remedy": self.remedy}

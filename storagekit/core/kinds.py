@@ -377,8 +377,9 @@ def takes(together: Callable[..., None] | None = None, /, **kinds: Callable[[str
 
 
 def unchecked(function: Call) -> Call:
-    """Return a function without the validation of `takes`, for frequent calls with arguments that are already
-    validated.
+    """Return a function without the validation of `takes`.
+
+    It is for frequent calls with arguments that are already validated.
 
     Parameters
     ----------

@@ -80,9 +80,7 @@ class View(NamedTuple):
         return self.placement.needed_of(self.place)
 
     def part(self) -> Int[Array, "drive *batch"]:
-        """Return the part of the entering request that each drive holds, `[drive, *batch]`; see
-        `AbstractPlacement.part_on`.
-        """
+        """Return the part of the entering request that each drive holds; see `AbstractPlacement.part_on`."""
         return self.placement.part_on(row_index(self.busy.shape[0], self.busy), self.place)
 
     def holders(self) -> Bool[Array, "drive *batch"]:
@@ -269,8 +267,9 @@ class AbstractDispatch(Component):
         return ~bit_is_set(alive, self.entrance(routed, receiving))
 
     def again(self, alive: UInt32[Array, "*row"], asked: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-        """Return the parts that a client sends a read to at the second attempt; by default all parts whose bricks are
-        up.
+        """Return the parts to which a client sends a read at the second attempt.
+
+        By default these are all parts whose bricks are up.
 
         Parameters
         ----------

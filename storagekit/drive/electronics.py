@@ -251,7 +251,6 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
     InputError
         If a group or a field is missing, unknown or impossible.
     """
-
     groups = ("overheads", "bus", "buffer", "extra_disconnect")
     for group in sorted(facts.keys() - set(groups), key=str):
         raise InputError(

@@ -39,6 +39,7 @@ def words(found: xr.Dataset) -> Said:
 
 
 def board() -> Board:
+    """Return the board with its controls."""
     speeds = {
         f"speed_{node}": Slider(
             f"Speed of node {node} (%)", 50 if node == 3 else 100, 10, 100, 5, few=[50, 100] if node == 3 else [100]

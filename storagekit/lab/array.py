@@ -108,6 +108,7 @@ def draw(found: SchemesAnswer) -> FilledBoard:
 
 
 def board() -> Board:
+    """Return the board with its controls."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),

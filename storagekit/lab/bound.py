@@ -53,6 +53,7 @@ def draw(found: xr.Dataset) -> FilledBoard:
 
 
 def board() -> Board:
+    """Return the board with its controls."""
     few = [1, 2, 4]
     controls = {
         "weight_f": Slider("Weight of f, on A", 1, 0.5, 8, 0.5, few=few),

@@ -122,6 +122,7 @@ def draw(found: SharedBricks) -> FilledBoard:
 
 
 def board() -> Board:
+    """Return the board with its controls."""
     few = [1, 2, 4]
     controls = {
         "weight_mail": Slider("Weight of mail, on A", 2, 0.5, 8, 0.5, few=few),

@@ -28,8 +28,9 @@ class LabPage:
         hold(self, title=text, lead=text, board=called)
 
     def live(self, **begin: Any) -> "Box":
-        """Return the board for JupyterLab; `begin` sets initial values by the arguments of `board` or by the names of
-        controls.
+        """Return the board for JupyterLab.
+
+        `begin` sets initial values by the arguments of `board` or by the names of controls.
         """
         makes = signature(self.board).parameters
         made = self.board(**{name: value for name, value in begin.items() if name in makes})

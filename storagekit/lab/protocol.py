@@ -119,6 +119,7 @@ def draw(found: ComparedProtocols) -> FilledBoard:
 
 
 def board() -> Board:
+    """Return the board with its controls."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
         "replicas": Slider("Replicas, a brick each", 4, 2, MOST_BRICKS, few=[2, 4, 8]),

@@ -75,6 +75,7 @@ def draw(found: LayoutAnswer) -> FilledBoard:
 
 
 def board() -> Board:
+    """Return the board with its controls."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),

@@ -35,6 +35,7 @@ class Candidate:
     paper_throughput: float
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the content for JSON."""
         return {
             "layout": str(self.layout),
             "striping": self.layout.striping,

@@ -58,8 +58,9 @@ def outstanding(question: Question[Objective]) -> int:
 def asked_of(
     question: Question, layouts: Sequence[Layout], outstanding: int | None, rate: float = 0.0
 ) -> list["LayoutRun"]:
-    """Return the simulated layouts of a question, with a number of outstanding requests or, for None, `rate` requests a
-    second.
+    """Return the simulated layouts of a question.
+
+    They have a number of outstanding requests or, for None, `rate` requests a second.
     """
     from storagekit.plan.simulating import LayoutRun, simulated_drive
 

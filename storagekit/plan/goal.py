@@ -17,8 +17,9 @@ from storagekit.core.checks import require_positive, require_seconds
 
 @dataclass(frozen=True)
 class GoalReached:
-    """For each layout: response, seconds; throughput, requests a second; utilization of a disk; `figure`, the value of the
-    goal.
+    """Prediction for each layout.
+
+    response: seconds. throughput: requests a second. utilization: of a disk. figure: value of the goal.
     """
 
     response: NDArray
@@ -39,7 +40,8 @@ class Goal(ABC):
         """Return the outstanding requests for each disk of the goal; 1 for open arrivals."""
 
     @abstractmethod
-    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalReached: ...
+    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalReached:
+        """Return the prediction for each layout of a number of disks."""
 
     @abstractmethod
     def lack(self, figure: NDArray) -> NDArray:
@@ -155,8 +157,9 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
 
 
 def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int) -> float:
-    """Return the latency in seconds without seeks, which is the limit for any number of disks: overhead, rotation and
-    settling.
+    """Return the latency without seeks, seconds: overhead, rotation and settling.
+
+    It is the limit for any number of disks.
     """
     replicas = np.arange(1, most_replicas + 1)
     copies = np.full_like(replicas, mirrors)

@@ -23,6 +23,7 @@ class MemoryAnswer:
     assumptions: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the content for JSON."""
         return {
             "break_even": self.break_even,
             "price_ratio": self.price_ratio,

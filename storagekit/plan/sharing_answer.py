@@ -23,6 +23,7 @@ class StreamShare:
     otherwise: float
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the content for JSON; rates in bytes a second."""
         return {
             "rate_bytes_per_s": self.rate,
             "normalized_bytes_per_s": self.normalized,

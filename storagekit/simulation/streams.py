@@ -12,8 +12,9 @@ from storagekit.simulation.standard_measures import ELAPSED
 
 @takes(streams=COUNT)
 def by_stream(streams: int) -> tuple[Measure, ...]:
-    """Return the measures `stream_throughput`, `stream_rate` and `stream_response`, for the argument `measures` of
-    `simulate`.
+    """Return measures for each stream, for the argument `measures` of `simulate`.
+
+    They are `stream_throughput`, `stream_rate` and `stream_response`.
 
     Parameters
     ----------

@@ -61,8 +61,9 @@ def windows(
     backlog: bool = False,
     title: str = "simulating",
 ) -> xr.Dataset:
-    """Simulate `build(**point)` at every point of the grid that `axes` spans, from an empty system, and return measures
-    by window.
+    """Simulate `build(**point)` at every point of the grid that `axes` spans, and return measures by window.
+
+    Runs begin with an empty system.
 
     Parameters
     ----------
@@ -211,8 +212,9 @@ def together(pieces: Sequence[Timed]) -> Timed:
 
 
 def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
-    """Return the times at which all of some streams have requests queued at a brick, as `analytic.fairness` expects
-    them.
+    """Return the times at which all of some streams have requests queued at a brick.
+
+    They are in the form that `analytic.fairness` expects.
 
     Parameters
     ----------

@@ -131,8 +131,9 @@ class AbstractWrite(Component):
 
     @property
     def over_when_answered(self) -> bool:
-        """Return whether a write leaves the queues of all drives when it completes, so that its other parts are not
-        written.
+        """Return whether a write leaves the queues of all drives when it completes.
+
+        Its other parts are then not written.
         """
         return False
 

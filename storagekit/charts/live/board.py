@@ -111,6 +111,7 @@ class Template:
 
     @cached_property
     def spec(self) -> dict[str, Any]:
+        """Return the chart in Vega-Lite, without rows."""
         return self._make().to_dict()
 
     def filled(self, **rows: pd.DataFrame) -> FilledBoard:

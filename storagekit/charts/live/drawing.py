@@ -17,8 +17,9 @@ def _bundle() -> str:
 
 
 class Drawing(anywidget.AnyWidget):
-    """The widget of a chart. spec: a chart in Vega-Lite without rows; data: the rows by name; faded: whether the rows
-    are outdated.
+    """The widget of a chart.
+
+    spec: a chart in Vega-Lite without rows; data: the rows by name; faded: whether the rows are outdated.
     """
 
     spec = traitlets.Dict().tag(sync=True)

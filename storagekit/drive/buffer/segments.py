@@ -110,6 +110,7 @@ class BufferMemory(NamedTuple):
         return row_index(self.start.shape[0], self.start)
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
+        """Return the memory a given time later, seconds. Times before `LONG_AGO` are not told apart."""
         later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
         since, landing, settled = later
         return self._replace(since=since, landing=landing, settled=settled)
