@@ -144,14 +144,22 @@ def test_the_second_readings_have_rows_and_notes_of_their_own():
     shown = {row: verdict for row, verdict in verdicts(found).items() if row.startswith("dsptf.fig8.missed")}
     assert len(shown) == 4 and set(shown.values()) == {"match"}
     notes = {one.id: one.note for one in found}
-    assert "side by side hashing and LARD over D-SPTF: sap 1.12, financial 1.62" in notes["dsptf.fig6.local"]
-    assert "table 2 prints, over D-SPTF: Hashing 1.50, LARD 1.10, Weighted hash 1.20" in notes["dsptf.fig7.financial"]
+    assert (
+        "popular data, the times of hashing and LARD over D-SPTF are: sap 1.12, financial 1.62"
+        in notes["dsptf.fig6.local"]
+    )
+    assert (
+        "the times over D-SPTF on Financial are: Hashing 1.50, LARD 1.10, Weighted hash 1.20"
+        in notes["dsptf.fig7.financial"]
+    )
     # 9.7 over 4; 13.5, the mean of hashing and LARD, over 5; 12 over 6
-    assert "complete at once, hashing and LARD over D-SPTF: sap 2.27, cello2002 2.42" in notes["dsptf.fig6.rest"]
-    assert "complete at once, hashing and LARD over D-SPTF: sap 2.70" in notes["dsptf.fig7.financial"]
-    assert "1.5 times as long: sap 2.00" in notes["dsptf.fig7.financial"]
-    assert "if writes complete at once 5.0;" in notes["dsptf.fig8.normal_hash"]
-    assert "if writes complete at once 2.00;" in notes["dsptf.fig8.ratio_degraded"]
+    assert (
+        "at once, the times of hashing and LARD over D-SPTF are: sap 2.27, cello2002 2.42" in notes["dsptf.fig6.rest"]
+    )
+    assert "at once, the times of hashing and LARD over D-SPTF are: sap 2.70" in notes["dsptf.fig7.financial"]
+    assert "1.5 times as long, they are: sap 2.00" in notes["dsptf.fig7.financial"]
+    assert "If writes complete at once, it is 5.0 ms." in notes["dsptf.fig8.normal_hash"]
+    assert "If writes complete at once, the ratio is 2.00." in notes["dsptf.fig8.ratio_degraded"]
 
 
 def test_writes_complete_in_the_traces_as_in_the_loops_and_financial_has_the_public_read_share():
@@ -172,7 +180,7 @@ def test_the_largest_gain_is_that_of_all_settings():
     gain = xr.DataArray([[1.2, 1.4], [1.3, 1.5]], coords=axes) * xr.DataArray([0.99, 1.01], dims="seed")
     rates = xr.concat([100 * gain, 100 * xr.ones_like(gain)], xr.Variable("scheme", ["D-SPTF", "Hashing"]))
     (found,) = dsptf.gain_findings(xr.Dataset({"throughput": rates}))
-    assert found.measured == pytest.approx(1.5) and "4 outstanding and 90% reads; with 4 outstanding" in found.note
+    assert found.measured == pytest.approx(1.5) and "4 outstanding and 90% reads. With 4 outstanding" in found.note
 
 
 @pytest.mark.parametrize(
@@ -279,7 +287,10 @@ def test_figure_9_says_what_is_lost_to_a_slow_network():
     )
     found = dsptf.fig9_findings(data)
     assert set(verdicts(found).values()) == {"holds"}
-    assert "takes 4.0% longer, disks stand idle for 1.0 points of the time more, and 2.0% of reads" in found[0].note
+    assert (
+        "takes 4.0% longer, disks are idle for 1.0 points of the time more, and two bricks serve 2.0% of the reads"
+        in found[0].note
+    )
     later = data.assign(throughput=data.throughput - 5 * (data.latency > 0.9 * MS))
     assert verdicts(dsptf.fig9_findings(later))["dsptf.fig9.flat_to_1ms"] == "broken"
 
@@ -469,10 +480,10 @@ def test_settings_share_a_structure_and_know_their_schemes():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: source("oltp", 100), "trace 'oltp': unknown"),
+        (lambda: source("oltp", 100), "The trace 'oltp' is unknown"),
         (
             lambda: through(source("sap", 512), TraceSystem(), {"a": Setting("SPTF")}, "sap", [0], 1),
-            "scheme 'SPTF': unknown",
+            "The scheme 'SPTF' is unknown",
         ),
         (lambda: dsptf.table1(schemes=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),
         (lambda: dsptf.table1(schemes=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has that"),
@@ -481,7 +492,10 @@ def test_settings_share_a_structure_and_know_their_schemes():
         (lambda: dsptf.table4(schemes=[RandomOfTwo()]), "scheme RandomOfTwo of own_scheme: give a name, or a pair"),
         (lambda: dsptf.table4(schemes=["LARD", "LARD"]), "scheme 'LARD' twice: give each row a name of its own"),
         (lambda: dsptf.trace_effort("huge"), "profile 'huge': unknown"),
-        (lambda: settings(4000, 100.0, ("broken",)), "systems broken: no runs; some of equal"),
+        (
+            lambda: settings(4000, 100.0, ("broken",)),
+            "There are no runs for the systems broken. Give one or more of equal",
+        ),
     ],
 )
 def test_impossible_requests_are_refused(ask, says):
@@ -531,5 +545,5 @@ def test_memory_that_never_fills_is_not_judged():
     unjudged = {name for name, one in found.items() if one.measured is None}
     schemes = {f"dsptf.table3.{key}[{trace}]" for key in ("dsptf", "hashing", "lard") for trace in TRACES}
     assert unjudged == schemes | {"dsptf.table3.gap", "dsptf.table3.order"}
-    assert all("16 GB of memory never fill" in found[name].note for name in unjudged)
+    assert all("A memory of 16 GB then never fills" in found[name].note for name in unjudged)
     assert "0.710" in found["dsptf.table3.lard[sap]"].note

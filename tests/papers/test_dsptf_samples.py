@@ -169,7 +169,10 @@ def test_the_notes_of_table_3_say_what_unlike_luns_give():
         {"hit_rate": rates.isel(order=0, drop=True) + 0.1}, {"basis": ("trace", ["stand-in"])}, {"duplicates": 0}
     )
     notes = {one.id: one.note for one in dsptf.table3_findings(made, luns)}
-    assert "lose 2.0 to 3.0 where LUNs are dealt to groups in a drawn order, 5.0 to 6.0" in notes["dsptf.table3.gap"]
-    assert "35% to 35% of the requests, and to lose 2 points it would have to have 74%" in notes["dsptf.table3.gap"]
-    assert "0.720, and 0.690 if the busiest share a group" in notes["dsptf.table3.hashing[sap]"]
+    assert (
+        "lose 2.0 to 3.0 points if LUNs are assigned to groups at random, and 5.0 to 6.0 points"
+        in notes["dsptf.table3.gap"]
+    )
+    assert "35% to 35% of the requests. To lose 2 points, it would need 74%" in notes["dsptf.table3.gap"]
+    assert "0.720, and 0.690 if the busiest LUNs share a group" in notes["dsptf.table3.hashing[sap]"]
     assert all("busiest" not in one.note for one in dsptf.table3_findings(made))

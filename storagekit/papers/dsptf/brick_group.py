@@ -71,7 +71,7 @@ SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (64
 QUEUE = Measure(
     "queue_length",
     "1",
-    "requests not completed yet that wait at a disk beside the one that it chooses, mean over choices",
+    "incomplete requests that wait at a disk, without the request that the disk chooses, mean over choices",
     (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
     lambda unanswered, choices: unanswered / choices,
 )
@@ -145,7 +145,9 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     )
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
-        raise InputError(f"{share:.2%} of arrivals waited outside: raise the slots of dsptf.brick_group.SLOTS")
+        raise InputError(
+            f"The share of arrivals that waited for a slot is {share:.2%}. Raise the slots in dsptf.brick_group.SLOTS."
+        )
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
     return data
 
@@ -245,7 +247,7 @@ def group(
     inferred.
     """
     if reading not in READINGS:
-        raise InputError(f"reading {reading!r}: unknown; it is one of {', '.join(READINGS)}")
+        raise InputError(f"The reading {reading!r} is unknown. Give one of {', '.join(READINGS)}.")
     together = among or (reading,)
     held = slots or max(SLOTS[one][read_share < 0.9] for one in together)
     writes = [READINGS[one] for one in together]

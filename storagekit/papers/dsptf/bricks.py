@@ -208,7 +208,8 @@ def settings(
             )
     chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems)) and run.scheme in schemes}
     if not chosen:
-        raise InputError(f"systems {', '.join(systems) or 'none'}: no runs; some of {', '.join(SYSTEMS)}")
+        given = ", ".join(systems) or "none"
+        raise InputError(f"There are no runs for the systems {given}. Give one or more of {', '.join(SYSTEMS)}.")
     return chosen
 
 
@@ -239,7 +240,7 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
         If the name is unknown.
     """
     if name not in MODELS:
-        raise InputError(f"trace {name!r}: unknown; it is one of {', '.join(MODELS)}")
+        raise InputError(f"The trace {name!r} is unknown. Give one of {', '.join(MODELS)}.")
     lying = real_traces("dsptf", folder)
     if name in lying:
         return Source(read(lying[name]).concatenated(), 1.0, "trace")
@@ -296,7 +297,7 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
     """
     names = (*NAMES, *own)
     if setting.scheme not in names:
-        raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(names)}")
+        raise InputError(f"The scheme {setting.scheme!r} is unknown. Give one of {', '.join(names)}.")
     weighted = WeightedHashing([1 / pace(setting.slowness, speed), 1.0] if bricks == 2 else [1.0] * bricks)
     lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
     papers = (central(), DSPTF(LATENCY), Hashing(), lard, weighted)

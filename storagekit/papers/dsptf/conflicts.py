@@ -19,6 +19,7 @@ READS_ALONE = 1.0
 SPINDLES = {"random": 0, "in step": 1}
 # Largest number of further services for each read that counts as "almost never": the limit of a match in the scorecard.
 ALMOST_NEVER = 0.05
+OVERHEAD = "The value is the size of the 50-byte messages of a request, divided by the size of its data."
 
 
 def table5(
@@ -216,8 +217,8 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
     found = []
     for replicas in data.replicas.values.tolist():
         for bricks in data.bricks.values.tolist():
-            note = f"{bricks // replicas} disjoint groups, reads alone" + (
-                "; bricks left over unused" * (bricks % replicas > 0)
+            note = f"The value is the mean over {bricks // replicas} disjoint groups with reads only." + (
+                " The remaining bricks are unused." * (bricks % replicas > 0)
             )
             row = data.messages.sel(replicas=replicas, bricks=bricks)
             found.append(with_interval(f"dsptf.table5.way{replicas}[{bricks}]", row, note))
@@ -232,16 +233,18 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
         Measurement(
             "dsptf.table5.max",
             0.95 * copies <= peak <= copies,
-            note=f"{copies} idle replicas: {peak:.2f} claims of {copies} messages a read, of at most {copies} x {copies}; "
-            "all of them, if nineteen in twenty are",
+            note=f"One read at a time goes to {copies} idle replicas. It causes up to {peak:.2f} claims of {copies} messages "
+            f"each. The maximum is {copies} claims, or {copies} x {copies} messages. The claim holds if at least nineteen in "
+            "twenty of these claims are sent.",
         ),
         with_interval(
             "dsptf.table5.rate_8way",
             summary.message_rate,
-            f"reads alone; the paper's 3,230 is 16.15 x 200: one access per request; with 90% reads we have {writes:.0f}",
+            "The loop has reads only. The paper's 3,230 messages are 16.15 messages for each of 200 requests, so that a "
+            f"request makes one access. With 90% reads this simulation has {writes:.0f} messages.",
         ),
-        with_interval("dsptf.table5.overhead_4kb", overhead / 4096, "50-byte messages over data, per request"),
-        with_interval("dsptf.table5.overhead_64kb", overhead / 65536, "50-byte messages over data, per request"),
+        with_interval("dsptf.table5.overhead_4kb", overhead / 4096, OVERHEAD),
+        with_interval("dsptf.table5.overhead_64kb", overhead / 65536, OVERHEAD),
     ]
 
 
@@ -259,16 +262,17 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
         row = summary.sel(replicas=replicas)
         mean = row.sel(statistic="mean")
         others = ", ".join(
-            f"{share:.0%} reads and {latency * 1e6:.0f} us: {float(mean.sel(read_share=share, latency=latency)):.2%}"
+            f"{float(mean.sel(read_share=share, latency=latency)):.2%} with {share:.0%} reads and {latency * 1e6:.0f} us"
             for share in data.read_share.values
             for latency in data.latency.values
         )
         alone = both.sel(replicas=replicas, read_share=READS_ALONE, latency=data.latency[0])
         in_step = float(alone.sel(spindles="in step", statistic="mean"))
         note = (
-            "reads alone, 50 us (the read share is not given, but section 5.3.1 counts one access per request), random "
-            f"phases of spindles; with spindles in step {in_step:.2%}; random phases and {others}; N times the conflicts are "
-            "the excess of table 5, whose rows give the range"
+            "The simulation has reads only, a latency of 50 us and random phases of the spindles. The paper does not give "
+            "the share of reads, but section 5.3.1 counts one access for each request. With spindles in step the value is "
+            f"{in_step:.2%}. With random phases it is {others}. The excess of table 5 is N times the conflicts, and the rows "
+            "of table 5 give the range."
         )
         found.append(
             with_interval(
@@ -296,8 +300,8 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
     mean = rate.sel(statistic="mean")
     here = rate.sel(latency=LATENCY, method="nearest")
     worst = here.isel(depth=int(here.sel(statistic="mean").argmax("depth")))
-    shown = "; ".join(
-        f"{latency / US:g} us {', '.join(f'{float(row):.3%}' for row in mean.sel(latency=latency))}"
+    shown = ", and ".join(
+        f"{', '.join(f'{float(row):.3%}' for row in mean.sel(latency=latency))} at {latency / US:g} us"
         for latency in mean.latency.values
     )
     depths = ", ".join(str(depth) for depth in mean.depth.values)
@@ -308,16 +312,18 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         with_interval(
             "dsptf.protocol.once",
             worst,
-            f"services beyond the first for each read, {int(worst.depth)} outstanding, where they are most; almost never: at "
-            f"most {ALMOST_NEVER:.0%}, a limit of ours; {depths} outstanding: {shown}; every brick waiting the two "
-            f"latencies: {waited:g}",
+            "The value is the number of further services for each read. It is largest with "
+            f"{int(worst.depth)} requests outstanding, which is shown. This project takes at most {ALMOST_NEVER:.0%} as "
+            f"almost never. With {depths} requests outstanding, in this order, the values are {shown}. If every brick waits "
+            f"for two latencies, the largest value is {waited:g}.",
             holds=waited == 0 and float(worst.sel(statistic="mean")) <= ALMOST_NEVER,
         ),
         Measurement(
             "dsptf.protocol.lost_claim",
             held > 15.5 and some > 0,
-            note=f"each of seven hearers misses the claims on a read with probability 5%: {some:.2f} further services a "
-            f"read; requests in the loop, at least: {held:.2f} of 16; late claims are tested, not drawn",
+            note="Each of the other seven bricks misses the claims on a read with a probability of 5%. A read then has "
+            f"{some:.2f} further services. The loop has at least {held:.2f} of its 16 requests. Tests cover late claims. The "
+            "simulation does not draw them.",
         ),
     ]
 

@@ -98,11 +98,13 @@ def failing_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "dsptf.protocol.brick_failure",
             held > loop - 0.2 and bool((data.resent > 0).all()),
-            note=f"one of eight bricks stops and comes back: {float(lost):.0f} reads sent again, requests in the loop, at "
-            f"least: {held:.2f} of {loop}, with and without 5% of claims lost; mean response "
+            note=f"One of eight bricks stops and comes back. Clients send {float(lost):.0f} reads again if no claim is lost "
+            f"and the time-out is the shortest. The loop has at least {held:.2f} of its {loop} requests, with and without 5% "
+            "of claims lost. The mean response time is "
             + ", ".join(
                 f"{float(response.sel(timeout=timeout)):.0f} ms with a time-out of {timeout:g} s"
                 for timeout in data.timeout.values.tolist()
-            ),
+            )
+            + ".",
         )
     ]

@@ -37,8 +37,9 @@ FIG9_LATENCIES = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75
 # Suffixes of the claims of figure 9, by read share: the share of table 1, and the share of figure 5.
 FIG9_SHARES = {0.9: "", 0.67: "_67_reads"}
 INFERRED = (
-    "a write completes when the receiving brick has it on disk: by section 3 it completes once it is safe in every NVRAM, "
-    "which gives 218 and 139 IO/s; this reading was chosen by the throughput of table 1, and figure 5 supports it"
+    "A write completes when the receiving brick has it on disk. By section 3 a write completes once it is in every NVRAM, "
+    "which gives 218 IO/s for D-SPTF and 139 IO/s for hashing. The interpretation was chosen by the throughput of table 1, "
+    "and figure 5 supports it."
 )
 
 
@@ -325,10 +326,14 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
         with_interval(
             "dsptf.fig1.gain_at_16",
             gain.sel(depth=16),
-            "15 candidates at 16 outstanding; DiskSim itself 4.0 gives 204.4 / 114.6 = 1.78 on this drive",
+            "With 16 requests outstanding a choice has 15 candidates. DiskSim 4.0 gives 204.4 / 114.6 = 1.78 on this drive.",
         ),
         with_interval("dsptf.fig1.no_gain_at_2", gain.sel(depth=2), ""),
-        Measurement("dsptf.fig1.rising", rising, note="from depth 2 up; with 1 and with 2 there is nothing to choose"),
+        Measurement(
+            "dsptf.fig1.rising",
+            rising,
+            note="The claim is judged from depth 2 upwards. With 1 or 2 requests outstanding there is no choice.",
+        ),
     ]
 
 
@@ -362,28 +367,32 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
     depths = {name: float(seen.sel(scheme=name)) for name in ("D-SPTF", "Hashing")}
     return [
         *found,
-        with_interval("dsptf.table1.gain", gain, f"over hashing, over LARD {over_lard:.3f}; {INFERRED}"),
+        with_interval(
+            "dsptf.table1.gain", gain, f"The gain is over hashing. The gain over LARD is {over_lard:.3f}. {INFERRED}"
+        ),
         with_interval(
             "dsptf.table1.depth_dsptf",
             summary.queue_length.sel(scheme="D-SPTF"),
-            "section 5.1.1 counts the requests that wait beside the chosen one, and computes 8; measured with the chosen one "
-            f"and copies of completed writes: {depths['D-SPTF']:.1f}; with reads alone: {depth_reads:.1f}",
+            "Section 5.1.1 counts the waiting requests without the chosen one, and computes 8. With the chosen request and "
+            f"copies of completed writes the value is {depths['D-SPTF']:.1f}. With reads only, without the chosen request, "
+            f"it is {depth_reads:.1f}.",
         ),
         with_interval(
             "dsptf.table1.depth_hashing",
             summary.queue_length.sel(scheme="Hashing"),
-            "section 5.1.1 counts the requests that wait beside the chosen one, and computes 2.4; measured with the chosen "
-            f"one and copies of completed writes: {depths['Hashing']:.1f}",
+            "Section 5.1.1 counts the waiting requests without the chosen one, and computes 2.4. With the chosen request "
+            f"and copies of completed writes the value is {depths['Hashing']:.1f}.",
         ),
         with_interval(
             "dsptf.table1.idle_read_only",
             idle.sel(read_share=1.0),
-            f"hashing; LARD {float(lard.sel(read_share=1.0)):.3f}",
+            f"The value is for hashing. For LARD it is {float(lard.sel(read_share=1.0)):.3f}.",
         ),
         with_interval(
             "dsptf.table1.idle_60_reads",
             idle.sel(read_share=0.6),
-            f"hashing; LARD {float(lard.sel(read_share=0.6)):.4f}; queued writes leave a brick something to do",
+            f"The value is for hashing. For LARD it is {float(lard.sel(read_share=0.6)):.4f}. Queued writes keep a brick "
+            "busy.",
         ),
     ]
 
@@ -408,18 +417,20 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
             with_interval(
                 f"dsptf.fig5.gain_{count}",
                 gain.sel(replicas=count),
-                INFERRED + f"; over LARD {over_lard.sel(replicas=count):.3f}",
+                f"{INFERRED} The gain over LARD is {over_lard.sel(replicas=count):.3f}.",
             )
             for count in (2, 8)
         ),
-        with_interval("dsptf.fig5.gain_3", gain.sel(replicas=3), "67% reads; " + INFERRED),
+        with_interval("dsptf.fig5.gain_3", gain.sel(replicas=3), "The share of reads is 67%. " + INFERRED),
         Measurement(
-            "dsptf.fig5.growing", bool((means.diff("replicas") > 0).all()), note="mean gain at every step from 2 to 8"
+            "dsptf.fig5.growing",
+            bool((means.diff("replicas") > 0).all()),
+            note="The mean gain is judged at every step from 2 to 8 replicas.",
         ),
         Measurement(
             "dsptf.fig5.near_central",
             bool((central > 0.98).all()),
-            note=f"least D-SPTF / Central SPTF over 2 to 8 replicas: {float(central.min()):.4f}",
+            note=f"The smallest ratio of D-SPTF to Central SPTF over 2 to 8 replicas is {float(central.min()):.4f}.",
         ),
     ]
 
@@ -441,9 +452,9 @@ def gain_findings(data: xr.Dataset) -> list[Measurement]:
         with_interval(
             "dsptf.abstract.max_gain",
             largest,
-            f"the largest of {means.size} settings of eight replicas, {int(largest.depth)} outstanding and "
-            f"{float(largest.read_share):.0%} reads; with {int(means.depth[-1])} outstanding at most {deepest:.2f}; the "
-            "interval is that of this setting alone",
+            f"The gain is the largest of {means.size} settings with eight replicas. It occurs with {int(largest.depth)} "
+            f"outstanding and {float(largest.read_share):.0%} reads. With {int(means.depth[-1])} outstanding the gain is at "
+            f"most {deepest:.2f}. The interval covers this setting only.",
         )
     ]
 
@@ -484,24 +495,24 @@ def _fig9_rows(summary: xr.DataArray, spent: xr.Dataset, share: float, ending: s
     mean, low, high = (float(row.sel(statistic=name)) for name in ("mean", "low", "high"))
     near, far = (spent.sel(latency=delay, method="nearest").mean("seed") for delay in (0.0, 1.75 * MS))
     why = (
-        f"{share:.0%} reads; section 5.1.1, whose system and workload the figure has, has 90% in table 1 and 67% in figure "
-        "5; the figure can be that of 67% alone, because at 90% no reading of when a write completes keeps more than 0.92 at "
-        "1.75 ms; there an access takes "
-        f"{float(far.service_time / near.service_time - 1):.1%} longer, disks stand idle for "
-        f"{100 * float(far.idle - near.idle):.1f} points of the time more, and {float(far.extra_services):.1%} of reads are "
-        "served by two bricks and count once"
+        f"The share of reads is {share:.0%}. The figure has the system and workload of section 5.1.1, which has 90% reads in "
+        "table 1 and 67% in figure 5. The figure can only have 67% reads, because with 90% no interpretation of write "
+        "completion keeps more than 0.92 of the throughput at 1.75 ms. At 1.75 ms an access takes "
+        f"{float(far.service_time / near.service_time - 1):.1%} longer, disks are idle for "
+        f"{100 * float(far.idle - near.idle):.1f} points of the time more, and two bricks serve "
+        f"{float(far.extra_services):.1%} of the reads, which count once."
     )
     return [
         Measurement(
             f"dsptf.fig9.flat_to_1ms{ending}",
             flat > 0.98,
-            note=f"at least {flat:.3f} of the throughput without delay up to 1 ms; {why}",
+            note=f"Up to 1 ms D-SPTF keeps at least {flat:.3f} of its throughput without delay. {why}",
         ),
         Measurement(f"dsptf.fig9.at_1_75{ending}", mean, low, high, note=why, holds=mean > 0.95),
         Measurement(
             f"dsptf.fig9.falls{ending}",
             all(later < sooner for sooner, later in itertools.pairwise(beyond)),
-            note=f"1.75 to 3 ms, {share:.0%} reads",
+            note=f"The claim is judged from 1.75 to 3 ms with {share:.0%} reads.",
         ),
     ]
 
@@ -509,4 +520,4 @@ def _fig9_rows(summary: xr.DataArray, spent: xr.Dataset, share: float, ending: s
 def _idle_note(key: str) -> str:
     if key in ("central", "dsptf"):
         return ""
-    return "queued writes leave a brick something to do; the readings of write completion were all tried"
+    return "Queued writes keep a brick busy. All interpretations of write completion were tried."

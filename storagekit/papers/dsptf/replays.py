@@ -31,13 +31,13 @@ PIECES = 40
 PAIR = TraceSystem()
 LOCAL, REST = ("sap", "financial"), ("websearch", "cello2002")
 STAND_IN = (
-    "synthetic trace: matched to table 2 (Financial: 23% reads) and to the Central column of table 3, Poisson arrivals "
-    "(Financial: the gaps of a public sample), no locality in space; one draw of it, the interval is over the leads of "
-    "spindles; writes complete as in table 1, by which that reading was chosen"
+    "The trace is synthetic. It matches table 2 (Financial has 23% reads) and the Central column of table 3. It has Poisson "
+    "arrivals (Financial has the gaps of a public sample) and no locality in space. The interval is over the phases of the "
+    "spindles, for one synthetic trace. Writes complete as in table 1, by which this interpretation was chosen."
 )
 BALANCED = ("LARD", "Weighted hash")
 WINDOWED = f"LARD, {LARD_WINDOWS[-1]:.3g} of the run"
-WAIT = "an idle brick waits for claims no longer than its platter turns anyway, so that some reads are served twice"
+WAIT = "An idle brick waits for claims at most for its rotational latency, so that some reads are served twice."
 # Quarters of the run without a slow brick, and with one, as fractions of the run.
 NORMAL, DEGRADED = [(0.0, 0.25), (0.5, 0.75)], [(0.25, 0.5), (0.75, 1.0)]
 # Limits of "close" and "near", relative differences.
@@ -278,7 +278,7 @@ def replay_findings(
         for system in ("slow", "slow, degraded")
     )
     real = all(found.whole.attrs["basis"] == "trace" for found in histories.values())
-    basis, said = ("trace", "") if real else ("stand-in", f"; {STAND_IN}")
+    basis, said = ("trace", "") if real else ("stand-in", f" {STAND_IN}")
     said += _near(local)
     return [
         *_fig6(equal, basis, _at_once(histories, "equal") + said + _printed(printed, "equal")),
@@ -292,14 +292,14 @@ def _near(local: Mapping[str, History]) -> str:
     """Return the times of hashing and LARD over the time of D-SPTF with contiguous popular data, in words."""
     gains = {name: _by_scheme(found.whole, "equal") for name, found in local.items()}
     times = _listed({name: _mean(_gain(time.response)) for name, time in gains.items()})
-    return f"; with popular data side by side hashing and LARD over D-SPTF: {times}" if gains else ""
+    return f" With contiguous popular data, the times of hashing and LARD over D-SPTF are: {times}." if gains else ""
 
 
 def _at_once(histories: Mapping[str, History], system: str) -> str:
     """Return the gains of D-SPTF if a write completes as soon as it is in NVRAM, in words."""
     times = {name: _by_scheme(found.whole, f"{system}, at once").response for name, found in histories.items()}
     gains = _listed({name: _mean(_gain(time)) for name, time in times.items()})
-    return f"; if writes complete at once, hashing and LARD over D-SPTF: {gains}"
+    return f" If writes complete at once, the times of hashing and LARD over D-SPTF are: {gains}."
 
 
 def _printed(found: History | None, system: str) -> str:
@@ -308,7 +308,7 @@ def _printed(found: History | None, system: str) -> str:
         return ""
     time = _by_scheme(found.whole, system).response
     over = {scheme: time_over(time, scheme, "D-SPTF") for scheme in ("Hashing", *BALANCED)}
-    return f"; Financial with the 85% reads that table 2 prints, over D-SPTF: {_listed(over)}"
+    return f" With the 85% reads that table 2 prints, the times over D-SPTF on Financial are: {_listed(over)}."
 
 
 def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measurement]:
@@ -316,7 +316,8 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
     alone = {name: time_over(time.missed, "D-SPTF", "Central SPTF") for name, time in times.items()}
     gains = {name: _gain(time.response) for name, time in times.items()}
     each = ", ".join(f"{name} {_mean(gain):.2f}" for name, gain in gains.items())
-    each += "; missed reads alone: " + ", ".join(f"{name} {_mean(_gain(t.missed)):.2f}" for name, t in times.items())
+    each += ". For reads that miss in memory, they are: "
+    each += ", ".join(f"{name} {_mean(_gain(t.missed)):.2f}" for name, t in times.items())
     sap = times["sap"]
     both = ratio(sap.response.sel(scheme="D-SPTF"), sap.response.sel(scheme="Hashing"))
     missed_only = time_over(sap.missed, "D-SPTF", "Hashing")
@@ -328,25 +329,29 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
             "dsptf.fig6.match",
             all(value <= 1.02 for value in over.values()),
             basis=basis,
-            note=f"D-SPTF over Central: {_listed(over, 3)}; missed reads alone: {_listed(alone, 3)}; {WAIT}; a read "
-            "found at another brick takes a message, and what was read in parts by several bricks is found at none",
+            note=f"The times of D-SPTF over Central are: {_listed(over, 3)}. For reads that miss in memory, they are: "
+            f"{_listed(alone, 3)}. {WAIT} A read that hits in another brick takes a message. If several bricks read parts of "
+            "the data, no brick has a hit on the whole.",
         ),
         with_interval(
             "dsptf.fig6.sap",
             both,
-            f"missed reads alone {missed_only:.2f}; the other reading, a gain of 35 to 50%, is row dsptf.fig6.local{said}",
+            f"For reads that miss in memory, the ratio is {missed_only:.2f}. The row dsptf.fig6.local has the other "
+            f"interpretation, a gain of 35 to 50%.{said}",
             basis,
         ),
         with_interval(
             "dsptf.fig6.local",
             _interval(gains[local]),
-            f"of {local}, the smaller; hashing and LARD over D-SPTF: {each}{said}",
+            f"The value is for {local}, which has the smaller gain. The times of hashing and LARD over D-SPTF are: "
+            f"{each}.{said}",
             basis,
         ),
         with_interval(
             "dsptf.fig6.rest",
             _interval(gains[rest]),
-            f"of {rest}, the farther; hashing and LARD over D-SPTF: {each}{said}",
+            f"The value is for {rest}, which is farther from the claim. The times of hashing and LARD over D-SPTF are: "
+            f"{each}.{said}",
             basis,
         ),
     ]
@@ -368,7 +373,7 @@ def _fig7(
         close.append(near and float(mean.sel(scheme="D-SPTF")) < best_other)
         worst.append(str(mean.idxmax("scheme").item()) == "Hashing")
         shown.append(f"{name} " + " ".join(f"{float(mean.sel(scheme=scheme)) / MS:.2f}" for scheme in NAMES))
-    note = f"ms, {', '.join(NAMES)}: {'; '.join(shown)}"
+    note = f"The mean response times (ms) of {', '.join(NAMES)} are: {', '.join(shown)}."
     behind, behind_less = (
         {name: max(time_over(time.response, scheme, "D-SPTF") for scheme in BALANCED) for name, time in of.items()}
         for of in (times, degraded)
@@ -378,15 +383,16 @@ def _fig7(
             "dsptf.fig7.close",
             all(close),
             basis=basis,
-            note=f"within {CLOSE:.0%} of Central, ahead of all others; {note}",
+            note=f"The claim holds if D-SPTF is within {CLOSE:.0%} of Central and ahead of all others. {note}",
         ),
         Measurement("dsptf.fig7.hash_worst", all(worst), basis=basis, note=note),
         Measurement(
             "dsptf.fig7.financial",
             behind["financial"] <= 1 + NEAR and behind["financial"] == min(behind.values()),
             basis=basis,
-            note=f"the farther of {' and '.join(BALANCED)} over D-SPTF: {_listed(behind)}; where the slow brick takes 1.5 "
-            f"times as long: {_listed(behind_less)}; within {NEAR:.0%} on Financial and nearer than on the others{said}",
+            note=f"The times of the slower one of {' and '.join(BALANCED)} over D-SPTF are: {_listed(behind)}. If the "
+            f"slow brick takes 1.5 times as long, they are: {_listed(behind_less)}. The claim holds if the time is within "
+            f"{NEAR:.0%} on Financial and nearer than on the other traces.{said}",
         ),
     ]
 
@@ -396,15 +402,18 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
     for label, spans in (("normal", NORMAL), ("degraded", DEGRADED)):
         times = _changing(found, "changing")
         quarters = times.sel(piece=_within(times, spans)).mean("piece")
-        note = "" if label == "normal" else f"; {_meanings(found)}"
+        note = "" if label == "normal" else f" {_meanings(found)}"
         sooner = _changing(found, "changing, at once")
         sooner = sooner.sel(piece=_within(sooner, spans)).mean("piece").response
         beside = "" if local is None else _both(_changing(local, "changing"), spans)
-        near = f"; missed reads with popular data side by side {beside}" if beside else ""
+        near = f" With contiguous popular data, reads that miss in memory take: {beside}." if beside else ""
         for key, scheme in (("dsptf", "D-SPTF"), ("hash", "Hashing")):
             alone = float(quarters.missed.sel(scheme=scheme).mean()) / MS
             at_once = float(sooner.sel(scheme=scheme).mean()) / MS
-            text = f"all requests; if writes complete at once {at_once:.1f}; missed reads alone {alone:.1f}{near}{said}"
+            text = (
+                f"The time is the mean over all requests. If writes complete at once, it is {at_once:.1f} ms. For reads "
+                f"that miss in memory, it is {alone:.1f} ms.{near}{said}"
+            )
             row = _interval(quarters.response.sel(scheme=scheme) / MS)
             rows.append(with_interval(f"dsptf.fig8.{label}_{key}", row, text, basis))
         gain = ratio(quarters.response.sel(scheme="Hashing"), quarters.response.sel(scheme="D-SPTF"))
@@ -413,8 +422,8 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
             with_interval(
                 f"dsptf.fig8.ratio_{label}",
                 gain,
-                f"if writes complete at once {time_over(sooner, 'Hashing', 'D-SPTF'):.2f}; missed reads alone "
-                f"{alone:.2f}{note}{said}",
+                f"If writes complete at once, the ratio is {time_over(sooner, 'Hashing', 'D-SPTF'):.2f}. For reads that "
+                f"miss in memory, it is {alone:.2f}.{note}{said}",
                 basis,
             )
         )
@@ -427,7 +436,10 @@ def _fig8_missed(local: History, basis: str) -> list[Measurement]:
     for label, spans in (("normal", NORMAL), ("degraded", DEGRADED)):
         quarters = times.missed.sel(piece=_within(times, spans)).mean("piece") / MS
         for key, scheme in (("dsptf", "D-SPTF"), ("hash", "Hashing")):
-            note = "missed reads alone, popular data side by side: whose response time, and how local, the paper leaves open"
+            note = (
+                "The time covers only reads that miss in memory, with contiguous popular data. The paper does not state "
+                "which requests its response time covers, nor how local they are."
+            )
             row = _interval(quarters.sel(scheme=scheme))
             rows.append(with_interval(f"dsptf.fig8.missed[{label}_{key}]", row, note, basis))
     return rows
@@ -438,12 +450,16 @@ def _meanings(found: History) -> str:
     half = _changing(found, "changing, service")
     late = half.sel(piece=_within(half, DEGRADED)).mean("piece").response
     ours, hashed = (float(late.sel(scheme=scheme).mean()) / MS for scheme in ("D-SPTF", "Hashing"))
-    all_of_it = f"D-SPTF {ours:.1f}, hashing {hashed:.1f} (ratio {hashed / ours:.2f})"
-    shown = [f"{name}: {_both(_changing(found, f'changing, {name}'), DEGRADED)}" for name in ("rotation", "seek")]
+    all_of_it = f"D-SPTF {ours:.1f} ms, hashing {hashed:.1f} ms (ratio {hashed / ours:.2f})"
+    shown = [
+        f"If only the {name} takes twice as long, reads that miss in memory take: "
+        f"{_both(_changing(found, f'changing, {name}'), DEGRADED)}."
+        for name in ("rotation", "seek")
+    ]
     return (
-        "a degradation by 50% (section 5.2.2): every access takes 1.5 times as long; the figure's caption halves the "
-        f"performance: if all of it takes twice as long, all requests {all_of_it}, LARD over D-SPTF "
-        f"{time_over(late, 'LARD', 'D-SPTF'):.2f}; missed reads if a part takes twice as long: {'; '.join(shown)}"
+        "The degradation is by 50% (section 5.2.2), so that every access takes 1.5 times as long. The caption of the figure "
+        f"halves the performance. If a whole access takes twice as long, all requests take: {all_of_it}. LARD then takes "
+        f"{time_over(late, 'LARD', 'D-SPTF'):.2f} times as long as D-SPTF. {' '.join(shown)}"
     )
 
 
@@ -451,7 +467,7 @@ def _both(times: xr.Dataset, spans: list[tuple[float, float]]) -> str:
     """Return the times of missed reads of D-SPTF and of hashing in some spans of the run, in words."""
     mean = times.missed.sel(piece=_within(times, spans)).mean(["piece", "seed"]) / MS
     ours, hashed = (float(mean.sel(scheme=scheme)) for scheme in ("D-SPTF", "Hashing"))
-    return f"D-SPTF {ours:.1f}, hashing {hashed:.1f} (ratio {hashed / ours:.2f})"
+    return f"D-SPTF {ours:.1f} ms, hashing {hashed:.1f} ms (ratio {hashed / ours:.2f})"
 
 
 def _changing(found: History, system: str) -> xr.Dataset:
@@ -471,11 +487,11 @@ def _lard_window(times: xr.Dataset, twice: xr.Dataset, basis: str) -> Measuremen
         "dsptf.fig8.lard_window",
         abs(never - 1) < CLOSE and then < 1 - CLOSE and then < late and after > 1 + CLOSE,
         basis=basis,
-        note="with LARD's own thresholds it does as hashing; with thresholds of ours (T_low 0.75, T_high 1) and windows of a "
-        f"tenth of the run its time over that of LARD as it is: {late:.2f} in the first window of the degradation, "
-        f"{then:.2f} after it, {after:.2f} in the first window after its end; hit rate "
-        f"{float(hits.sel(scheme=WINDOWED)):.3f} instead of {float(hits.sel(scheme='LARD')):.3f}; where a slow brick takes "
-        f"twice as long: {others}",
+        note="With the default thresholds LARD performs as hashing does. The variant has the thresholds T_low 0.75 and "
+        "T_high 1, which this project chose, and windows of a tenth of the run. Its time over the time of LARD is "
+        f"{late:.2f} in the first window of the degradation, {then:.2f} after this window, and {after:.2f} in the first "
+        f"window after the degradation. Its hit rate is {float(hits.sel(scheme=WINDOWED)):.3f} instead of "
+        f"{float(hits.sel(scheme='LARD')):.3f}. If a slow brick takes twice as long, the three ratios are {others}.",
     )
 
 

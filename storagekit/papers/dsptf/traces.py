@@ -26,16 +26,20 @@ from storagekit.workload.synthetic import compare, generate
 from storagekit.workload.trace import read
 
 TWO_READINGS = {
-    "financial": "the paper prints 85% reads; its 5,334,987 requests are those of the public Financial1, of which 23% are "
-    "reads, while 85% would be near Financial2 (82%, 3,699,194 requests); 23% is run, as section 5.2.1 has long queues",
-    "websearch": "4,579,809 requests are those of the public WebSearch2, of which 99.98% are reads; the table is followed",
+    "financial": "The paper prints 85% reads. Its 5,334,987 requests are the number of the public Financial1, which has 23% "
+    "reads. A share of 85% would be near Financial2 (82% reads, 3,699,194 requests). The runs have 23% reads, because "
+    "section 5.2.1 has long queues.",
+    "websearch": "The public WebSearch2 has the same number of requests, 4,579,809, and 99.98% reads. This project follows "
+    "the table.",
 }
 # Schemes that divide memory by address.
 DIVIDED = ("Hashing", "LARD")
 NEVER_FULL = (
-    "cannot be judged: if writes miss no more often than reads, the published hit rates leave 11 to 14 GB that the traces "
-    "request for the first time, so that 16 GB of memory never fill and schemes differ by nothing that memory decides"
+    "The claim cannot be judged. If writes miss at most as often as reads, the published hit rates leave 11 to 14 GB that "
+    "the traces request for the first time. A memory of 16 GB then never fills, so that memory makes no difference between "
+    "the schemes."
 )
+FITTED = "The synthetic trace was fitted to this column."
 # Error of a difference of two printed hit rates, percentage points: both are rounded to whole numbers.
 ROUNDED = 1.0
 # Names of traces in the folder of real traces.
@@ -215,7 +219,7 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     for name in data.trace.values.tolist():
         row = data.sel(trace=name)
         basis = str(row.basis.item())
-        note = "" if basis == "trace" else "stand-in: made to match"
+        note = "" if basis == "trace" else "The synthetic trace was generated to match this value."
         figures = {
             "reads": row.reads,
             "size_kb": row["size"] / KB,
@@ -247,14 +251,14 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
     for key, scheme in list(KEYS.items())[:4]:
         for name in data.trace.values.tolist():
             basis = str(data.basis.sel(trace=name).item())
-            note = "" if basis == "trace" else "stand-in: fitted to this column" if key == "central" else STAND_IN
+            note = "" if basis == "trace" else FITTED if key == "central" else STAND_IN
             value: float | None = float(rates.sel(trace=name, scheme=scheme))
             if luns is not None:
                 shown = [f"{float(rate):.3f}" for rate in luns.hit_rate.sel(trace=name, scheme=scheme)]
-                note += f"; with every LUN on one group, LUNs as unlike as a public trace's devices, {shown[0]}, and "
-                note += f"{shown[1]} if the busiest share a group"
+                note += " With every LUN on one group and LUNs that differ as the devices of a public trace do, the hit rate "
+                note = f"{note}is {shown[0]}, and {shown[1]} if the busiest LUNs share a group.".strip()
             if basis != "trace" and key != "central":
-                note, value = f"{value:.3f}; {NEVER_FULL}; {note}", None
+                note, value = f"The measured hit rate is {value:.3f}. {NEVER_FULL} {note}", None
             found.append(Measurement(f"dsptf.table3.{key}[{name}]", value, basis=basis, note=note))
     gap = 100 * (rates.sel(scheme="Central SPTF") - rates)
     between = {name: (float(gap.sel(scheme=name).min()), float(gap.sel(scheme=name).max())) for name in NAMES[1:4]}
@@ -268,23 +272,25 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
             "dsptf.table3.gap",
             bool(((divided >= 2 - ROUNDED) & (divided <= 4 + ROUNDED)).all()) if real else None,
             basis="trace" if real else "stand-in",
-            note="gap in points: "
+            note="The gaps below Central SPTF in percentage points are: "
             + ", ".join(f"{name} {low:.1f} to {high:.1f}" for name, (low, high) in between.items())
-            + ("" if real else f"; {NEVER_FULL}")
-            + ("" if luns is None else f"; {_unlike(luns)}"),
+            + "."
+            + ("" if real else f" {NEVER_FULL}")
+            + ("" if luns is None else f" {_unlike(luns)}"),
         ),
         Measurement(
             "dsptf.table3.order",
             bool((ahead >= 0).all()) if real else None,
             basis="trace" if real else "stand-in",
-            note=f"D-SPTF ahead by {100 * float(ahead.min()):.1f} to {100 * float(ahead.max()):.1f} points"
-            + ("" if real else f"; {NEVER_FULL}"),
+            note=f"D-SPTF is ahead of hashing and LARD by {100 * float(ahead.min()):.1f} to {100 * float(ahead.max()):.1f} "
+            "percentage points." + ("" if real else f" {NEVER_FULL}"),
         ),
         Measurement(
             "dsptf.table3.exclusive",
             twice == 0,
             basis="stand-in",
-            note=f"{twice} blocks in two memories at the end of the runs; by construction: a brick drops what another reads",
+            note=f"At the end of the runs {twice} blocks are in two memories. The claim holds by construction, because a "
+            "brick drops a block that another brick reads.",
         ),
     ]
 
@@ -298,10 +304,11 @@ def _unlike(luns: xr.Dataset) -> str:
     busiest = luns.busiest.mean("layout")
     needed = luns.needed.isel(fall=0)
     return (
-        "with every LUN on one of four groups, LUNs as unlike as the devices of public traces, hashing and LARD lose "
-        f"{drawn} where LUNs are dealt to groups in a drawn order, {first} where the busiest share a group; in drawn orders "
-        f"the busiest group has {float(busiest.min()):.0%} to {float(busiest.max()):.0%} of the requests, and to lose "
-        f"{100 * float(needed.fall):.0f} points it would have to have {float(needed.min()):.0%} to {float(needed.max()):.0%}"
+        "With every LUN on one of four groups and LUNs that differ as the devices of public traces do, hashing and LARD lose "
+        f"{drawn} points if LUNs are assigned to groups at random, and {first} points if the busiest LUNs share a group. In "
+        f"random assignments the busiest group has {float(busiest.min()):.0%} to {float(busiest.max()):.0%} of the requests. "
+        f"To lose {100 * float(needed.fall):.0f} points, it would need {float(needed.min()):.0%} to "
+        f"{float(needed.max()):.0%} of the requests."
     )
 
 
@@ -318,12 +325,19 @@ def real_findings(data: xr.Dataset) -> list[Measurement]:
         time = data.response.sel(trace=name)
         shown = ", ".join(f"{scheme} {float(time.sel(scheme=scheme).mean()) / MS:.2f}" for scheme in NAMES[:4])
         waited = float(data.held_up.sel(trace=name).max())
-        note = f"ms: {shown}" + (
-            f"; more than two bricks can serve: {waited:.0f} requests waited outside" if waited else ""
+        note = f"The mean response times in ms are: {shown}." + (
+            f" The load exceeds the capacity of two bricks, and {waited:.0f} requests waited for a slot."
+            if waited
+            else ""
         )
         match = time_over(time, "D-SPTF", "Central SPTF")
         found.append(
-            Measurement(f"dsptf.traces.{name}_match", match <= 1.02, basis="trace", note=f"{match:.3f}; {note}")
+            Measurement(
+                f"dsptf.traces.{name}_match",
+                match <= 1.02,
+                basis="trace",
+                note=f"The time of D-SPTF over Central SPTF is {match:.3f}. {note}",
+            )
         )
         others = [time_over(time, scheme, "D-SPTF") for scheme in ("Hashing", "LARD")]
         found.append(Measurement(f"dsptf.traces.{name}_ahead", min(others) > 1, basis="trace", note=note))

@@ -126,14 +126,14 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
     for label, brick in (("fast", FAST), ("slow", SLOW)):
         for key, scheme in KEYS.items():
             at = summary.sel(scheme=scheme, brick=brick)
-            rest = ", ".join(f"{name} {float(at.sel(slowness=name, statistic='mean')):.0f}" for name in others)
+            rest = ", ".join(f"{float(at.sel(slowness=name, statistic='mean')):.0f} IO/s ({name})" for name in others)
             note = (
-                "an access of the slow brick takes twice as long, because section 5.2.1 sends two of three requests to the "
-                f"fast brick; by other meanings of half the speed: {rest}; the table's slow brick has seven tenths of the "
-                "fast one's pace, which is nearer to 1.5 times as long (degraded)"
+                "An access of the slow brick takes twice as long, because section 5.2.1 sends two of three requests to the "
+                f"fast brick. Other meanings of half the speed give {rest}. In the table the slow brick has seven tenths of "
+                "the pace of the fast brick. This is nearer to an access that takes 1.5 times as long (degraded)."
             )
             if key == "weighted_hash":
-                note += "; shares of 2 to 1, and of 3 to 2 if degraded"
+                note += " The shares of the requests are 2 to 1, and 3 to 2 if the slow brick is degraded."
             found.append(with_interval(f"dsptf.table4.{label}[{key}]", at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
@@ -146,7 +146,7 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     least = {name: float(kept.sel(scheme=name, slowness=slowness).min()) for name in ("Central SPTF", "D-SPTF")}
     apart = abs(mean.sel(brick=FAST) / mean.sel(brick=SLOW) - 1).sel(scheme="Hashing", slowness=slowness).max()
     at = ", ".join(
-        f"{speed:g}: {float(kept.sel(scheme='D-SPTF', slowness=slowness, speed=speed)):.2f}"
+        f"{float(kept.sel(scheme='D-SPTF', slowness=slowness, speed=speed)):.2f} at {speed:g}"
         for speed in mean.speed.values.tolist()
         if speed < 1
     )
@@ -154,9 +154,9 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     return Measurement(
         "dsptf.table4.fast_unaffected",
         all(value >= LEVEL for value in least.values()) and float(apart) <= SAME,
-        note="what the fast brick keeps of its throughput under D-SPTF by the slow one's speed (at 0.5 an "
-        f"access takes twice as long): {at}; under hashing the two differ by {float(apart):.1%} at most; judged at "
-        f"{LEVEL:.0%} down to that"
-        + ("" if turning is None else f"; if only the platter slows, at least {turning:.2f}")
-        + "; writes, a tenth of the requests, go to both bricks, and the loop waits for them",
+        note=f"Under D-SPTF the fast brick keeps these shares of its throughput, by the speed of the slow brick: {at}. At a "
+        f"speed of 0.5 an access takes twice as long. Under hashing the two bricks differ by at most {float(apart):.1%}. The "
+        f"claim is judged down to this speed, with a limit of {LEVEL:.0%} of the throughput."
+        + ("" if turning is None else f" If only the rotation is slower, the share is at least {turning:.2f}.")
+        + " Writes, a tenth of the requests, go to both bricks, and the loop waits for them.",
     )

@@ -18,7 +18,8 @@ def tracks(
     apart : DataArray
         Relative errors of the model, of any shape.
     what, why : str
-        The compared quantities, and the reason for their difference. Both are parts of the note.
+        The compared quantities as a noun phrase, and sentences on the reason for their difference. Both are parts of
+        the note.
     basis : str
         A basis of `Measurement`, by default "simulated".
     within : float
@@ -30,7 +31,7 @@ def tracks(
         The largest absolute relative error, and whether it is at most `within`.
     """
     worst, mean = float(abs(apart).max()), float(apart.mean())
-    note = f"{what}: mean {mean:+.1%}, worst {worst:.1%}; {why}"
+    note = f"The relative error of {what} is {mean:+.1%} on average and {worst:.1%} at most. {why}"
     return Measurement(claim, worst, basis=basis, note=note, holds=worst <= within)
 
 

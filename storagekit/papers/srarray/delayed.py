@@ -240,20 +240,22 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             holds=bounded and filling < (1 + REPLICAS) / 2 and late > 1 - 1 / REPLICAS,
             note=f"{filling:.2f} replicas are written for each write until the table of {table:,} entries is full; soon "
             f"after, {late:.1%} of the accesses write delayed copies, which compete with the writes. The table has at most "
-            f"{most_full:,.0f} entries; by size of smaller tables {most}.",
+            f"{most_full:,.0f} entries. Smaller tables have at most these entries, by size: {most}.",
         ),
         Measurement(
             "srarray.delayed_writes.discard",
             dropped,
             holds=dropped < forced,
-            note=f"replicas written a write to hot blocks, {forced:.2f} to cold ones: the rest was overwritten in time",
+            note="The value is the number of replicas that are written for each write to hot blocks. For cold blocks it is "
+            f"{forced:.2f}. The other replicas were overwritten in time.",
         ),
         Measurement(
             "srarray.delayed_writes.recovery",
             sound,
             holds=sound == 1.0,
-            note="share of blocks that recovery from the table alone brings to one version on every replica, none older than "
-            f"what was acknowledged, at {int(data.attrs['crashes'])} crashes, replayed on a model of the disks",
+            note="The value is the share of blocks that recovery from the table alone restores. A restored block has one "
+            "version on every replica, which is not older than the last acknowledged version. The share covers "
+            f"{int(data.attrs['crashes'])} crashes, which are replayed on a model of the disks.",
         ),
     ]
 

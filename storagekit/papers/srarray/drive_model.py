@@ -216,13 +216,13 @@ def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) ->
     """
     (worst, at), (on_disk, disk_at) = _worst(data.array, data.array_witness), _worst(data.disk, data.disk_witness)
     sure = float((data.array_error / data.array_witness).max())
-    drives = "; ".join(f"{name}: {seconds * 1e3:.3f} ms" for name, seconds in (demerits or {}).items())
+    drives = ", ".join(f"{name}: {seconds * 1e3:.3f} ms" for name, seconds in (demerits or {}).items())
     note = (
-        "2x3 array under RSATF against a scalar program written from the paper's text, worst at "
-        f"{at['read_share']:.0%} reads, {at['queue']} outstanding (the program's standard error at most {sure:.2%}); "
-        f"apart from that, one Atlas 10K against DiskSim 4.0: {on_disk:.2%}, worst at {disk_at['policy']}, "
-        f"{disk_at['depth']} outstanding"
-        + (f"; demerit against random reads measured on drives: {drives}" if drives else "")
+        "The 2x3 array under RSATF is compared with a scalar program written from the paper's text. The difference is "
+        f"largest at {at['read_share']:.0%} reads, {at['queue']} outstanding. The standard error of the program is at most "
+        f"{sure:.2%}. One Atlas 10K is also compared with DiskSim 4.0. The difference there is at most {on_disk:.2%}, at "
+        f"{disk_at['policy']}, {disk_at['depth']} outstanding."
+        + (f" The demerits against random reads measured on drives are {drives}." if drives else "")
     )
     return [Measurement("srarray.fig5.discrepancy", worst, note=note, holds=worst < 0.03)]
 

@@ -34,15 +34,36 @@ def worked_values() -> dict[str, float]:
 def equations_findings() -> list[Measurement]:
     """Return the findings on equations 1 to 16, each compared with an independent calculation."""
     checks = {
-        "seek_single": (_seeks(), "single S/3, mirrors S/(2D+1) and stripes S/3D against integrals of the distance"),
-        "rotation": (_rotations(), "even, random and write-all waits against integrals; their sum is R"),
-        "best_read": (_best_read(), "equation 5 beats every neighbour, equation 6 is equation 4 there"),
-        "best_mixed": (_best_mixed(), "equations 10 and 11 likewise; at p of 1/2 and below the optimum is D stripes"),
-        "best_rlook": (_best_rlook(), "equations 13 and 14 likewise; at q of 3 and below they are 10 and 11"),
-        "throughput": (_throughput(), "equation 15's reciprocal; equation 16's busy disks by enumeration of two disks"),
-        "rounding": (_rounding(), "largest factor not above the optimum, for every D to 48, by trial division"),
-        "mirror": (_mirror(), "D_r x D_m in the place of D_r"),
-        "sqrt": (_square_root(), "four times the disks, half the latency"),
+        "seek_single": (
+            _seeks(),
+            "The seeks S/3 of one disk, S/(2D+1) of mirrors and S/3D of stripes are compared with integrals of the distance.",
+        ),
+        "rotation": (
+            _rotations(),
+            "The waits for even copies, random copies and all copies are compared with integrals. Even and all add up to R.",
+        ),
+        "best_read": (
+            _best_read(),
+            "Equation 5 gives the minimum of equation 4 on a fine grid. Equation 6 gives its value there.",
+        ),
+        "best_mixed": (
+            _best_mixed(),
+            "Equations 10 and 11 give the minimum on a fine grid. For p of 1/2 and below the optimum is D stripes.",
+        ),
+        "best_rlook": (
+            _best_rlook(),
+            "Equations 13 and 14 give the minimum on a fine grid. For q of 3 and below they equal 10 and 11.",
+        ),
+        "throughput": (
+            _throughput(),
+            "Equation 15 is compared with a reciprocal, and equation 16 with an enumeration for two disks.",
+        ),
+        "rounding": (
+            _rounding(),
+            "The largest factor not above the optimum is compared with trial division for every D up to 48.",
+        ),
+        "mirror": (_mirror(), "The product D_r x D_m takes the place of D_r."),
+        "sqrt": (_square_root(), "Four times the disks halve the latency."),
     }
     return [
         Measurement(f"srarray.equations.{name}", bool(holds), basis="analytic", note=note)

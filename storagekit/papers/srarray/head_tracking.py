@@ -25,9 +25,9 @@ from storagekit.papers.srarray.disk_array import ArrayRun, on_axes, over_windows
 
 ARRAY = "2x3x1"
 TRACKING = (
-    "Monte Carlo of a predictor with assumed noise: time stamps late by 30 us on average, spindles wandering 0.2 ppm in two "
-    "minutes, seeks within 30 us; the paper gives none of these. The phase comes from the latest read, the turn time from "
-    "the baseline of least error under that noise"
+    "The value is from a Monte Carlo simulation of a predictor with assumed noise, because the paper does not give any. Time "
+    "stamps are late by 30 us on average, spindles wander by 0.2 ppm in two minutes, and seeks deviate by 30 us. The phase "
+    "comes from the latest read. The turn time comes from the baseline with the least error under this noise."
 )
 
 
@@ -119,32 +119,39 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     """
     kept = float(data.kept_slack)
     row = data.sel(slack=max(1.0, round(kept)), method="nearest")
-    at = f"slack of {float(row.slack):.0f} sectors (the paper's is not given); {TRACKING}"
+    at = f"The slack is {float(row.slack):.0f} sectors. The paper does not give its slack. {TRACKING}"
     others = ", ".join(f"{float(m):.2%} at {float(s):.0f}" for s, m in zip(data.slack, data.misses, strict=True))
     within = ", ".join(f"{float(w):.1%} at {float(s):.0f} s" for s, w in zip(data.interval, data.within, strict=True))
     return [
-        Measurement("srarray.table2.misses", float(row.misses), note=f"misses by slack: {others}; {at}"),
-        Measurement("srarray.table2.mean_error", float(row.mean_error) / US, note=f"zero by construction; {at}"),
+        Measurement(
+            "srarray.table2.misses", float(row.misses), note=f"The misses by slack in sectors are {others}. {at}"
+        ),
+        Measurement(
+            "srarray.table2.mean_error",
+            float(row.mean_error) / US,
+            note=f"The mean error is zero by construction. {at}",
+        ),
         Measurement("srarray.table2.sd_error", float(row.sd_error) / US, note=at),
         Measurement(
             "srarray.table2.access",
             float(data.access) / US,
             basis="stand-in",
-            note="seek, rotation and transfer of every access of the simulated array, replicas written later included, "
-            "without the processing before it; whether the paper's has some of that is not said",
+            note="The time is seek, rotation and transfer of every access of the simulated array. It includes the replicas "
+            "that are written later, and excludes the processing before the access. The paper does not state whether its "
+            "time includes any of these.",
         ),
         Measurement("srarray.table2.demerit", float(row.demerit) / US, note=at),
         Measurement("srarray.table2.demerit_share", float(row.demerit_share), note=at),
         Measurement(
             "srarray.head.recalibration",
             float(data.within.sel(interval=120)),
-            note=f"within 1% of a turn, by interval: {within}; {TRACKING}",
+            note=f"The shares within 1% of a turn, by interval, are {within}. {TRACKING}",
         ),
         Measurement(
             "srarray.head.slack",
             float(data.on_target),
             holds=bool(data.on_target > 0.99),
-            note=f"of accesses it did not learn from, at the slack of {kept:.1f} sectors that feedback keeps, "
-            f"which aims at half of the allowed misses; {TRACKING}",
+            note="The value covers accesses from which the feedback did not learn. The feedback keeps a slack of "
+            f"{kept:.1f} sectors, and aims at half of the allowed misses. {TRACKING}",
         ),
     ]

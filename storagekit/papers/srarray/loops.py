@@ -21,8 +21,8 @@ from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 CONSTANT_OVERHEAD = (
-    "the model charges every access 2.7 ms less the transfer of all but 512 bytes of 8 KB, with the settling of an average "
-    "seek in it, while short seeks settle faster"
+    "The model charges every access an overhead of 2.7 ms, less the transfer of all but 512 bytes of 8 KB. This overhead "
+    "includes the settling of an average seek, but short seeks settle faster."
 )
 LOCALITY = 3.0
 DISKS = (1, 2, 4, 6, 8, 9, 12)
@@ -336,18 +336,28 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     narrower = all(float(gap.sel(queue=many)) < float(gap.sel(queue=few)) for gap in gaps.values())
     apart = (data.model / rate.sel(scheme="SR-Array, RLOOK") - 1).mean("seed")
     grown = ", ".join(
-        f"{scheme} {float(growth.sel(scheme=scheme, queue=few).mean('seed')):.1f}x"
+        f"{scheme} {float(growth.sel(scheme=scheme, queue=few).mean('seed')):.1f} times"
         for scheme in ("SR-Array", "RAID-10", "Striping")
         if np.isfinite(growth.sel(scheme=scheme).mean())
     )
-    told = "; ".join(
-        f"{scheme}: {float(gap.sel(queue=few)):.2f} at {few}, {float(gap.sel(queue=many)):.2f} at {many}"
+    told = " ".join(
+        f"For {scheme} the ratio is {float(gap.sel(queue=few)):.2f} with {few} requests outstanding, and "
+        f"{float(gap.sel(queue=many)):.2f} with {many}."
         for scheme, gap in gaps.items()
     )
     return [
-        Measurement("srarray.fig12.scales", best, note=f"fastest at {most} disks; from 1 disk, queue {few}: {grown}"),
-        tracks("srarray.fig12.model", apart, "equation 16 over the simulated RLOOK array less 1", CONSTANT_OVERHEAD),
-        Measurement("srarray.fig12.narrows", narrower, note=f"SR-Array over the others at {most} disks: {told}"),
+        Measurement(
+            "srarray.fig12.scales",
+            best,
+            note=f"The claim holds if the SR-Array is the fastest with {most} disks. From 1 disk to {most} disks, with {few} "
+            f"requests outstanding, the throughput grows by these factors: {grown}.",
+        ),
+        tracks("srarray.fig12.model", apart, "equation 16 against the simulated RLOOK array", CONSTANT_OVERHEAD),
+        Measurement(
+            "srarray.fig12.narrows",
+            narrower,
+            note=f"The ratios are the throughput of the SR-Array over the others with {most} disks. {told}",
+        ),
     ]
 
 
@@ -375,35 +385,41 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
         for queue in (few, many)
     }
     mean = {point: float(row.sel(statistic="mean")) for point, row in crossing.items()}
-    said = ", ".join(f"{scheduler} {share:.2f} at {queue}" for (scheduler, queue), share in mean.items())
+    said = ", ".join(
+        f"{share:.2f} under {scheduler} with {queue} outstanding" for (scheduler, queue), share in mean.items()
+    )
     look = crossing["RLOOK", few]
     left = all(mean["RSATF", queue] < mean["RLOOK", queue] for queue in (few, many))
     apart = (data.model / data.request_rate.sel(scheduler="RLOOK") - 1).mean("seed")
     return [
-        Measurement("srarray.fig13.raid10_worst", worst, note="3x1x2 lowest of the three from a write share of 0.4 up"),
+        Measurement(
+            "srarray.fig13.raid10_worst",
+            worst,
+            note="The claim holds if 3x1x2 is the slowest of the three layouts at write shares of 0.4 and more.",
+        ),
         Measurement(
             "srarray.fig13.striping",
             bool(1 - fall < (1 - others) / 2),
-            note="less than half of what the others lose: with writes alone it keeps at least "
-            f"{float(fall):.2f} of its reads' throughput, the others at most {float(others):.2f}",
+            note="The claim holds if striping loses less than half of the loss of the others. With writes only, it keeps "
+            f"at least {float(fall):.2f} of its throughput with reads only. The others keep at most {float(others):.2f}.",
         ),
         with_interval(
             "srarray.fig13.crossover_rlook",
             look,
-            f"crossings: {said}",
+            f"The crossings are at write shares of {said}.",
             holds=bool(max(mean["RLOOK", few], mean["RLOOK", many]) < 0.5),
         ),
         Measurement(
             "srarray.fig13.crossover_rsatf",
             left and mean["RSATF", many] < mean["RSATF", few],
-            note=f"crossings: {said}",
+            note=f"The crossings are at write shares of {said}.",
         ),
         tracks(
             "srarray.fig13.model",
             apart,
-            "equation 16 over the simulated RLOOK arrays less 1 (worst "
+            "equation 16 against the simulated RLOOK arrays",
+            "The largest errors by layout are "
             + ", ".join(f"{name} {float(abs(apart.sel(layout=name)).max()):.0%}" for name in apart.layout.values)
-            + "; a write to 3x1x2 takes two seeks)",
-            CONSTANT_OVERHEAD,
+            + f". A write to 3x1x2 takes two seeks. {CONSTANT_OVERHEAD}",
         ),
     ]

@@ -20,9 +20,9 @@ CELLO_MEMORY = (0, 32, 64, 128, 192, 256, 320, 384, 512)
 TPCC_MEMORY = (0, 128, 256, 512, 1_024, 2_048, 4_096)
 RATES = (1.0, 3.0)
 REUSE = {
-    "Cello base": "how soon the stand-in re-reads is assumed, oftener than its sibling of 1992 does in a cache of 1 to 4% "
-    "of the data; asynchronous writes go to disk with memory as without",
-    "TPC-C": "the stand-in re-reads any write of the hour before alike, which is assumed",
+    "Cello base": "The time after which the synthetic trace reads data again is assumed. In a cache of 1 to 4% of the data "
+    "it reads data again more often than the related trace of 1992. Asynchronous writes go to disk with and without memory.",
+    "TPC-C": "The synthetic trace reads all writes of the preceding hour again with equal probability, which is assumed.",
 }
 
 
@@ -165,16 +165,18 @@ def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
 
 def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float) -> Measurement:
     """Return the finding on a price ratio; without a ratio the note gives the reason."""
-    reuse = f"{REUSE[data.attrs['workload']]}; {stand_in(data)}"
+    reuse = f"{REUSE[data.attrs['workload']]} {stand_in(data)}"
     most = float(data.memory.max()) / 1e6
     response = data.with_memory.sel(scale=scale).mean("seed")
     best, least = float(response.min()), float(response.isel(memory=0))
     goal = float(data.with_disks.sel(disks=answer.disks, scale=scale).mean("seed"))
     if answer.ratio is None or answer.memory is None:
-        reason = "the smallest memory already reaches it" if least <= goal else "it is not reached"
+        reason = "the smallest memory already has" if least <= goal else "no simulated memory has"
         note = (
-            f"could not be tested, as {reason}: {best * 1e3:.2f} ms with up to {most:.0f} MB, {goal * 1e3:.2f} with "
-            f"{answer.disks} disks; {reuse}"
+            f"The claim could not be tested, because {reason} the response time of {answer.disks} disks. The response time "
+            f"is {best * 1e3:.2f} ms with up to {most:.0f} MB, and {goal * 1e3:.2f} ms with {answer.disks} disks. {reuse}"
         )
         return Measurement(claim, None, basis="stand-in", note=note)
-    return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / 1e6:.0f} MB; {reuse}")
+    return Measurement(
+        claim, answer.ratio, basis="stand-in", note=f"The memory is {answer.memory / 1e6:.0f} MB. {reuse}"
+    )

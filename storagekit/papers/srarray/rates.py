@@ -126,21 +126,22 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     ours, theirs = mean.sel(layout="2x3x1", scheduler="LOOK"), mean.sel(layout="6x1x1", scheduler="SATF")
     wins = (ours < theirs).values
     rates = ", ".join(f"{float(scale):g}" for scale in base.scale[wins])
-    told = "; ".join(f"{array * 1e3:.2f} against {stripe * 1e3:.2f} ms" for array, stripe in gaps)
+    told = " and ".join(f"{array * 1e3:.2f} against {stripe * 1e3:.2f} ms" for array, stripe in gaps)
     return [
         Measurement(
             "srarray.fig9.gap",
             all(holds),
             basis="stand-in",
-            note=f"at {sum(holds)} of {len(holds)} rates, within 1% of the response; "
-            f"mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; "
-            f"TPC-C: {told}; {stand_in(base)}",
+            note=f"The gap is smaller at {sum(holds)} of {len(holds)} rates, within 1% of the response time. The mean gap of "
+            f"RLOOK to RSATF against the mean gap of LOOK to SATF is {told}, for Cello base and TPC-C in this order. "
+            f"{stand_in(base)}",
         ),
         Measurement(
             "srarray.fig9.layout_beats_scheduler",
             bool(wins[theirs.values < LIMIT].all()),
             basis="stand-in",
-            note=f"at every rate at which striping stays below 15 ms; 2x3x1 with RLOOK is ahead at {rates} times the rate",
+            note="The claim is judged at every rate at which striping stays below 15 ms. The layout 2x3x1 with RLOOK is "
+            f"ahead at {rates} times the rate of the trace.",
         ),
     ]
 
@@ -171,12 +172,14 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     def over(claim: str, data: xr.DataArray, ours: str, other: str, note: str) -> Measurement:
         found = paired(data.sel(layout=ours), data.sel(layout=other))
         if not np.isfinite(float(found.sel(statistic="mean"))):
-            return Measurement(claim, None, basis="stand-in", note=f"15 ms not reached by every layout; {note}")
+            return Measurement(claim, None, basis="stand-in", note=f"Not every layout reaches 15 ms. {note}")
         return with_interval(claim, found, note, "stand-in")
 
-    cello_note = f"times the trace's rate at 15 ms: {rates}; {stand_in(base)}, a fifth of them unmeasured"
+    measured = "The first fifth of a window is not measured."
+    cello_note = f"The rates at 15 ms, in times the rate of the trace, are {rates}. {stand_in(base)} {measured}"
     tpcc_note = (
-        f"times the trace's rate at 15 ms (nan: not reached): {tp}; {stand_in(tpcc)}, a fifth of them unmeasured"
+        f"The rates at 15 ms, in times the rate of the trace, are {tp} (nan: 15 ms is not reached). {stand_in(tpcc)} "
+        f"{measured}"
     )
     return [
         over("srarray.fig10.cello_vs_raid10", cello, "2x3x1", "3x1x2", cello_note),
@@ -186,7 +189,7 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig10.tpcc_order",
             order == ["9x4x1", "12x3x1", "18x1x2", "18x2x1", "36x1x1"],
             basis="stand-in",
-            note=f"best as the rate rises: {', '.join(order)}; {stand_in(tpcc)}",
+            note=f"The best layouts as the rate rises are {', '.join(order)}. {stand_in(tpcc)}",
         ),
         over("srarray.fig10.tpcc_vs_18x2", oltp, "36x1x1", "18x2x1", tpcc_note),
         over("srarray.fig10.tpcc_vs_raid10", oltp, "36x1x1", "18x1x2", tpcc_note),

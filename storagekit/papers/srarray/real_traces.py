@@ -104,7 +104,7 @@ def busiest(trace: RequestTrace, room: float) -> RequestTrace:
         if count[device] and ends[[*kept, device]].sum() <= room:
             kept.append(int(device))
     if not kept:
-        raise InputError(f"no device of the trace has data of at most {room / 1e9:.3g} GB: take a larger drive")
+        raise InputError(f"No device of the trace has data of at most {room / 1e9:.3g} GB. Give a larger drive.")
     return trace.select([trace.devices[device] for device in kept]).concatenated()
 
 
@@ -134,7 +134,8 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
         order = [float(row.sel(layout=layout)) for layout in ("2x3x1", "1x1x6", "3x1x2", "6x1x1")]
         best, rule = float(row.min()), str(data.recommended.sel(trace=name).item())
         chosen = float(row.sel(layout=rule))
-        note = f"mean response at the trace's own rate, ms: {told}; {int(data.requests_of.sel(trace=name))} requests"
+        count = int(data.requests_of.sel(trace=name))
+        note = f"The mean response times in ms at the rate of the trace are {told}. The run has {count} requests."
         found += [
             Measurement(
                 f"srarray.traces.{name}_order",
@@ -156,8 +157,8 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
                 f"srarray.traces.{name}_best",
                 chosen <= 1.05 * best,
                 basis="trace",
-                note=f"{rule} by equation 5 at L of {float(data.locality.sel(trace=name)):.2f} (at least 1) on "
-                f"{float(data.span.sel(trace=name)):.0%} of the drive; {note}",
+                note=f"Equation 5 gives {rule} for L of {float(data.locality.sel(trace=name)):.2f} (at least 1) and data on "
+                f"{float(data.span.sel(trace=name)):.0%} of the drive. {note}",
             ),
         ]
     return found
@@ -165,5 +166,5 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
 
 def _unseen(name: str, claim: str) -> Measurement:
     """Return a finding without a measured value, because the trace is missing."""
-    note = f"needs the real trace {name}: give the folder that has it, `--traces DIR`"
+    note = f"The claim needs the real trace {name}. Give the folder that has it with `--traces DIR`."
     return Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=note)

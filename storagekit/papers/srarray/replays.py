@@ -17,9 +17,10 @@ from storagekit.plan.sr_array import best_sr_array
 
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)
-INFERRED = "S is inferred from the two values for nine disks, of which only the ratio is tested"
+INFERRED = "S is inferred from the two values for nine disks. Only the ratio of these values is tested."
 LEFT_OUT = (
-    "equation 4 leaves out that writes settle longer, short seeks faster than its overhead, and that some requests wait"
+    "Equation 4 neglects that writes settle longer, that short seeks settle faster than its overhead, and that some "
+    "requests wait."
 )
 # Limits for "largely successful" in section 4.1: within 5% of the best layout, at nine in ten points.
 FEW_PERCENT, LARGELY = 0.05, 0.9
@@ -92,11 +93,11 @@ def stand_in(data: xr.Dataset) -> str:
         Result of `over_windows`, with the attributes `table` and `window`.
     """
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
-    forced = f"delayed writes are forced at {table:,} entries"
+    forced = f"Delayed writes are forced at {table:,} entries"
     if table < PAPERS_TABLE:
-        forced += " in place of 10,000, as windows are short"
-    made = "stand-in: table 3's figures are matched, burstiness and hot places assumed"
-    return f"{made}; windows of {window:,} requests; {forced}"
+        forced += " in place of 10,000, because windows are short"
+    made = "The trace is synthetic. It matches the figures of table 3. Its burstiness and its hot spots are assumed."
+    return f"{made} A window has {window:,} requests. {forced}."
 
 
 def modelled_response(workload: str, shape: Layout) -> float:
@@ -300,24 +301,37 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     apart = xr.concat([row.sel(scheme="Model") / row.sel(scheme="Rule") - 1 for row in rows], dim="workload")
 
     def over(claim: str, name: str, note: str) -> Measurement:
-        return with_interval(claim, paired(response.sel(layout=name), ours), f"{note}; {stand_in(base)}", "stand-in")
+        return with_interval(claim, paired(response.sel(layout=name), ours), f"{note} {stand_in(base)}", "stand-in")
 
     return [
         Measurement(
             "srarray.fig6.order",
             all(orders),
             basis="stand-in",
-            note=f"within 1% at {sum(orders)} of {len(orders)} points"
-            + (f"; not at (SR-Array, mirror, RAID-10, striping in ms) {'; '.join(broken)}" if broken else ""),
+            note=f"The order holds within 1% at {sum(orders)} of {len(orders)} points."
+            + (
+                f" It does not hold at these points (SR-Array, mirror, RAID-10, striping in ms): {', '.join(broken)}."
+                if broken
+                else ""
+            ),
         ),
-        over("srarray.fig6.six_vs_raid10", "3x1x2", "3x1x2 over 2x3x1"),
-        over("srarray.fig6.six_vs_striping", "6x1x1", "6x1x1 over 2x3x1; the formulas alone give 5.83 / 4.10 = 1.42"),
-        over("srarray.fig6.six_vs_one", "1x1x1", "1x1x1 over 2x3x1; the formulas alone give 6.51 / 4.10 = 1.58"),
+        over("srarray.fig6.six_vs_raid10", "3x1x2", "The ratio is 3x1x2 over 2x3x1."),
+        over(
+            "srarray.fig6.six_vs_striping",
+            "6x1x1",
+            "The ratio is 6x1x1 over 2x3x1. The formulas alone give 5.83 / 4.10 = 1.42.",
+        ),
+        over(
+            "srarray.fig6.six_vs_one",
+            "1x1x1",
+            "The ratio is 1x1x1 over 2x3x1. The formulas alone give 6.51 / 4.10 = 1.58.",
+        ),
         tracks(
             "srarray.fig6.model",
             apart[0],
-            "equation 4 and 2.7 ms over the simulated SR-Array of the same shape less 1, on Cello base",
-            f"on Cello disk 6, whose short seeks section 4.1 excepts, worst {float(abs(apart[1]).max()):.1%}; {LEFT_OUT}",
+            "equation 4 plus 2.7 ms against the simulated SR-Array of the same layout, on Cello base,",
+            f"On Cello disk 6 the error is {float(abs(apart[1]).max()):.1%} at most. Section 4.1 makes an exception for the "
+            f"short seeks of Cello disk 6. {LEFT_OUT}",
             "stand-in",
         ),
     ]
@@ -358,8 +372,9 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             close / len(shortfalls),
             basis="stand-in",
             holds=close / len(shortfalls) >= LARGELY,
-            note=f"share of points at which it is within 5% of the best, {close} of {len(shortfalls)} (nine in ten, a "
-            f"limit of ours); worst {worst:.1%} behind ({worst_workload}, {worst_disks} disks); {stand_in(base)}",
+            note="The value is the share of points at which the recommended layout is within 5% of the best layout, "
+            f"{close} of {len(shortfalls)} points. This project requires nine in ten points. The recommended layout is at "
+            f"most {worst:.1%} behind ({worst_workload}, {worst_disks} disks). {stand_in(base)}",
         ),
     ]
 

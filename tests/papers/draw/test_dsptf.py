@@ -94,13 +94,13 @@ def test_table_2_puts_ours_beside_the_papers_in_its_units(paper):
     errors = {(row["trace"], row["words"]): row["error"] for row in rows(spec) if "words" in row}
     assert errors["SAP", "rate"] == pytest.approx(2)
     assert len(errors) == 16 and sum(abs(error) > 1e-9 for error in errors.values()) == 1
-    assert "tand-ins" in heading(spec) and "real" in heading(spec)
+    assert "ynthetic traces" in heading(spec) and "real" in heading(spec)
 
 
 def test_figure_6_has_equal_bricks_only_and_the_papers_ratios_to_our_d_sptf(response, paper):
     spec = draw.fig6(response, STAND_INS, paper).to_dict()
     assert headings(spec) == ["SAP", "Cello2002", "WebSearch", "Financial"]
-    assert "tand-ins" in heading(spec) and "real" not in heading(spec)
+    assert "ynthetic traces" in heading(spec) and "real" not in heading(spec)
     assert "Response time (ms)" in titles(spec)
     for number, trace in enumerate(TRACES):
         drawn = {row["scheme"]: row["mean"] for row in panel(spec, number) if "mean" in row}
@@ -146,7 +146,7 @@ def test_figure_7_has_five_schemes_of_the_slow_pair_and_names_real_traces(respon
     drawn = {row["scheme"]: row["mean"] for row in panel(spec, 3) if "mean" in row}
     slow = {name: 1e3 * mean(response, trace="financial", run=f"slow: {name}") for name in FIVE}
     assert drawn == pytest.approx(slow)
-    assert "tand-ins" in heading(spec) and "real" in heading(spec)
+    assert "ynthetic traces" in heading(spec) and "real" in heading(spec)
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def history() -> xr.DataArray:
 
 def test_figure_8_draws_the_changing_system_over_the_run(history, paper):
     spec = draw.fig8(history, paper).to_dict()
-    assert headings(spec) == ["Schemes", "LARD with shorter windows", "Other readings"]
+    assert headings(spec) == ["Schemes", "LARD with shorter windows", "Other interpretations"]
     assert "Share of the run (%)" in titles(spec)
     drawn = [{row["scheme"] for row in panel(spec, number) if "scheme" in row} for number in range(3)]
     others = {f"{name}, {reading}" for name in ("D-SPTF", "Hashing") for reading in READINGS.values()}
@@ -223,9 +223,9 @@ def test_table_4_has_a_bar_for_each_meaning_and_the_papers_dashes(pairs, paper):
 def test_the_sweep_has_a_row_for_each_brick_and_runs_from_fast_to_slow(pairs, paper):
     spec = draw.speeds(pairs, paper).to_dict()
     names = [node["title"]["text"] for row in spec["vconcat"] for node in row["hconcat"]]
-    assert names[0] == "Fast brick, as all of an access slows" and names[6:] == [
-        "Slow brick, as the seek slows",
-        "Slow brick, degraded as much",
+    assert names[0] == "Fast brick, the whole access is slower" and names[6:] == [
+        "Slow brick, the seek is slower",
+        "Slow brick, the whole access is degraded",
     ]
     drawn = panel(spec["vconcat"][1] | {"datasets": spec["datasets"]}, 2)
     last = [row for row in drawn if "scheme" in row]

@@ -62,7 +62,7 @@ def test_figure_5_draws_throughput_differences_in_percent_and_the_papers_bound(p
         disk_witness=(("policy", "depth"), [[100.0, 101.0], [np.nan, 50.5]]),
     )
     spec = draw.fig5(data, paper).to_dict()
-    assert {"Throughput (IO/s)", "Ours less the program's (%)", "Ours less DiskSim's (%)"} <= titles(spec)
+    assert {"Throughput (IO/s)", "Ours minus the program's (%)", "Ours minus DiskSim's (%)"} <= titles(spec)
     lines = [row for row in rows(spec) if "queue" in row and "basis" in row]
     of_array = {(row["read_share"], row["queue"], row["basis"], row["mean"]) for row in lines}
     points = [("100%", 1), ("100%", 4), ("50%", 1), ("50%", 4)]
@@ -135,7 +135,7 @@ def test_figure_6_marks_the_papers_ratios_and_dashes_the_model(paper):
     assert headings(spec) == ["Cello base", "Cello disk 6"]
     assert "Response time (ms)" in titles(spec)
     assert values(spec, "scheme") == {"SR-Array", "D-way mirror", "RAID-10", "Striping"}
-    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, shape of the rule"} == {"SR-Array"}
+    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, layout of the rule"} == {"SR-Array"}
     ours = 1e3 * float(response["Cello base"].sel(scheme="SR-Array", disks=6, statistic="mean"))
     marked = {(row["words"], row["disks"]): row["paper"] / ours for row in rows(spec) if "words" in row}
     assert marked == pytest.approx({("RAID-10", 6): 1.23, ("Striping", 6): 1.42, ("one disk", 1): 1.94})
@@ -169,7 +169,7 @@ def test_figure_7_has_a_point_for_every_shape_and_a_line_for_the_rules(paper):
 def test_figure_8_has_two_panels_with_legends_of_their_own(paper):
     response, shapes = (interval(one.to_dataset(name="x")).x for one in (schemes(12, 36), aspects(12, 36)))
     spec = draw.fig8(response, shapes, paper).to_dict()
-    assert headings(spec) == ["Schemes", "Shapes of the SR-Array"]
+    assert headings(spec) == ["Schemes", "Layouts of the SR-Array"]
     assert spec["resolve"]["scale"]["color"] == "independent"
     assert values(spec, "scheme") == {"SR-Array", "RAID-10", "Striping"}
     assert {row["disks"] for row in rows(spec) if "words" in row} == {36}
@@ -249,7 +249,9 @@ def test_figure_13_draws_the_formula_where_it_is_rlooks_and_once_for_equal_layou
     said = [row for row in rows(spec) if row.get("basis") == "equation 16"]
     assert {row["layout"] for row in said} == {"3x2x1", "6x1x1"}
     assert len(said) == 2 * 3 * 2
-    assert {"at": 50.0, "words": "paper: cross below 50%"} in rows(spec["vconcat"][1] | {"datasets": spec["datasets"]})
+    assert {"at": 50.0, "words": "paper: crossing below 50%"} in rows(
+        spec["vconcat"][1] | {"datasets": spec["datasets"]}
+    )
 
 
 def test_equation_16_has_a_panel_for_each_share_of_writes_and_a_symmetric_scale():
@@ -271,7 +273,7 @@ def test_the_plans_curve_ends_at_every_question_that_has_a_layout():
     assert curve == {("plan", 0): 50, ("plan", 2): 100, ("plan", 10): 100} | {
         ("paper", 0): 50, ("paper", 4): 100, ("paper", 10): 100,
     }  # fmt: skip
-    assert {"Behind the best simulated layout (%)", "Questions with no more than that (%)"} <= titles(spec)
+    assert {"Behind the best simulated layout (%)", "Questions with at most this shortfall (%)"} <= titles(spec)
 
 
 def test_real_traces_have_a_panel_each_and_no_lines_between_layouts():

@@ -43,9 +43,10 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 5: messages per request",
-        f"Beyond two for each replica {span(means.values.ravel(), '.3f')} messages (paper: {span(theirs, '.3f')}), whatever "
-        f"the number of bricks: {span(_by_bricks(means), '.3f')} with the most replicas.",
-        "Reads alone. Every claim after the first costs N messages more. Axes differ. Whiskers: 95% intervals.",
+        f"A request has {span(means.values.ravel(), '.3f')} messages beyond 2N (paper: {span(theirs, '.3f')}). With the "
+        f"most replicas the range over the numbers of bricks is {span(_by_bricks(means), '.3f')}.",
+        "The loop has reads only. N is the number of replicas. Every claim after the first adds N messages. The axes of the "
+        "panels differ. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -96,9 +97,9 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
     ours = float(means.sel(spindles=spindles, setting=nearest, replicas=most))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Table 6: conflicting claims",
-        f"Nearest to the paper: {nearest.replace(', ', ' reads and a window of ')}, spindles {spindles}, with {most} "
-        f"replicas {ours:.2f}% (paper: {said[most]:.2f}%).",
-        "16 outstanding. Diamonds: the paper, which gives no share of reads and no phases. Axes differ. Whiskers: 95% "
-        "intervals.",
+        "Table 6: requests with conflicting claims",
+        f"The setting nearest to the paper has {nearest.replace(', ', ' reads and a claim window of ')}. "
+        f"Its spindles are {spindles}. With {most} replicas it has {ours:.2f}% (paper: {said[most]:.2f}%).",
+        "16 requests are outstanding. Diamonds are the paper's values. The paper does not give the share of reads or the "
+        "phases of the spindles. The axes of the panels differ. Whiskers are 95% intervals.",
     )

@@ -32,12 +32,12 @@ def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
     slow = (means.response.isel(timeout=-1) / means.response.isel(timeout=0)).values
     return finished(
         side_by_side([_by_loss(*panel) for panel in panels], legends="shared"),
-        "A brick stops and comes back",
-        f"{_lost(means.outstanding, loop)}; clients that wait {float(summary.timeout[-1]):g} s rather than "
-        f"{float(summary.timeout[0]):g} s have {span(slow, '.1f')} times the mean response time; up to "
+        "Failure and recovery of one brick",
+        f"{_lost(means.outstanding, loop)}. A time-out of {float(summary.timeout[-1]):g} s instead of "
+        f"{float(summary.timeout[0]):g} s makes the mean response time {span(slow, '.1f')} times as long. Up to "
         f"{100 * float(means.extra_services.max()):.1f}% of reads are served twice.",
-        f"Two copies on eight bricks, {loop:.0f} outstanding, 90% reads; one brick is away for 30% of the run. Whiskers: 95% "
-        "intervals.",
+        f"Eight bricks store two copies. {loop:.0f} requests are outstanding, 90% of them reads. One brick is down for 30% "
+        "of the run. Whiskers are 95% intervals.",
         legends="bottom",
     )
 

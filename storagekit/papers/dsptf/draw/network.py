@@ -13,7 +13,7 @@ from storagekit.charts.words import listed
 from storagekit.core.axes import title
 from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_for
 
-BYTES = "Bytes over data of the request (%)"
+BYTES = "Bytes of messages over data (%)"
 LATENCY = f"{title('latency')} (ms)"
 KINDS = {"request": "#6baed6", "claim": "#fd8d3c", "write": "#a1d99b", "acknowledgement": "#bdbdbd"}
 # The first choice of the interactive chart: the loop of table 1.
@@ -37,17 +37,18 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
     ticks = alt.Axis(values=(TO_MS * gain.latency).values.tolist(), format="~g")
     panels = []
     for number, replicas in enumerate(gain.replicas.values.tolist()):
-        up = AxisStyle("D-SPTF over hashing (%)" if number == 0 else "", PERCENT, height)
+        up = AxisStyle("Gain of D-SPTF over hashing (%)" if number == 0 else "", PERCENT, height)
         across = AxisStyle(LATENCY, TO_MS, _square_root(), ticks)
         palette = dict(zip(depths, COLOURS, strict=False))
         drawn = lines(more.sel(replicas=replicas), "latency", "depth", palette, (across, up), title("depth"))
         panels.append(headed(alt.layer(level(0, ""), drawn), f"{replicas} replicas", 270))
     return finished(
         side_by_side(panels, legends="shared"),
-        "What a fast network buys",
-        f"D-SPTF is ahead of hashing {listed(_ahead(means))}, over {means.sizes['replicas'] * means.sizes['depth']} loads.",
-        f"Gain in throughput, {read_share:.0%} reads; the axis of latency shows square roots. "
-        f"Whiskers: 95% intervals{_of(gain)}.",
+        "Gain of D-SPTF by network latency",
+        f"Out of {means.sizes['replicas'] * means.sizes['depth']} loads, D-SPTF is ahead of hashing with "
+        f"{listed(_ahead(means))}.",
+        f"The chart shows the gain in throughput with {read_share:.0%} reads. The axis of latency has a square-root scale. "
+        f"Whiskers are 95% intervals{_of(gain)}.",
         legends="bottom",
     )
 
@@ -56,7 +57,7 @@ def _ahead(means: xr.DataArray) -> list[str]:
     """Return the number of loads with any gain of D-SPTF at each of the two longest latencies, in words."""
     loads = means.sizes["replicas"] * means.sizes["depth"]
     counts = {TO_MS * float(one.latency): int((one > 0).sum()) for one in means.transpose("latency", ...)[-2:]}
-    return [f"at {ms:g} ms with {'all' if count == loads else count}" for ms, count in counts.items()]
+    return [f"{'all' if count == loads else count} at {ms:g} ms" for ms, count in counts.items()]
 
 
 def _of(summary: xr.DataArray | xr.Dataset) -> str:
@@ -88,9 +89,9 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
     chart = alt.layer(*_beside(_chosen(rows, choices), rows), *_hashing(_chosen(rule, choices)))
     return finished(
         chart.add_params(*choices.values()).properties(width=560, height=HEIGHT),
-        "D-SPTF beside hashing",
-        f"By load and latency {rows['gain'].min():+.0f} to {rows['gain'].max():+.0f}% of hashing's throughput.",
-        "Choose a load below; along the top, the gain over hashing. Whiskers: 95% intervals.",
+        "Throughput of D-SPTF and hashing by load and latency",
+        f"The gain of D-SPTF over hashing is {rows['gain'].min():+.0f} to {rows['gain'].max():+.0f}%, by load and latency.",
+        "Choose a load below the chart. Numbers at the top are the gain over hashing. Whiskers are 95% intervals.",
     )
 
 
@@ -159,10 +160,10 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         if (claim := f"dsptf.table5.overhead_{words.replace(' ', '').lower()}") in paper
     ]
     panels = [
-        headed(_stacked(summary.number.sel(size=first), 1.0, "Messages per request"), "Messages of a request", 200),
+        headed(_stacked(summary.number.sel(size=first), 1.0, "Messages per request"), "Number of messages", 200),
         headed(
             _stacked(summary.bytes.sel(size=first), PERCENT / first, BYTES),
-            f"Their bytes, {sizes[first]} requests",
+            f"Bytes of messages, {sizes[first]} requests",
             200,
         ),
     ]
@@ -172,14 +173,15 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     return finished(
         alt.hconcat(
             side_by_side(panels, legends="shared"),
-            headed(_overhead(added, said), "What messages without data add", 230),
+            headed(_overhead(added, said), "Overhead of messages without data", 230),
             spacing=30,
         ).resolve_scale(color="independent", fill="independent"),
-        "What the network carries",
-        f"With {most} replicas messages without data add {listed(found)}"
+        "Messages and bytes on the network by number of replicas",
+        f"With {most} replicas, messages without data add {listed(found)}"
         + (f" (paper: {listed([f'{value:g}%' for _, value, _ in said])})." if said else "."),
-        "D-SPTF, 50 µs, 16 outstanding, 90% reads; a message has 50 bytes, and a write its data for every replica besides. "
-        f"Dashes: the paper. Whiskers: 95% intervals; those of the sums are within {_wide(summary.number):.1%}.",
+        "D-SPTF has a latency of 50 µs, 16 requests outstanding and 90% reads. A message has 50 bytes, and a write also "
+        "sends its data to every replica. Dashes are the paper's values. Whiskers are 95% intervals. The intervals of the "
+        f"sums are within {_wide(summary.number):.1%}.",
     )
 
 

@@ -30,7 +30,7 @@ TO_MS, PERCENT = 1e3, 100.0
 RESPONSE = "Response time (ms)"
 ROW, PANEL = 26, 185
 # Name of a range of the paper in a legend.
-RANGE = "paper, a range"
+RANGE = "paper, range"
 
 
 def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES) -> list[str]:
@@ -125,7 +125,7 @@ def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -
 
 def origin(basis: xr.DataArray) -> str:
     """Return the description of the traces in a subtitle."""
-    return "stand-ins, but for those called real" if (basis == "trace").any() else "stand-ins"
+    return "synthetic traces, except those marked real" if (basis == "trace").any() else "synthetic traces"
 
 
 def trace_names(basis: xr.DataArray) -> Mapping[str, str]:
@@ -142,5 +142,5 @@ def over(means: xr.DataArray, scheme: str, base: str = "D-SPTF") -> np.ndarray:
 
 
 def told(findings: Sequence[str], schemes: Sequence[str]) -> str:
-    """Return the findings of a chart as a sentence, or the schemes that ran if there are no findings."""
-    return "; ".join(findings) + "." if findings else f"{listed(list(schemes))} side by side."
+    """Return the findings of a chart as sentences, or the schemes that ran if there are no findings."""
+    return ". ".join(findings) + "." if findings else f"The chart shows {listed(list(schemes))}."

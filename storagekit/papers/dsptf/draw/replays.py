@@ -28,13 +28,13 @@ from storagekit.papers.dsptf.draw.palette import (
 
 TRIPLE = 255
 # Ranges of the run with a slow brick in figure 8, percent.
-SLOW = ((25.0, 50.0, "one slow"), (75.0, 100.0, "other slow"))
+SLOW = ((25.0, 50.0, "brick 0 slow"), (75.0, 100.0, "brick 1 slow"))
 # Other interpretations of figure 8, by the ends of the names of their runs.
 READINGS = {
-    "service": "all twice as long",
+    "service": "whole access twice as long",
     "rotation": "rotation twice as long",
     "seek": "seek twice as long",
-    "at once": "writes at once",
+    "at once": "writes complete at once",
 }
 
 
@@ -61,10 +61,10 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
     means = rows.sel(statistic="mean")
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 6: four traces on two equal bricks",
+        "Figure 6: response times of four traces on two equal bricks",
         told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
-        f"{origin(basis).capitalize()}; mean response times of all requests. Grey: the paper's ratios to our D-SPTF. "
-        "Axes differ. Whiskers: 95% intervals.",
+        f"The panels are {origin(basis)}, with the mean response times of all requests. Grey marks are the paper's ratios "
+        "times our D-SPTF. The axes of the panels differ. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -132,10 +132,10 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
     others = [f"{scheme} {span(ratios, '.2f')}" for scheme, ratios in taken.items() if ratios.size]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 7: four traces on a fast and a slow brick",
-        told([f"Times as long as D-SPTF: {listed(others)}"] if others else [], order),
-        f"{origin(basis).capitalize()}; mean response times of all requests. The slow brick takes twice as long. "
-        "Axes differ. Whiskers: 95% intervals. The paper gives no numbers.",
+        "Figure 7: response times of four traces on a fast and a slow brick",
+        told([f"The response times over D-SPTF are: {listed(others)}"] if others else [], order),
+        f"The panels are {origin(basis)}, with the mean response times of all requests. The slow brick takes twice as long. "
+        "The axes of the panels differ. Whiskers are 95% intervals. The paper gives no numbers.",
     )
 
 
@@ -162,7 +162,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     drawn = {
         "Schemes": (rows, left),
         "LARD with shorter windows": (rows, middle),
-        "Other readings": (right, _shades_of(right.scheme.values.tolist())),
+        "Other interpretations": (right, _shades_of(right.scheme.values.tolist())),
     }
     panels = [
         headed(alt.layer(_quarters(), _over_run(lines, palette, most), _said(paper)), heading, TRIPLE)
@@ -171,10 +171,11 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     ]
     return finished(
         side_by_side(panels, legends="independent"),
-        "Figure 8: bricks that slow down and recover, SAP",
+        "Figure 8: response times of SAP on bricks that slow down and recover",
         told(_by_state(rows, paper), list(left)),
-        "Stand-in; mean response times of all requests. An access of the slow brick takes 1.5 times as long. Right: all of "
-        "it, its rotation or its seek takes twice as long; writes complete at once. Bands: 95% intervals. Dashed: the paper.",
+        "The trace is synthetic. The lines are mean response times of all requests. An access of the slow brick takes 1.5 "
+        "times as long. On the right the whole access, its rotation or its seek takes twice as long, or writes complete at "
+        "once. Bands are 95% intervals. Dashed lines are the paper's values.",
     )
 
 
@@ -185,7 +186,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
     for begin, end, _ in SLOW:
         slow = slow | ((share > begin) & (share <= end))
     found = []
-    for state, words, pieces in (("normal", "with both bricks well", ~slow), ("degraded", "with one slow", slow)):
+    for state, words, pieces in (("normal", "without a slow brick", ~slow), ("degraded", "with a slow brick", slow)):
         ratios = over(means.where(pieces).mean("piece"), "Hashing")
         said = paper[f"dsptf.fig8.ratio_{state}"]
         found += [f"{ratio:.2f} times as long as D-SPTF {words} (paper: {said:.2f})" for ratio in ratios]

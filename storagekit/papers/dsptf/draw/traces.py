@@ -30,7 +30,7 @@ from storagekit.papers.dsptf.draw.palette import (
     trace_names,
 )
 
-KB, HITS = 1024.0, "Hits of reads (%)"
+KB, HITS = 1024.0, "Hit rate of reads (%)"
 # Figures of table 2: variable, key of the claim, heading, factors from our value and the claim to the unit shown, and
 # format.
 FIGURES = (
@@ -40,7 +40,12 @@ FIGURES = (
     ("duration", "hours", "Duration (h)", 1 / 3600, 1.0, ",.2f"),
 )
 # Figures of the part that is simulated; a part may deviate from the whole trace in these.
-PARTS = {"rate": "rate", "read_share": "share of reads", "mean_size": "mean size", "read_hit_rate": "hit rate, Central"}
+PARTS = {
+    "rate": "rate",
+    "read_share": "share of reads",
+    "mean_size": "mean size",
+    "read_hit_rate": "hit rate of Central",
+}
 # Smallest range of the axis, percent.
 LEAST_RANGE = 5.0
 
@@ -69,18 +74,16 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
     ]
     height = 2 * ROW * len(data.trace)
     table = figures(pd.DataFrame(rows, columns=["trace", "figure", "ours", "paper"]), "trace", "figure")
-    left = headed(table.properties(height=height), "At full length: ours, and below it the paper's", 440)
+    left = headed(table.properties(height=height), "Full length: our value above the paper's", 440)
     error = _error(compared)
-    right = headed(
-        _errors(error).properties(height=height), "The part of the synthetic traces that runs", 240, offset=26
-    )
+    right = headed(_errors(error).properties(height=height), "Simulated part of the synthetic traces", 240, offset=26)
     return finished(
         # Align the rows of both panels.
         alt.hconcat(left, right, spacing=60, bounds="flush"),
-        "Table 2: the traces",
-        f"No figure of the part that runs is more than {float(abs(error).max()):.1f}% off.",
-        f"{origin(data.basis).capitalize()}. Financial has the read share of the public trace, 23%, and is compared with "
-        "that.",
+        "Table 2: characteristics of the traces",
+        f"In the simulated part every figure is within {float(abs(error).max()):.1f}% of its target.",
+        f"The rows are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
+        "compared with this share.",
     )
 
 
@@ -102,7 +105,7 @@ def _errors(error: xr.DataArray) -> Layered:
     words = list(PARTS.values())
     colour = alt.Scale(domain=words, range=COLOURS[: len(words)])
     most = max(LEAST_RANGE, 1.1 * float(abs(error).max()))
-    x = alt.X("error:Q", title="Ours less intended (%)", scale=alt.Scale(domain=[-most, most]))
+    x = alt.X("error:Q", title="Difference from the target (%)", scale=alt.Scale(domain=[-most, most]))
     point = (
         alt.Chart(frame)
         .mark_point(size=60, filled=True, opacity=1)
@@ -149,12 +152,13 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
         panels.append(headed(_rates(frame, scale, named=number == 0), name, PANEL))
     pairs = [scheme for scheme in ("D-SPTF", "Hashing") if {scheme, "Central SPTF"} <= set(schemes)]
     losses = [_lost(data.hit_rate, said, scheme, schemes) for scheme in pairs]
-    found = [f"Points below one memory for all: {listed(losses)}"] if losses else []
+    found = [f"The hit rates are below Central SPTF by these percentage points: {listed(losses)}"] if losses else []
     return finished(
         side_by_side(panels, legends="shared"),
-        "Table 3: how often memory answers",
+        "Table 3: hit rates of reads in memory",
         told(found, schemes),
-        f"{origin(data.basis).capitalize()}, made to match the paper's Central SPTF; eight replicas, 50 LUNs, {placed}.",
+        f"The panels are {origin(data.basis)}. Every synthetic trace matches the paper's hit rate of Central SPTF. The "
+        f"system has eight replicas, 50 LUNs and {placed}.",
         legends="bottom",
     )
 
@@ -199,13 +203,14 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
         columns.append(alt.vconcat(headed(time, name, PANEL), hits.properties(width=PANEL)))
     ratios = over(summary.response.sel(statistic="mean"), "Hashing")
     longer = [
-        f"{change(ratio, 'longer', 'shorter', 'no longer')} on {name}"
+        f"{change(ratio, 'more time', 'less time', 'as long')} on {name}"
         for ratio, name in zip(ratios, names, strict=False)
     ]
-    found = [f"Requests take {listed(longer)} under hashing than under D-SPTF"] if longer else []
+    found = [f"Compared with D-SPTF, requests take {listed(longer)} under hashing"] if longer else []
     return finished(
         alt.hconcat(*columns, spacing=30),
-        "Real traces on two equal bricks",
+        "Real traces on two equal bricks: response times and hit rates",
         told(found, schemes),
-        "The beginning of each trace, its devices end to end. Axes of time differ. Whiskers: 95% intervals.",
+        "The runs use the beginning of each trace, with its devices end to end. The axes of time differ. Whiskers are 95% "
+        "intervals.",
     )

@@ -15,9 +15,9 @@ from storagekit.core.axes import title
 from storagekit.papers.dsptf.draw.palette import FIVE, KEYS, PERCENT, room_for, schemes_in, told
 
 BRICKS = {0: "fast", 1: "slow"}
-MEANINGS = {"service": "all of an access", "rotation": "the rotation", "seek": "the seek"}
+MEANINGS = {"service": "the whole access", "rotation": "the rotation", "seek": "the seek"}
 # With the meaning that does not halve the speed.
-ALL = {**{name: f"{words}, twice" for name, words in MEANINGS.items()}, "degraded": "all of an access, 1.5 times"}
+ALL = {**{name: f"{words}, twice" for name, words in MEANINGS.items()}, "degraded": "the whole access, 1.5 times"}
 THROUGHPUT = "Throughput (IO/s)"
 # Height of a bar in a group, pixels.
 ROW = 14
@@ -51,14 +51,15 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         nearest = min(off, key=lambda name: off[name])
         others = span([PERCENT * far for name, far in off.items() if name != nearest])
         found = [
-            f"Nearest to the paper: {ALL[nearest]}, {PERCENT * off[nearest]:.0f}% off on average (the others: {others}%)"
+            f"The meaning nearest to the paper is: {ALL[nearest]}. It differs by {PERCENT * off[nearest]:.0f}% on average "
+            f"(the others by {others}%)"
         ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Table 4: a fast and a slow brick",
+        "Table 4: throughput of a fast and a slow brick",
         told(found, order),
-        "90% reads, 16 outstanding. Dashes: the paper. Whiskers: 95% intervals. Weighted hashing sends 2 to 1, and 3 to 2 "
-        "where all takes 1.5 times as long.",
+        "The loop has 90% reads and 16 requests outstanding. Dashes are the paper's values, and whiskers are 95% intervals. "
+        "Weighted hashing divides requests 2 to 1, and 3 to 2 if the whole access takes 1.5 times as long.",
         legends="bottom",
     )
 
@@ -97,7 +98,7 @@ def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence
     shades = alt.Scale(domain=list(ALL.values()), range=["#6baed6", "#fdbe85", "#a1d99b", "#bcbddc"])
     base = alt.Chart(rows).encode(y=y, yOffset=offset)
     width = alt.X("mean", title=THROUGHPUT, scale=alt.Scale(domain=[0, top]))
-    bar = base.mark_bar().encode(x=width, color=alt.Color("slowness:N", title="Takes as long", scale=shades))
+    bar = base.mark_bar().encode(x=width, color=alt.Color("slowness:N", title="Takes longer", scale=shades))
     whisker = base.mark_rule(strokeWidth=1.5).encode(x="low", x2="high")
     number = base.mark_text(fontSize=10, align="left").encode(x=alt.value(4), text=alt.Text("mean", format=".0f"))
     dash = (
@@ -143,7 +144,7 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
             )
             half = [(50.0, value) for value in said.query("brick == @name")["paper"]]
             marked = alt.layer(drawn, paper_points(half, "speed", titles[:2]))
-            what = f"as {MEANINGS[slowness]} slows" if slowness in MEANINGS else "degraded as much"
+            what = f"{MEANINGS[slowness]} is slower" if slowness in MEANINGS else "the whole access is degraded"
             panels.append(headed(marked.properties(height=190), f"{name.capitalize()} brick, {what}", 205))
         rows.append(side_by_side(panels, legends="shared"))
     fast = throughput.sel(brick=0, statistic="mean")
@@ -151,12 +152,14 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     kept = [
         f"{span(left.sel(scheme=scheme).values)}% ({scheme})" for scheme in ("D-SPTF", "Hashing") if scheme in order
     ]
-    found = [f"Beside a brick of half the speed the fast one keeps {listed(kept)} of its throughput"] if kept else []
+    found = (
+        [f"With a slow brick at half the speed, the fast brick keeps {listed(kept)} of its throughput"] if kept else []
+    )
     return finished(
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="shared"),
-        "The slow brick slows further",
+        "Throughput of both bricks by the speed of the slow brick",
         told(found, order),
-        "The loop of table 4. At half the speed slow parts take twice as long, degraded ones 1.5 times. "
-        "Diamonds: the paper's table 4. Whiskers: 95% intervals.",
+        "The loop is the loop of table 4. At half the speed a slower part takes twice as long, and a degraded access 1.5 "
+        "times as long. Diamonds are the values of the paper's table 4. Whiskers are 95% intervals.",
         legends="bottom",
     )

@@ -38,9 +38,10 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         f"Equation 16 against the simulated RLOOK array: {drive}",
-        f"Between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}% off; farthest with "
+        f"The error is between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}%. It is largest with "
         f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding for each.",
-        f"Percent of the simulated throughput, at the layout that the rule gives; 95% intervals of at most ±{wide:.1f}.",
+        "Errors are in percent of the simulated throughput, for the layout of the rule. The 95% intervals are at most "
+        f"±{wide:.1f}.",
     )
 
 
@@ -57,7 +58,7 @@ def _cells(frame: pd.DataFrame, most: float, first: bool) -> Layered:
     )
     shade = alt.Color(
         "error:Q",
-        title="Formula less simulation (%)",
+        title="Error of the formula (%)",
         scale=alt.Scale(scheme="blueorange", domain=[-most, most], reverse=True),
         legend=alt.Legend(orient="bottom", gradientLength=300, titleLimit=300),
     )

@@ -36,10 +36,10 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
         panels.append(headed(drawn, f"{queue} outstanding"))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 12: random reads from more disks",
-        f"{_ahead(summary)} Equation 16 is {span(_apart(summary, model))}% off the RLOOK array (mean over disks).",
-        "512 B, locality 3; RSATF or SATF where nothing else is said. Dashed: the paper's formula, for RLOOK. Whiskers: 95% "
-        "intervals.",
+        "Figure 12: throughput of random reads by number of disks",
+        f"{_ahead(summary)} The mean error of equation 16 over the disks is {span(_apart(summary, model))}% for RLOOK.",
+        "Requests have 512 B and a locality of 3. The scheduler is RSATF or SATF, except for RLOOK in the legend. The dashed "
+        "line is the paper's formula for RLOOK. Whiskers are 95% intervals.",
     )
 
 
@@ -51,7 +51,7 @@ def _ahead(summary: xr.Dataset) -> str:
         f"{change(float(rate.sel(scheme='SR-Array', queue=queue) / others.sel(queue=queue)))} with {queue} outstanding"
         for queue in summary.queue.values.tolist()
     ]
-    return f"On {rate.disks.item()} disks the SR-Array serves {listed(words)} than the best of the others."
+    return f"On {rate.disks.item()} disks, compared with the best other scheme, the SR-Array serves {listed(words)}."
 
 
 def _apart(summary: xr.Dataset, model: xr.DataArray) -> list[float]:
@@ -88,7 +88,7 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
         formula = said.sel(queue=queue) if scheduler == "RLOOK" else None
         drawn = lines(rate, "write_share", "layout", CELLO, sides, title("layout"), model=formula, basis=BASIS)
         drawn = (
-            alt.layer(drawn, upright(bound, f"paper: cross below {bound:.0f}%", "right"))
+            alt.layer(drawn, upright(bound, f"paper: crossing below {bound:.0f}%", "right"))
             if scheduler == "RLOOK"
             else drawn
         )
@@ -100,11 +100,11 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
     ]
     return finished(
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="independent"),
-        "Figure 13: what foreground writes cost",
-        f"Striping overtakes 3x2x1 at a share of writes of {_crossings(summary)}; the paper: below {bound:.0f}% under RLOOK, "
-        "further left under RSATF.",
-        "Six disks, 512 B, locality 3, every copy written before the answer. Dashed: the paper's formula, not drawn for "
-        f"{', '.join(mirrored)}. Whiskers: 95% intervals.",
+        "Figure 13: throughput by share of foreground writes",
+        f"Striping overtakes 3x2x1 at a share of writes of {_crossings(summary)}. In the paper the crossing is below "
+        f"{bound:.0f}% under RLOOK, and further left under RSATF.",
+        "Six disks serve requests of 512 B with a locality of 3. A write completes when every copy is written. Dashed lines "
+        f"are the paper's formula, which is not drawn for {', '.join(mirrored)}. Whiskers are 95% intervals.",
     )
 
 

@@ -62,10 +62,10 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         side_by_side([headed(left, "More disks"), headed(right, "More memory")], legends="shared").resolve_scale(
             y="shared"
         ),
-        f"Figure 11: more disks or more memory, {workload}",
-        f"Memory as good as more disks: {listed(found)}.",
-        f"Stand-in; the memory is an LRU cache beside {counted(int(summary.disks.min()), 'disk')}. Diamonds: the paper's "
-        "break-even at the height of our disks. Whiskers: 95% intervals.",
+        f"Figure 11: response time with more disks or more memory, {workload}",
+        f"The memory with the response time of more disks is {listed(found)}.",
+        f"The trace is synthetic. The memory is an LRU cache in front of {counted(int(summary.disks.min()), 'disk')}. "
+        "Diamonds are the paper's break-even at our response time with more disks. Whiskers are 95% intervals.",
         legends="bottom",
     )
 

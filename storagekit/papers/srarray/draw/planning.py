@@ -37,7 +37,7 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
         x=alt.X("shortfall", title=f"{title('shortfall')} (%)", scale=alt.Scale(domain=[0, most], nice=False)),
         y=alt.Y(
             "share",
-            title="Questions with no more than that (%)",
+            title="Questions with at most this shortfall (%)",
             scale=alt.Scale(domain=[0, 101], nice=False),
         ),
         color=alt.Color("case:N", title=title("objective"), scale=shades),
@@ -45,14 +45,16 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
     )
     return finished(
         chart.properties(width=WIDTH, height=HEIGHT),
-        "Does the plan find the best layout?",
-        f"The best simulated layout or within {NEAR:g}% of it: {listed([_share(near, case) for case in cases])}.",
-        f"{data.sizes['question']} questions at random, every layout of each simulated; a step is a question.",
+        "Shortfall of the planner against the best simulated layout",
+        f"The layout is within {NEAR:g}% of the best one under {listed([_share(near, case) for case in cases])}.",
+        f"The chart has {data.sizes['question']} random questions. Every layout of each question is simulated. Each step is "
+        "one question.",
     )
 
 
 def _share(near: pd.Series, case: str) -> str:
     """Return a text with the shares of a case's questions for which the plan and the paper's rule are near the best."""
     return (
-        f"the plan on {near[case, 'plan']:.0f}% of questions of {case}, the paper's rule on {near[case, 'paper']:.0f}%"
+        f"the plan for {near[case, 'plan']:.0f}% and the paper's rule for {near[case, 'paper']:.0f}% of the questions on "
+        f"{case}"
     )

@@ -52,11 +52,11 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         found += [_gained(rows.sel(layout=layout, statistic="mean")) for layout in rows.layout.values.tolist()]
     return finished(
         side_by_side(panels, legends="independent"),
-        "Figure 9: schedulers as the rate rises",
-        f"Rate at {LIMIT * TO_MS:.0f} ms under (R)SATF over that under (R)LOOK: {listed(found)}; the paper has less of it "
-        "with copies than without.",
-        f"Stand-ins; cut off at {SHOWN:.0f} ms. Diamond: the paper's ratio to our 2x3x1 (figure 10). "
-        "Whiskers: 95% intervals.",
+        "Figure 9: response times of schedulers by rate",
+        f"The rate at {LIMIT * TO_MS:.0f} ms under (R)SATF over the rate under (R)LOOK is {listed(found)}. In the paper this "
+        "gain is smaller with copies than without.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. The diamond is the paper's ratio to our 2x3x1 (figure "
+        "10). Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -97,10 +97,10 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         panels.append(headed(_with(drawn, _said(str(name), rows, paper)), str(name)))
     return finished(
         side_by_side(panels, legends="independent"),
-        "Figure 10: layouts as the rate rises",
-        f"Rate sustained at {LIMIT * TO_MS:.0f} ms: {listed(found)}.",
-        f"Stand-ins; cut off at {SHOWN:.0f} ms. Diamonds: where the paper's ratios put the layouts named below them. "
-        "Whiskers: 95% intervals.",
+        "Figure 10: response times of layouts by rate",
+        f"The ratios of the sustained rates at {LIMIT * TO_MS:.0f} ms are: {listed(found)}.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. Diamonds are the rates by the paper's ratios, for the "
+        "layouts named below them. Whiskers are 95% intervals.",
         legends="bottom",
     )
 

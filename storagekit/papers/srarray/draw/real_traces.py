@@ -32,14 +32,12 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
         for name in response.trace.values.tolist()
     ]
     own = response.sel(statistic="mean").isel(scale=0)
-    worse = [
-        f"{float(one.sel(layout='6x1x1') / one.sel(layout='2x3x1')):.2f} times on {one.trace.item()}" for one in own
-    ]
+    worse = [f"{float(one.sel(layout='6x1x1') / one.sel(layout='2x3x1')):.2f} on {one.trace.item()}" for one in own]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Real traces through six disks",
-        f"At the traces' own rate striping (6x1x1) takes {listed(worse)} what 2x3x1 takes.",
-        "Requests from the middle of each trace, its devices end to end; RSATF, copies propagated in the background. "
-        "Whiskers: 95% intervals.",
+        "Real traces on six disks: response times by layout",
+        f"At the rate of the traces, the response time of striping (6x1x1) over 2x3x1 is {listed(worse)}.",
+        "The runs use requests from the middle of each trace, with its devices end to end. The scheduler is RSATF, and "
+        "copies propagate in the background. Whiskers are 95% intervals.",
         legends="bottom",
     )

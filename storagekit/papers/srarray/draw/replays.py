@@ -38,7 +38,7 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     ratios = {name: (disks, paper[f"srarray.fig6.six_{claim}"]) for name, (disks, claim) in others.items()}
     said = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
     panels = [
-        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4, shape of the rule"), str(name))
+        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4, layout of the rule"), str(name))
         for name, rows in response.data_vars.items()
     ]
     times = {
@@ -48,11 +48,11 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     times["one disk"] = at_disks(base, scheme="SR-Array", disks=1)
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 6: one request at a time, more disks",
-        f"Cello base, times as long as the SR-Array of six disks: "
+        "Figure 6: response times of Cello by number of disks",
+        f"On Cello base, the response times over the SR-Array of six disks are: "
         f"{_ratios({name: time / ours for name, time in times.items()}, ratios)}.",
-        "Stand-ins at their own rate; the SR-Array has the best of its simulated shapes. Diamonds: the paper's ratios. "
-        "Whiskers: 95% intervals.",
+        "The synthetic traces have the rate of the real traces. The SR-Array has the best of its simulated layouts. Diamonds "
+        "are the paper's ratios. Whiskers are 95% intervals.",
     )
 
 
@@ -83,11 +83,11 @@ def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) 
     near, (late, count, name) = sum(late <= NEAR for late, _, _ in behind), max(behind)
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 7: other shapes of the same disks",
-        f"The rule's shape is the best or within {NEAR:.0%} of it at {near} of {len(behind)} points; farthest behind at "
-        f"{counted(count, 'disk')}, {name}: {late:.0%}.",
-        "Stand-ins at their own rate. Line: the shapes that equation 5 gives. Rings: those that the paper gives, for six and "
-        "nine disks. Whiskers: 95% intervals.",
+        "Figure 7: response times of SR-Array layouts by number of disks",
+        f"The rule's layout is within {NEAR:.0%} of the best at {near} of {len(behind)} points. It is farthest behind, by "
+        f"{late:.0%}, with {counted(count, 'disk')} on {name}.",
+        "The synthetic traces have the rate of the real traces. The line shows the layouts of equation 5. Rings are the "
+        "paper's layouts for six and nine disks. Whiskers are 95% intervals.",
     )
 
 
@@ -133,15 +133,16 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
     shown = response.drop_sel(scheme=["Rule", "Model", "D-way mirror"], errors="ignore")
     panels = [
         headed(_by_scheme(shown, said, None), "Schemes"),
-        headed(_by_aspect(aspects, response), "Shapes of the SR-Array"),
+        headed(_by_aspect(aspects, response), "Layouts of the SR-Array"),
     ]
     found = {name: at_disks(response, scheme=name, disks=most) / ours for name in ratios}
     return finished(
         side_by_side(panels, legends="independent"),
-        "Figure 8: TPC-C at its own rate",
-        f"Times as long as the SR-Array of {most} disks: {_ratios(found, ratios)}; the rule's shape is at most "
+        "Figure 8: response times of TPC-C by number of disks",
+        f"The response times over the SR-Array of {most} disks are: {_ratios(found, ratios)}. The rule's layout is at most "
         f"{max(_behind(aspects, response).values()):.0%} behind the best.",
-        "Stand-in. Diamonds: the paper's ratios. Grey line: the shapes that equation 5 gives. Whiskers: 95% intervals.",
+        "The trace is synthetic and has the rate of the real trace. Diamonds are the paper's ratios. The grey line shows the "
+        "layouts of equation 5. Whiskers are 95% intervals.",
         legends="bottom",
     )
 

@@ -45,15 +45,16 @@ def table3(data: xr.Dataset) -> alt.TopLevelMixin:
     height = ROW * data.sizes["quantity"]
     worst = frame.loc[frame["error"].abs().idxmax()]
     panels = [
-        headed(_table(data).properties(height=height), "Ours, and below it the published figure", 330),
-        headed(_errors(frame).properties(height=height), "How far apart", 300, offset=26),
+        headed(_table(data).properties(height=height), "Our figure above the published figure", 330),
+        headed(_errors(frame).properties(height=height), "Relative difference", 300, offset=26),
     ]
     return finished(
         # The rows of both panels must align, independent of the size of axes and headings.
         alt.hconcat(*panels, spacing=40, bounds="flush"),
-        "Table 3: the stand-ins against the published figures",
-        f"No figure is more than {abs(worst['error']):.1f}% off (farthest: {worst['words']}, {worst['workload']}).",
-        "Counts and duration of a part are scaled to the whole; a published 0 has no percent.",
+        "Table 3: synthetic traces and the published figures",
+        f"Every figure is within {abs(worst['error']):.1f}% of the published figure. The largest difference is in the row "
+        f"{worst['words']}, for {worst['workload']}.",
+        "Counts and durations of a part are scaled to the whole trace. A published 0 has no relative difference.",
     )
 
 
@@ -78,7 +79,7 @@ def _errors(frame: pd.DataFrame) -> Layered:
     """Return the chart of the relative differences."""
     names = [name for name in WORKLOADS if name in set(frame["workload"])]
     most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(frame["error"].to_numpy(float)))))
-    x = alt.X("error", title="Stand-in less published (%)", scale=alt.Scale(domain=[-most, most]))
+    x = alt.X("error", title="Difference from the published figure (%)", scale=alt.Scale(domain=[-most, most]))
     name, shades = title("workload"), alt.Scale(domain=names, range=[WORKLOADS[one] for one in names])
     point = (
         alt.Chart(frame.dropna())
