@@ -1,7 +1,7 @@
-"""Figure 4 of ars at full length: seconds, compilation included, and bytes that a lane keeps.
+"""Measure figure 4 of ars at full length: seconds with compilation, and the bytes that one run of a batch keeps.
 
 python -m benchmarks.ars_figure4             64 seeds, four protocols, three settings, 10,604 requests each
-python -m benchmarks.ars_figure4 16 2000     so many seeds and requests, for a look
+python -m benchmarks.ars_figure4 16 2000     fewer seeds and requests, for a short check
 """
 
 import sys
@@ -15,12 +15,12 @@ from storagekit.papers.ars.cluster import ADAPTIVE, FOUR, PROTOCOLS, REQUESTS, c
 from storagekit.papers.ars.responses import fig4
 from storagekit.papers.effort import Effort
 
-# requests held at once, of which this load needs a few; the page has more, for exhibits that do
+# requests in the system at the same time. This load needs few; the notebook uses more, for exhibits that need them
 SLOTS = 16
 
 
 def main(seeds: int = 64, requests: int = REQUESTS) -> None:
-    """Runs it and prints what it took."""
+    """Run the figure and print its cost."""
     began = time.perf_counter()
     data = fig4(Effort(seeds=seeds, requests=requests), protocols=FOUR, slots=SLOTS)
     seconds = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""JAX's environment as the command line sets it, and the table of ratios at the end."""
+"""Fixtures that measure ratios and print the table of ratios at the end."""
 
 import time
 
@@ -13,8 +13,8 @@ RATIOS = {}
 def against(benchmark):
     """Time `ours` and `control` in turns and keep the ratio of their rates: `against(name, ours, control)`.
 
-    Each is a function that works and returns how many disk accesses that was. The machine may be shared: what is kept
-    is the median of the ratios, each of two neighbouring measurements.
+    Both are functions that do some work and return the number of disk accesses. The machine may be shared. The result
+    is therefore the median of the ratios of neighbouring measurements.
     """
 
     def against(name, ours, control, rounds=5):
@@ -26,7 +26,7 @@ def against(benchmark):
         def timed():
             pairs[-1].append(rate(ours))
 
-        ours(), control()  # compiled
+        ours(), control()  # compile first
         benchmark.pedantic(timed, setup=reference, rounds=rounds)
         ratios = sorted(mine / theirs for theirs, mine in pairs)
         best = [max(column) for column in zip(*pairs, strict=True)]

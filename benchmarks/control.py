@@ -1,8 +1,8 @@
-"""A scalar control: the closed loop of dsptf's table 1, one request after the other, in numba.
+"""Scalar control program: the closed loop of dsptf's table 1, one request after the other, in numba.
 
-Written from DESIGN and the paper, without looking at the engine's arrays: absolute float64 times, integer geometry,
-one lane, branches. It is what a careful programmer would write who needs this one experiment and nothing else; the
-engine is held against its numbers (tests/agreement) and against its speed (benchmarks/test_speed.py).
+The program follows DESIGN and the paper, independently of the engine's arrays: absolute float64 times, integer geometry,
+one run, branches. A careful programmer who needs only this experiment would write such a program. The engine's results
+are compared with it in tests/agreement, and its speed in benchmarks/test_speed.py.
 """
 
 import threading
@@ -17,7 +17,7 @@ NO_REQUEST = -1
 
 
 class Layout(NamedTuple):
-    """A zoned drive: arrays with one entry per zone, and its times in seconds."""
+    """Layout of a zoned drive: arrays with one entry per zone, and times in seconds."""
 
     first_sector: np.ndarray
     first_cylinder: np.ndarray
@@ -34,7 +34,7 @@ class Layout(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """The experiment. completion: AT_ONCE, FIRST, RECEIVING or ALL."""
+    """Parameters of the experiment. `completion` is AT_ONCE, FIRST, RECEIVING or ALL."""
 
     bricks: int
     outstanding: int
@@ -46,7 +46,10 @@ class Loop(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a run measured; accesses is -1 where the slots were too few. twice: reads that were being served elsewhere."""
+    """Results of a run.
+
+    `accesses` is -1 if there were too few slots. `twice` counts reads that another brick already served.
+    """
 
     accesses: int
     elapsed: float
@@ -57,7 +60,7 @@ class Sums(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Requests: where each begins and ends, how long its transfer takes, who must still serve it."""
+    """Requests: start and end of each, the time of its transfer, and the bricks that must still serve it."""
 
     cylinder: np.ndarray
     head: np.ndarray
@@ -74,7 +77,7 @@ class Slots(NamedTuple):
 
 
 def layout(drive) -> Layout:
-    """The layout of a `storagekit.drive.Drive` without reserved sectors, offsets or overhead."""
+    """Return the layout of a `storagekit.drive.Drive` without reserved sectors, offsets or overhead."""
     zones = drive.geometry
     assert not np.any(zones.reserved) and not np.any(zones.first_offset) and drive.overhead == 0
     return Layout(
@@ -90,7 +93,7 @@ def layout(drive) -> Layout:
 
 @numba.njit(inline="always")
 def uniform(state):
-    """Marsaglia's xorshift."""
+    """Return the next random number in [0, 1) of Marsaglia's xorshift."""
     state[0] ^= state[0] << np.uint64(13)
     state[0] ^= state[0] >> np.uint64(7)
     state[0] ^= state[0] << np.uint64(17)
@@ -127,7 +130,7 @@ def empty(count):
 
 @numba.njit(inline="always")
 def place(drive, zone, offset):
-    """Cylinder, head, angle in turns and track number of a zone's sector."""
+    """Return cylinder, head, angle in revolutions and track number of a zone's sector."""
     length = drive.track[zone]
     track = offset // length
     sector = offset - track * length
@@ -140,7 +143,7 @@ def place(drive, zone, offset):
 
 @numba.njit(inline="always")
 def draw(drive, loop, slots, s, state):
-    """A new request in slot s."""
+    """Draw a new request into slot `s`."""
     sector = np.int64(uniform(state) * (drive.capacity // 8 - 40)) * 8
     count = max(np.int64(np.ceil(-np.log(1.0 - uniform(state)) * loop.mean_sectors)), 1)
     zone = 0
@@ -166,7 +169,10 @@ def draw(drive, loop, slots, s, state):
 
 @numba.njit(inline="always")
 def positioning(drive, slots, s, cylinder, head, turns):
-    """Seconds to slot s from an arm, the platter standing at `turns`, and those of them that are rotation."""
+    """Return the positioning time to the request in slot `s`, and the rotational latency in it, both in seconds.
+
+    The arm starts at `cylinder` and `head`, and the angle of the platter is `turns` revolutions.
+    """
     move = drive.seek[abs(slots.cylinder[s] - cylinder)]
     if slots.head[s] != head and move < drive.head_switch:
         move = drive.head_switch
@@ -179,7 +185,7 @@ def positioning(drive, slots, s, cylinder, head, turns):
 
 @numba.njit(inline="always")
 def finished(loop, slots, s, brick):
-    """A copy is on disk or read: whether its request is answered by that."""
+    """Record that a brick has read or written its copy. Return whether this completes the request."""
     slots.left[s] -= 1
     answers = not slots.answered[s] and (
         slots.read[s]
@@ -205,7 +211,10 @@ def earliest(times):
 
 @numba.njit(nogil=True)
 def without_delay(drive, loop, seed, events, warm_up):
-    """Central SPTF, or hashing with an SPTF queue at each brick: the replacement comes after the choice it allows."""
+    """Run central SPTF, or hashing with an SPTF queue at each brick.
+
+    A completed request is replaced after the choice that its completion allows.
+    """
     state = seeded(seed)
     slots = empty(loop.slots)
     free, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
@@ -256,19 +265,19 @@ def without_delay(drive, loop, seed, events, warm_up):
 
 @numba.njit(nogil=True)
 def with_claims(drive, loop, latency, seed, events, warm_up):
-    """D-SPTF, a message taking `latency` one way (dsptf, section 3.1): claims, bids, choices 2 latencies early.
+    """Run D-SPTF with messages of one-way `latency` (dsptf, section 3.1): claims, bids, and choices 2 latencies early.
 
-    A brick that chooses later than that waits for claims until two latencies have passed; if its disk is idle, no longer than
-    its platter leaves it time.
+    A brick that chooses later than that waits for claims until two latencies have passed. If its disk is idle, it waits at
+    most for the rotational latency of its access.
     """
     state = seeded(seed)
     slots = empty(loop.slots)
     arrival_time, first = np.zeros(loop.slots), np.zeros(loop.slots)
-    # of every brick's claim on the read in each slot when it was made, and its bid; and how many bricks serve that read
+    # time and bid of every brick's claim on the read in each slot, and the number of bricks that serve the read
     made, bid = np.zeros((loop.slots, loop.bricks)), np.zeros((loop.slots, loop.bricks))
     services = np.zeros(loop.slots, np.int64)
     wake, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
-    # the access under way (or the last), and the one planned after it
+    # the current or last access, and the next one, which is planned
     ends, serving = np.full(loop.bricks, NEVER), np.full(loop.bricks, NO_REQUEST)
     free, cylinder, head = np.zeros(loop.bricks), np.zeros(loop.bricks, np.int64), np.zeros(loop.bricks, np.int64)
     planned, plan_cost, plan_end = np.full(loop.bricks, NO_REQUEST), np.zeros(loop.bricks), np.zeros(loop.bricks)
@@ -308,7 +317,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
             if event > warm_up:
                 busy += plan_cost[k]
                 accesses += 1
-            # what ended at this very moment
+            # the previous access, if it ends at this instant
             if ends[k] < NEVER and finished(loop, slots, serving[k], k):
                 coming += 1
             serving[k], ends[k], free[k] = s, plan_end[k], plan_end[k]
@@ -357,7 +366,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
                 wake[k] = max(hears, now)
                 continue
             if not replaces:
-                # the first to end answers, and the slot is free when all have
+                # the first service to end completes the read; the slot becomes free when all have ended
                 twice += event > warm_up and services[s] > 0
                 slots.left[s] += services[s] > 0
                 services[s] += 1
@@ -369,7 +378,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
 
 
 def on_cores(cores, kernel, *arguments, events):
-    """The same run on every core at once, each with its own seed; returns what each measured."""
+    """Run the kernel on every core at the same time, with different seeds. Return the results of all cores."""
     results = [None] * cores
 
     def work(core):

@@ -1,8 +1,8 @@
-"""A scalar control of fair queueing: dsfq's figure 9, two bricks of disks under SFQ(D) with TOTAL delays, in numba.
+"""Scalar control program of fair queueing: dsfq's figure 9, two bricks of disks under SFQ(D) with TOTAL delays, in numba.
 
-Written from the paper (sections 2.3 and 3.2): absolute float64 times and tags, one lane, branches. Of one stream's requests
-at one brick tags rise in the order of arrival, so that a queue of each is kept and their heads compared. Geometry and
-positioning are those of `control`.
+The program follows the paper (sections 2.3 and 3.2): absolute float64 times and tags, one run, branches. The tags of one
+stream's requests at one brick increase in the order of arrival. The program therefore keeps a queue for each stream and
+brick, and compares the heads of the queues. Geometry and positioning come from `control`.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,12 @@ from benchmarks.control import NEVER, NO_REQUEST, earliest, empty, place, positi
 
 
 class Sharing(NamedTuple):
-    """The experiment: of each thread its stream, its brick, and where its volume begins on each disk there, in sectors; the
-    stream's weights; volumes of `part` sectors on each disk, in stripe units of `unit`; sizes from `low` to `high` bytes."""
+    """Parameters of the experiment.
+
+    Each thread has a stream, a brick, and the first sector of its volume on each disk of the brick (`begin`). Each stream
+    has a weight. A volume has `part` sectors on each disk, in stripe units of `unit` sectors. Sizes are uniform from `low`
+    to `high` bytes.
+    """
 
     stream: np.ndarray
     brick: np.ndarray
@@ -31,7 +35,7 @@ class Sharing(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What a run measured: sectors by stream and brick, accesses, seconds."""
+    """Results of a run: sectors by stream and brick, accesses, seconds."""
 
     sectors: np.ndarray
     accesses: int
@@ -39,7 +43,7 @@ class Served(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """First come, first served: a row of threads for each, from `head` on, `held` of them."""
+    """First-come, first-served queues: each row of `who` is a ring of `held` threads that starts at `head`."""
 
     who: np.ndarray
     head: np.ndarray
@@ -67,7 +71,7 @@ def take(queue, number):
 
 @numba.njit(inline="always")
 def asked(drive, sharing, slots, thread, state):
-    """A new request of a thread, in its slot: its disk within the brick, and its sectors."""
+    """Draw a new request of a thread into its slot. Return its disk within the brick and its number of sectors."""
     grid = 8
     most = np.int64(np.ceil(sharing.high / 512))
     sector = np.int64(uniform(state) * ((sharing.part * sharing.disks - most) // grid)) * grid
@@ -91,7 +95,10 @@ def asked(drive, sharing, slots, thread, state):
 
 @numba.njit(inline="always")
 def tagged(sharing, thread, cost, virtual, finish, sent, then):
-    """The start tag of a request: put off for what its stream sent elsewhere since it was last here (dsfq, equation 7)."""
+    """Return the start tag of a request (dsfq, equation 7).
+
+    The tag is delayed by the cost that the stream sent to other bricks since its last request to this brick.
+    """
     f, b = sharing.stream[thread], sharing.brick[thread]
     elsewhere = sent[f] - then[f, b]
     sent[f] += cost
@@ -103,7 +110,7 @@ def tagged(sharing, thread, cost, virtual, finish, sent, then):
 
 @numba.njit(inline="always")
 def next_of(waiting, tag, brick, streams):
-    """The queue at a brick whose head has the least tag, or nobody's."""
+    """Return the queue of a brick whose head has the smallest tag, or NO_REQUEST if all are empty."""
     best, chosen = NEVER, NO_REQUEST
     for f in range(streams):
         number = brick * streams + f
@@ -114,7 +121,7 @@ def next_of(waiting, tag, brick, streams):
 
 @numba.njit(nogil=True)
 def fair_bricks(drive, sharing, seed, seconds, warm_up):
-    """Threads that send their next request when the one before is answered; disks serve what they are handed in order."""
+    """Run threads that send a request when the previous one completes. Disks serve issued requests in order."""
     state = seeded(seed)
     threads, streams, bricks = len(sharing.stream), len(sharing.weights), np.max(sharing.brick) + 1
     drives = bricks * sharing.disks
@@ -129,7 +136,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
     now, accesses, coming = 0.0, 0, 0
     ended = NO_REQUEST
     while now < seconds:
-        # all threads at first, then the one that was answered, once its brick has handed over the next
+        # first all threads, then the thread whose request completed, after its brick has issued the next request
         if ended != NO_REQUEST:
             b = sharing.brick[ended]
             number = next_of(waiting, tag, b, streams)
@@ -170,7 +177,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
 
 
 def sharing(scenario, *, sizes, read_share) -> Sharing:
-    """The experiment of a scenario of `papers.dsfq.bricks.shared_bricks`: its threads, and where its volumes are."""
+    """Return the parameters of a scenario of `papers.dsfq.bricks.shared_bricks`: its threads and its volumes' locations."""
     placement, queue = scenario.system.placement, scenario.system.queue
     volumes = placement.across
     begins = volumes._begins()

@@ -1,10 +1,9 @@
-"""How long a newcomer waits for a first answer, with an empty cache of compiled programs.
+"""Measure the time until a first answer, with an empty cache of compiled programs.
 
     python -m benchmarks.first_answer
 
-Each command runs in a fresh process with an empty home. Columns: seconds on the clock, the share of them that imports take,
-seconds of processor time, and the number of programs that are compiled. With other work on the machine, compare processor
-times.
+Each command runs in a fresh process with an empty home. Columns: wall time, the share of imports in it, processor
+seconds, and the number of compiled programs. With other work on the machine, compare processor times.
 """
 
 import os
@@ -16,7 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# what a process tells on stderr as it ends, before the number of its programs
+# label of the line on stderr with which a process reports the number of its programs at exit
 TOLD = "programs:"
 LISTENING = f"""
 import atexit, sys
@@ -52,7 +51,7 @@ ANSWERS = {
 
 
 def cold(code: str) -> tuple[float, float, float, int]:
-    """Seconds on the clock, of the processor and of imports on the clock, and programs, of a fresh process that runs this."""
+    """Return wall seconds, processor seconds, wall seconds of imports, and programs of a fresh process that runs `code`."""
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home}
         environment.pop("JAX_COMPILATION_CACHE_DIR", None)
@@ -63,7 +62,7 @@ def cold(code: str) -> tuple[float, float, float, int]:
 
 
 def _used() -> float:
-    """Processor seconds of the processes that have ended."""
+    """Return the processor seconds of all child processes that have ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return children.ru_utime + children.ru_stime
 

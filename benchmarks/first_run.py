@@ -1,11 +1,11 @@
-"""What the first run of a paper costs, exhibit by exhibit, with nothing compiled before.
+"""Measure the cost of the first run of a paper, exhibit by exhibit, with nothing compiled before.
 
     python -m benchmarks.first_run [PAPER ...] [--profile quick|full]
 
-Each notebook runs in a fresh process with an empty cache of compiled programs. A row is one code cell, named by the exhibits
-that it shows. Columns: processor seconds of the cell; seconds by the clock in which programs were traced, lowered and
-compiled; how many were compiled, and how many of them were event loops (`_advance`); processor seconds of the event loops
-that were compiled already, their events, and events a second; peak memory of the process so far.
+Each notebook runs in a fresh process with an empty cache of compiled programs. A row is one code cell, named after the
+exhibits that it shows. Columns: processor seconds of the cell; wall seconds of tracing, lowering and compilation; the
+number of compiled programs, and of event loops (`_advance`) among them; processor seconds of event loops that were
+compiled before, their events, and events per second; peak memory of the process so far.
 """
 
 import argparse
@@ -27,7 +27,10 @@ _COMPILED = "/jax/core/compile/"
 
 @dataclass
 class Cell:
-    """The cost of one code cell, see the module. events and running: of calls of the loop that compiled nothing."""
+    """Cost of one code cell; the module describes the columns.
+
+    `events` and `running` cover only calls of the event loop that compiled nothing.
+    """
 
     paper: str
     cell: str
@@ -41,12 +44,12 @@ class Cell:
 
     @property
     def rate(self) -> float:
-        """Events a second of the event loop's processor time."""
+        """Return the events per processor second of the event loop."""
         return self.events / self.running if self.running else 0.0
 
 
 class Meter:
-    """Counts what JAX compiles and what the event loop does while cells run."""
+    """Counts compilations and the work of the event loop while cells run."""
 
     def __init__(self):
         import jax
@@ -95,7 +98,7 @@ def _named(source: str) -> str:
 
 
 def run_cells(paper: str, profile: str, folder: str) -> None:
-    """Run a paper's notebook in this process; a row for each cell on standard output."""
+    """Run a paper's notebook in this process and write a row for each cell to standard output."""
     from storagekit.core.resources import reproductions_path
     from storagekit.reproduce.parameters import read_notebook
 
@@ -119,7 +122,7 @@ def _paper(name: str) -> str:
 
 
 def main() -> None:
-    """Run the papers that are asked for, one after the other, and print their rows."""
+    """Run the selected papers one after the other, and print their rows."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("papers", nargs="*", default=PAPERS, type=_paper, metavar="PAPER")
     parser.add_argument("--profile", default="quick")

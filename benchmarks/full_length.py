@@ -1,8 +1,8 @@
-"""A full-length trace through two bricks: seconds, compilation included, and memory.
+"""Replay a full-length trace through two bricks and measure memory and seconds, with compilation.
 
 python -m benchmarks.full_length                 D-SPTF alone
 python -m benchmarks.full_length all             every scheme, on equal, unequal and changing bricks
-python -m benchmarks.full_length all websearch   the same of another trace
+python -m benchmarks.full_length all websearch   the same with another trace
 """
 
 import resource
@@ -14,7 +14,17 @@ from storagekit.papers.dsptf.replays import missed, through
 
 
 def main(which: str = "one", name: str = "financial", requests: int = 0) -> None:
-    """Makes the trace and runs it. requests: so many instead of all, for a look."""
+    """Generate the trace and run it.
+
+    Parameters
+    ----------
+    which : str
+        "one" for D-SPTF alone, "all" for every scheme.
+    name : str
+        Name of the trace.
+    requests : int
+        Number of requests, for a short check; by default, 0, all.
+    """
     began = time.perf_counter()
     given = source(name, requests)
     duration = float(given.trace.time[-1])
@@ -22,7 +32,7 @@ def main(which: str = "one", name: str = "financial", requests: int = 0) -> None
     if which == "one":
         runs = {"equal: D-SPTF": Setting("D-SPTF")}
     else:
-        # four schemes and weighted hashing, under three conditions; other meanings of slow and LARD's windows left out
+        # four schemes and weighted hashing under three fault schedules, without other definitions of slow and LARD's windows
         runs = {run: setting for run, setting in runs.items() if "," not in run}
     print(f"trace: {len(given.trace)} requests, {time.perf_counter() - began:.1f} s, {memory():.2f} GB")
     began = time.perf_counter()
@@ -39,7 +49,7 @@ def main(which: str = "one", name: str = "financial", requests: int = 0) -> None
 
 
 def memory() -> float:
-    """Largest resident memory so far, GB."""
+    """Return the peak resident memory so far, GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

@@ -1,16 +1,16 @@
-"""How many numbers the compiled loop computes for an event and lane: a figure that does not depend on the day.
+"""Count the numbers that the compiled loop computes per event and run, which do not depend on the machine's load.
 
-Read off the program that XLA compiles, so that what it computes twice counts twice. A loop within the event counts as one
-of its turns.
+The count is read from the program that XLA compiles, so that repeated computations count each time. A loop within the
+event counts as one iteration.
 """
 
 import re
 from collections.abc import Iterator
 from math import prod
 
-# what computes nothing
+# instructions that compute nothing
 MOVES = set(["parameter", "constant", "get-tuple-element", "tuple", "bitcast", "broadcast", "reshape", "iota", "copy"])
-# what computes what it calls
+# instructions whose work is that of the computations that they call
 CALLS = set(["fusion", "call", "while"])
 HEAD = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) .*\{$")
 LINE = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (.*?) ([a-z][\w\-]*)\((.*)$")
@@ -19,7 +19,7 @@ SHAPE = re.compile(r"\w+\[([\d,]*)\]")
 
 
 def computations(program: str) -> dict[str, list[str]]:
-    """The lines of each computation of a compiled program, by name."""
+    """Return the lines of each computation of a compiled program, by name."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in program.splitlines():
@@ -32,19 +32,19 @@ def computations(program: str) -> dict[str, list[str]]:
 
 
 def elements(shape: str) -> int:
-    """How many numbers the first array of a shape has."""
+    """Return the number of elements of the first array of a shape."""
     return prod(int(size) for size in SHAPE.search(shape)[1].split(",") if size)
 
 
 def loops(program: str, turns: int) -> Iterator[str]:
-    """The bodies of the loops that are known to make so many turns."""
+    """Yield the bodies of the loops with a known count of `turns` iterations."""
     for line in program.splitlines():
         if " while(" in line and f'"known_trip_count":{{"n":"{turns}"}}' in line:
             yield CALLED.findall(line)[-1]
 
 
 def operations(program: str, turns: int) -> int:
-    """Numbers that one turn of the event loop computes, which makes so many `turns`."""
+    """Return the numbers that one iteration of the event loop computes. `turns` is its number of iterations."""
     parts = computations(program)
 
     def of(name: str) -> int:

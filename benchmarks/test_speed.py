@@ -1,4 +1,4 @@
-"""How fast, as ratios to the scalar control in one run. Nothing here asserts a time.
+"""Measure speed as ratios to the scalar control, in one session. No benchmark asserts a time.
 
 python -m pytest benchmarks --benchmark-enable
 """
@@ -46,7 +46,7 @@ def atlas():
 
 
 def engine(scenario, lanes, chunks):
-    """Work for `against`: `chunks` chunks more of a run, one without a batch if lanes is None."""
+    """Return work for `against` that simulates `chunks` more chunks. It has no batch if `lanes` is None."""
     key = keys([0])[:, 0] if lanes is None else keys(range(lanes))
     runner = Runner(scenario, key, RECORD)
 
@@ -94,7 +94,7 @@ def test_hashing(against, atlas):
 
 
 def test_fair_queues(against):
-    """Figure 9 of dsfq: f with 30 threads on a brick of four disks, g with 30 there and 15 on another; TOTAL delays."""
+    """Measure figure 9 of dsfq with TOTAL delays: f has 30 threads on a brick of four disks, g 30 there and 15 on another."""
     scenario = dsfq.shared_bricks(
         [dsfq.Asking(0, (0,), 30, 30), dsfq.Asking(1, (0,), 30, 30), dsfq.Asking(1, (1,), 15, 15)], weights=(1, 1)
     )
@@ -105,7 +105,7 @@ def test_fair_queues(against):
         return fair_control.fair_bricks(drive, asked, seed, seconds, 0.0)
 
     def theirs():
-        # on every core as long as a lane, sixteen times over
+        # on every core, sixteen times the length of one run of the batch
         return sum(served.accesses for served in control.on_cores(cores(), alone, events=320.0))
 
     lanes = 128
@@ -114,7 +114,7 @@ def test_fair_queues(against):
 
 
 def clocked(work):
-    """Processor time that it takes, seconds."""
+    """Return the processor seconds of `work`."""
     began = time.process_time()
     work()
     return time.process_time() - began
@@ -122,14 +122,14 @@ def clocked(work):
 
 @pytest.mark.parametrize("outstanding", [32, 64])
 def test_kinds_of_drives(benchmark, note, outstanding):
-    """30 bricks with drives of four kinds, as a multiple of one kind: processor time of an event, 64 lanes a core."""
+    """Compare 30 bricks of four kinds of drives with one kind: processor time per event, 64 runs per core."""
     drives, bricks, lanes = [load_drive(name) for name in KINDS], 30, 64 * cores()
     mixed = Mixed(drives, [brick % len(drives) for brick in range(bricks)])
 
     def run(drive):
         system = System(drive, Declustered(bricks, copies=2), Hashing(), SATF(), slots=outstanding)
         requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
-        # with a number for each lane, as sweeps have them
+        # with a number for each run, as in sweeps
         scenario, _ = stack([Scenario(system, ClosedLoop(requests, outstanding))], range(lanes))
         return engine(scenario, lanes, 16)
 
@@ -146,7 +146,7 @@ def test_kinds_of_drives(benchmark, note, outstanding):
 @pytest.mark.parametrize("bricks", [1, 8])
 @pytest.mark.parametrize("outstanding", [16, 64])
 def test_buffers(benchmark, note, bricks, outstanding):
-    """Atlas 10Ks with their buffers of ten segments, as a share of the speed without; 128 lanes."""
+    """Compare the speed of Atlas 10Ks with and without their buffers of ten segments; 128 runs."""
 
     def run(drive):
         system = System(drive, Replicas(bricks), Hashing(), SATF(), slots=outstanding)
@@ -167,7 +167,10 @@ def test_buffers(benchmark, note, bricks, outstanding):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_histogram(benchmark, note, reading):
-    """Response times in bins, counted a million events at a time, over the sums alone: processor time; 64 lanes a core."""
+    """Compare response times in bins with sums alone: processor time, 64 runs per core.
+
+    The bins are counted a million events at a time.
+    """
     lanes, chunks = 64 * cores(), 16
     stacked, _ = stack([group(DSPTF(LATENCY), reading=reading)], range(lanes))
     plain, noting = (
@@ -190,7 +193,7 @@ def test_histogram(benchmark, note, reading):
 
 
 def test_a_day_of_delayed_writes(against):
-    """A day of srarray's Cello base, one run: the table of delayed writes at the paper's 10,000 entries and at 64."""
+    """Compare tables of 10,000 (the paper's) and 64 delayed writes on a day of srarray's Cello base; one run."""
     model, layout, drive = CELLO_BASE, Layout.parse("2x3x1"), paper_drive()
     trace = generate(model, seed=0, stop=24 * 3600)
     placement = placed(layout, drive, model.data)
@@ -209,7 +212,7 @@ def test_a_day_of_delayed_writes(against):
 
 
 def test_events_and_memory(benchmark, note):
-    """Events a second of the batch, and the bytes that a lane keeps between chunks."""
+    """Measure the events per second of the batch, and the bytes that each run keeps between chunks."""
     work = engine(group(DSPTF(LATENCY)), LANES, 16)
     work()
     benchmark.pedantic(work, rounds=5)
@@ -220,7 +223,7 @@ def test_events_and_memory(benchmark, note):
 
 
 def memory(arrays, static, run, devices):
-    """Bytes that a compiled batch needs beside its arguments."""
+    """Return the bytes that a compiled batch needs in addition to its arguments."""
     lowered = _advance.lower(arrays, static, RECORD, 8, devices, run)
     analysis = lowered.compile().memory_analysis()
     return analysis.temp_size_in_bytes
@@ -228,11 +231,11 @@ def memory(arrays, static, run, devices):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_element_operations(note, reading):
-    """Numbers computed for a lane and event, which do not depend on the day."""
+    """Count the numbers computed per event and run, which do not depend on the machine's load."""
     for name, dispatch in (("zero delay", central()), ("claims at 50 us", DSPTF(LATENCY))):
         runner = engine(group(dispatch, reading=reading), 64, 1).runner
         lowered = _advance.lower(runner.arrays, runner.static, RECORD, 8, runner.devices, runner.run)
-        # each device has its share of the lanes
+        # each device has an equal share of the runs
         computed = operations(lowered.compile().as_text(), CHUNK) * runner.devices / 64
         note(f"numbers computed, {name}, {reading}", f"{computed:.0f} a lane and event")
 
@@ -252,7 +255,7 @@ CONFIGURATIONS = {
     "LARD": "LARD(allocated=1.0)",
     "one disk": "Hashing(), replicas=1, outstanding=64",
 }
-# in a fresh interpreter: the first chunk and one more, which is already compiled
+# in a fresh interpreter: the first chunks, and as many again, which are already compiled
 COMPILE = """
 import time
 from storagekit.dispatch import DSPTF, LARD, Hashing, central
@@ -274,7 +277,7 @@ print(timed(first) - timed(lambda: runner.advance(8)))
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_compile_time(benchmark, note, name):
-    """The cache of compiled programs off."""
+    """Measure compilation without the cache of compiled programs."""
     environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}
     code = COMPILE.format(CONFIGURATIONS[name])
 
@@ -288,7 +291,7 @@ def test_compile_time(benchmark, note, name):
 
 @pytest.mark.parametrize("module", ["storagekit", "storagekit.simulation", "storagekit.papers.dsptf"])
 def test_import_time(benchmark, note, module):
-    """A fresh interpreter, less an empty one."""
+    """Measure the import in a fresh interpreter, minus the start of an empty one."""
 
     def start(code):
         began = time.perf_counter()
@@ -301,7 +304,7 @@ def test_import_time(benchmark, note, module):
 
 
 def test_the_planner(note):
-    """One answer, the first and the next ones of a process, and a grid of questions."""
+    """Measure the first answer of a process, the next ones, and a grid of questions."""
     code = (
         "import time, numpy as np\n"
         "from storagekit.drive import load_drive\n"
@@ -325,7 +328,7 @@ def test_the_planner(note):
 
 
 def test_swifts_figures(note):
-    """Figures 3 to 6 of swift with intervals, quick profile, in a fresh interpreter without compiled programs."""
+    """Measure figures 3 to 6 of swift with intervals, quick profile, in a fresh interpreter without compiled programs."""
     code = (
         "import time\n"
         "began = time.perf_counter()\n"

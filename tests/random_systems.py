@@ -1,9 +1,9 @@
-"""Systems drawn from every member there is, and what must hold of every run of them.
+"""Draw random systems from every component of the package, and check the invariants of their runs.
 
-A structure is drawn by one generator and its numbers by another, so that settings of one structure compile once and are lanes
-of one batch. A new member has to get its row in `MAKERS`: `without_a_maker` finds those that have none.
+One generator draws the structure of a system, another its numbers. All settings of one structure therefore compile once
+and run in one batch. Every component needs a row in `MAKERS`; `without_a_maker` finds missing rows.
 
-    python tests/random_systems.py --minutes 20     # as many structures as that takes
+    python tests/random_systems.py --minutes 20     # draws structures for 20 minutes
 """
 
 import argparse
@@ -97,12 +97,15 @@ LANES, WANTED = 12, 300
 RECORDED = 4000
 SMALL = 8 * units.KB
 SECTORS = 3 * 2**14
-# of the time that requests were there, what sums in float32 may be off by
+# relative error of float32 sums of the requests' times in the system
 EXACT = 1e-4
 
 
 class Draws(NamedTuple):
-    """What the structure is drawn from, and what its numbers are. drives, bricks, spare: of the layout, once it is drawn."""
+    """Generators of the structure (`form`) and of its numbers (`number`).
+
+    `drives`, `bricks` and `spare` describe the layout after it is drawn.
+    """
 
     form: random.Random
     number: random.Random
@@ -246,19 +249,19 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
     },
     AbstractArrivals: {
         "ClosedLoop": lambda draws: ClosedLoop(_requests(draws), draws.number.randint(1, 8)),
-        # bricks that are idle at times, and more than they can serve
+        # from bricks that are sometimes idle to overload
         "PoissonArrivals": lambda draws: PoissonArrivals(_requests(draws), draws.number.choice([40.0, 200.0, 3000.0])),
         "ClosedOrOpen": lambda draws: ClosedOrOpen(_requests(draws), draws.number.choice([0, 4]), 200.0),
         "Threads": _threads,
         "RecordedArrivals": _recorded,
     },
 }
-# how often the first of a room, which goes with everything, is drawn in the place of any
+# probability of the first component of a base class, which works with all others, in place of a random one
 PLAIN = {AbstractDrive: 0.6, AbstractWrite: 0.3, AbstractQueue: 0.7, AbstractCache: 0.6}
 
 
 def without_a_maker() -> set[str]:
-    """Members of the package that nobody draws, and rows for none."""
+    """Return the components of the package without a row in `MAKERS`, and rows without a component."""
     for module in pkgutil.walk_packages(storagekit.__path__, "storagekit."):
         if not {"papers", "reproduce", "lab"} & set(module.name.split(".")):
             importlib.import_module(module.name)
@@ -286,7 +289,7 @@ def _made(room: type, draws: Draws) -> Any:
 
 
 def _condition(draws: Draws) -> FaultSchedule:
-    """At its best, slow for a while, stopped for a while, or for ever."""
+    """Draw a brick without faults, a slow one, one that stops for a time, or one that stops forever."""
     kind = draws.form.randrange(4 if draws.spare else 2)
     brick, later = draws.number.randrange(draws.bricks), draws.number.randint(1, 150)
     begins = draws.number.randint(0, 150)
@@ -300,7 +303,13 @@ def _condition(draws: Draws) -> FaultSchedule:
 
 
 def scenario(structure: int, setting: int) -> Scenario:
-    """One that is the same for the same two numbers. Raises InputError where the members drawn do not go together."""
+    """Return a random scenario, which is the same for the same two numbers.
+
+    Raises
+    ------
+    InputError
+        If the drawn components do not work together.
+    """
     draws = Draws(random.Random(structure), random.Random(structure * 1009 + setting))
     drive, placement = _made(AbstractDrive, draws), _made(AbstractPlacement, draws)
     layout = System(drive, placement, Hashing(), FCFS())
@@ -321,7 +330,13 @@ def scenario(structure: int, setting: int) -> Scenario:
 
 
 def settings(structure: int, lanes: int = LANES) -> list[Scenario]:
-    """As many settings of one structure. Raises InputError where its members do not go together."""
+    """Return `lanes` settings of one structure.
+
+    Raises
+    ------
+    InputError
+        If its components do not work together.
+    """
     return [scenario(structure, setting) for setting in range(lanes)]
 
 
@@ -333,21 +348,27 @@ class Told(NamedTuple):
 
 
 class EventLog(AbstractLog):
-    """How far time moved in each event, who came and who was answered."""
+    """Log of the elapsed time, the admitted requests and the completed request of each event."""
 
     def keep(self, scenario, state, report):
         return Told(report.elapsed, report.answered.number, report.answered.response, report.admitted)
 
 
 class Ran(NamedTuple):
-    """A run of several lanes: its log `[event, lane]`, and the slots at its end `[slot, lane]`."""
+    """Results of a batch: its log, shape `[event, *batch]`, and the slots at its end, shape `[slot, *batch]`."""
 
     told: Told
     slots: Any
 
 
 def run(merged: Scenario, key: np.ndarray) -> Ran:
-    """Until each lane has answered `WANTED`. Raises SimulationError where one stands still."""
+    """Run a batch until each run has completed `WANTED` requests.
+
+    Raises
+    ------
+    SimulationError
+        If a run stalls.
+    """
     runner = Runner(merged, key, Record(log=EventLog()))
     logs = [log for _, log in steps(runner, WANTED)]
     lanes = key.shape[1]
@@ -356,7 +377,7 @@ def run(merged: Scenario, key: np.ndarray) -> Ran:
 
 
 def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
-    """What does not hold of a run."""
+    """Yield the invariants that a batch violates."""
     told, slots = ran
     if not np.all(np.isfinite(told.elapsed)) or np.min(told.elapsed) < 0:
         yield f"time moves by {np.min(told.elapsed)}"
@@ -376,7 +397,7 @@ def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
         if set(numbers.tolist()) | inside != came or set(numbers.tolist()) & inside:
             yield f"{where}: lost {sorted(came - set(numbers.tolist()) - inside)[:5]}, too many {sorted(inside - came)[:5]}"
         if isinstance(one.arrivals, ClosedLoop | ClosedOrOpen) and int(one.arrivals.outstanding) > 0:
-            # Little: each of the places of a closed loop is taken all the time
+            # Little's law: the number of outstanding requests of a closed loop is constant
             ages = -np.float64(slots.arrival_time[open_ones, lane])
             total, taken = response.sum(dtype=np.float64) + ages.sum(), told.elapsed[:, lane].sum(dtype=np.float64)
             due = taken * int(one.arrivals.outstanding)
@@ -385,7 +406,7 @@ def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
 
 
 def differs(ours: Ran, theirs: Ran, lane: int, other: int) -> bool:
-    """Whether a lane's events are other ones, to the byte, as far as both were run."""
+    """Return whether the events of two runs differ in any byte, up to the end of the shorter one."""
     events = min(len(ours.told.elapsed), len(theirs.told.elapsed))
     return any(
         a[:events, lane].tobytes() != b[:events, other].tobytes() for a, b in zip(ours.told, theirs.told, strict=True)
@@ -393,8 +414,15 @@ def differs(ours: Ran, theirs: Ran, lane: int, other: int) -> bool:
 
 
 def faults(structure: int, alone: bool) -> list[str] | None:
-    """What does not hold of a structure; None where its members refuse one another. alone: its first lane is run by itself
-    as well, which compiles anew."""
+    """Return the violated invariants of a structure, or None if its components do not work together.
+
+    Parameters
+    ----------
+    structure : int
+        Number of the structure.
+    alone : bool
+        Whether the first run is repeated without the others, which compiles again.
+    """
     try:
         scenarios = settings(structure)
         merged, key = stack(scenarios, [structure % 2**31])
@@ -402,7 +430,7 @@ def faults(structure: int, alone: bool) -> list[str] | None:
         return None
     ran = run(merged, key)
     found = list(broken(scenarios, ran))
-    # the first five beside one another, and beside themselves
+    # the first five runs in another order, several times in one batch
     members = np.arange(LANES)[::-1] % 5
     beside = run(lanes_of(merged, members), key[:, members])
     found += [
@@ -415,7 +443,7 @@ def faults(structure: int, alone: bool) -> list[str] | None:
 
 
 def digests(structures: list[int]) -> dict[str, str]:
-    """What each lane of a structure did."""
+    """Return a hash of the events of each run, by structure and number of the run."""
     found = {}
     for structure in structures:
         told, _ = run(*stack(settings(structure), [structure]))
@@ -426,7 +454,7 @@ def digests(structures: list[int]) -> dict[str, str]:
 
 
 def main() -> None:
-    """As many structures as so many minutes take; what does not hold, and counts."""
+    """Draw structures for some minutes, and print violated invariants and counts."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first structure")

@@ -20,7 +20,12 @@ PACKAGE = Path(storagekit.__file__).parent
 # describes together; capital letters before a symbol; the order of such parameters; parameters of results that users
 # only read, which the docstring of their class lists in a sentence.
 LEFT_OUT = {"SA01", "SA04", "EX01", "ES01", "RT01", "RT03", "RT04", "PR01", "PR03", "PR04", "PR08"}
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), ROOT / "benchmarks/README.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(ROOT.glob("docs/**/*.md")),
+    ROOT / "benchmarks/README.md",
+]
 
 checkout = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs a checkout")
 
@@ -59,13 +64,25 @@ def test_public_methods_have_a_docstring_or_inherit_one():
 
 @checkout
 def test_ruff_finds_nothing():
-    done = subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", str(ROOT)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", str(ROOT)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout
 
 
 @checkout
 def test_words_are_spelled_as_in_a_dictionary():
-    where = ["storagekit", "docs", "data", "notebooks", "reproductions", "tests", "benchmarks", "README.md", "CHANGES.md"]
+    where = [
+        "storagekit",
+        "docs",
+        "data",
+        "notebooks",
+        "reproductions",
+        "tests",
+        "benchmarks",
+        "README.md",
+        "CHANGES.md",
+    ]
     command = [sys.executable, "-m", "codespell_lib", *where, "CONTRIBUTING.md", "dev.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout

@@ -1,10 +1,11 @@
-"""One impossible argument after the other, to every public face of a room.
+"""Call every public function and class of a package with one impossible argument after the other.
 
-    python tests/nonsense/attack.py analytic ...   # of each room: what was refused, what was answered, and every violation
+    python tests/nonsense/attack.py analytic ...   # for each package: refused and accepted calls, and every violation
 
-A face may refuse, by InputError in one line, or, where the value is possible, answer; the answer holds no NaN then and keeps
-the number that it was given. Anything else is a violation: another error, a warning, an answer to what is impossible, more
-than a few seconds, more than a few GB. Run as a program, because memory is limited for the whole process.
+A call may refuse a value with an InputError in one line. It may also accept a possible value. The result then contains
+no NaN and keeps the given number. Everything else is a violation: another error, a warning, a result for an impossible
+value, more than a few seconds, more than a few GB. The attack runs as a program, because the memory limit applies to
+the whole process.
 """
 
 import importlib
@@ -35,22 +36,29 @@ from nonsense.values import impossible
 from storagekit.core.errors import InputError
 from storagekit.engine import batch
 
-# what one call may take, seconds of the processor and bytes
+# limits of one call: processor seconds and bytes
 MOST_SECONDS = 5
 MOST_BYTES = 6 * 2**30
-# characters of a line that a screen holds twice over
+# length of a line that fits on two lines of a screen
 MOST_CHARACTERS = 320
 
 
 @dataclass(frozen=True)
 class Face:
-    """How a public face is called as it is meant to be: all of its arguments, each the usual one.
+    """A valid call of a public function or class, with a usual value of every argument.
 
-    given: a function that makes them, so that a room's examples cost nothing until they are used.
-    through: what is called in place of the face, where somebody else looks at what it was given (a NamedTuple is checked by
-    who takes it).
-    signed: arguments that may be below 0. optional: those that may be None, besides those that are by default. untouched:
-    arguments that are not attacked, each with the reason.
+    Parameters
+    ----------
+    given : callable
+        Returns the arguments. It is a function so that the examples of a package cost nothing before their use.
+    through : callable, optional
+        Called in place of the function or class if another function validates its arguments, as for a NamedTuple.
+    signed : tuple of str
+        Arguments that may be negative.
+    optional : tuple of str
+        Arguments that may be None, in addition to those with the default None.
+    untouched : mapping of str to str
+        Arguments that are not attacked, with the reason.
     """
 
     given: Callable[[], Mapping[str, Any]] = dict
@@ -69,7 +77,7 @@ class Attempt:
 
 
 def attempts(name: str, face: Face, call: Callable) -> Iterator[tuple[Attempt, dict[str, Any]]]:
-    """Every call of a face with one argument that it may not have, or that is likely to be beyond it."""
+    """Yield calls with one argument that is impossible or probably out of range."""
     given = inspect.signature(call).parameters
     optional = {*face.optional, *(argument for argument, one in given.items() if one.default is None)}
     for argument, usual in face.given().items():
@@ -81,7 +89,7 @@ def attempts(name: str, face: Face, call: Callable) -> Iterator[tuple[Attempt, d
 
 
 def outcome(call: Callable, attempt: Attempt, given: dict[str, Any]) -> tuple[str, str]:
-    """`(verdict, words)`: refused, answered or a violation, and what was said."""
+    """Return the verdict (refused, answered or a violation), and the message or value."""
     began = time.process_time()
     try:
         with warnings.catch_warnings():
@@ -110,7 +118,7 @@ def outcome(call: Callable, attempt: Attempt, given: dict[str, Any]) -> tuple[st
 
 
 def untraceable(call: Callable, built: Any, face: Face) -> Iterator[tuple[str, str]]:
-    """Real numbers of an equinox module that it cannot be made of while JAX traces: gradients need to."""
+    """Yield the real arguments that an equinox module does not accept as traced values, which gradients require."""
     if not (isinstance(call, type) and isinstance(built, eqx.Module)):
         return
     for argument, usual in face.given().items():
@@ -128,7 +136,7 @@ def _holds_nan(answer: Any) -> bool:
 
 
 def _same(kept: Any, given: float) -> bool:
-    """Whether a number is still itself, as far as 32 bits of a real number tell."""
+    """Return whether a number is unchanged within the precision of float32."""
     try:
         found = np.asarray(kept)
         if found.dtype.kind not in "biuf":
@@ -139,10 +147,10 @@ def _same(kept: Any, given: float) -> bool:
 
 
 def attack(room: str) -> dict[str, Any]:
-    """What became of all attempts: counts of verdicts, and the violations, each a line."""
+    """Attack a package. Return the counts of verdicts, and the violations, one line each."""
     listed = importlib.import_module(f"nonsense.rooms.{room or 'front_door'}")
     found = faces(room)
-    # makers that a class has beside its own, as `Drive.from_datasheet`
+    # alternative constructors of a class, such as `Drive.from_datasheet`
     makers = {name: name.rpartition(".") for name in listed.FACES if name.rpartition(".")[0] in found}
     found |= {name: getattr(found[owner], maker) for name, (owner, _, maker) in makers.items()}
     counts: Counter[str] = Counter()
@@ -178,11 +186,11 @@ def _late(*_: object) -> None:
 
 def main(rooms: Sequence[str]) -> None:
     signal.signal(signal.SIGPROF, _late)
-    # a few runs at a time: the rest of a batch would be padding
+    # few runs in a batch: the rest would be padding
     batch.LANES = 2
     for room in rooms:
         importlib.import_module(f"nonsense.rooms.{room or 'front_door'}")
-    # what may be written to; what is only mapped, as libraries and the heap of a browser's engine are, is none of its doing
+    # The limit covers writable memory. Memory that is only mapped does not count: libraries, the heap of a browser's engine
     now = psutil.Process().memory_info().data
     resource.setrlimit(resource.RLIMIT_DATA, (now + MOST_BYTES, now + MOST_BYTES))
     print(json.dumps({room: attack(room) for room in rooms}, indent=1))

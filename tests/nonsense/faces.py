@@ -1,4 +1,4 @@
-"""The public faces: what the packages of storagekit show, found by looking, so that a new one is not forgotten."""
+"""Find the public functions and classes of the packages of storagekit, so that none is forgotten."""
 
 import importlib
 import inspect
@@ -8,12 +8,12 @@ from typing import Any
 
 import storagekit
 
-# Exhibits and their charts are called by their notebooks, whose parameters `reproduce -p` checks; the options
-# of commands are attacked by tests/cli/test_options.py.
+# The notebooks call exhibits and their charts, and `reproduce -p` checks the parameters of notebooks.
+# tests/cli/test_options.py attacks the options of commands.
 OUTSIDE = "papers", "reproduce", "cli", "core", "component"
-# the lab's too
+# charts of the lab, for the same reason
 DRAWN = ("lab.draw",)
-# modules that their package shows as they are
+# modules that are public themselves, by the package that exports them
 SHOWN = {
     "analytic.headtracking": "analytic",
     "core.provenance": "",
@@ -21,8 +21,8 @@ SHOWN = {
     "papers.measurement": "",
 }
 
-# Methods that are no faces but interfaces, by package, each a word: what the engine asks members for, with arrays of its own
-# and mostly within its compiled programs, where nothing can be said of values.
+# Methods of components that only the engine calls, by package. The engine passes arrays that it made, mostly within
+# compiled programs, which cannot check values.
 _HEARD = "answered elapse ended entered init stopped taken check"
 _ENGINE = {
     "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
@@ -41,20 +41,20 @@ _ENGINE = {
     "workload": f"{_HEARD} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
     "write": f"{_HEARD} asked buffered decided each ends_delayed has_room keeps later offer rule sweep usable",
 }
-# What planners ask schemes, their families, aims, goals, objectives and schedulers for, with figures that they predict.
+# Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
 _PLANNERS = {
     "plan": "degraded key lack layouts least_disks of placement positioning reached score service stroke usable",
 }
-# What pages ask their controls and charts for, with what they have looked at.
+# Methods of controls and charts that only pages call, with validated values.
 _PAGES = {"charts": "beginning filled meaning shown", "lab": "live"}
 INTERFACES = {package: frozenset(names.split()) for package, names in {**_ENGINE, **_PLANNERS, **_PAGES}.items()}
 
 
 def faces(room: str) -> dict[str, Callable]:
-    """Every function and every class that can be made, of a room's packages, by the shortest name that it has there.
+    """Return every public function and concrete class of a package and its subpackages, by shortest name.
 
-    The front door has those that are of no room. Of a package that shows none itself, and leaves it to its modules, those of
-    each of these.
+    The public API, "", has the functions and classes outside all packages. If a package exports nothing itself, its
+    modules' functions and classes are public.
     """
     found: dict[int, tuple[str, Callable]] = {}
     for package in _packages(room):
@@ -71,8 +71,10 @@ def faces(room: str) -> dict[str, Callable]:
 
 
 def methods(room: str) -> dict[str, Callable]:
-    """Public methods with arguments, of all classes among a room's faces, by the class's name and theirs, but for those that
-    are interfaces."""
+    """Return the public methods with arguments of a package's public classes, by name of class and method.
+
+    Methods of `INTERFACES` are excluded.
+    """
     found = {}
     for name, shown in faces(room).items():
         if inspect.isclass(shown):
@@ -82,18 +84,18 @@ def methods(room: str) -> dict[str, Callable]:
 
 
 def asked_of(usual: Callable[[], Any], method: str) -> Callable:
-    """What asks a method of a usual object, made anew each time."""
+    """Return a function that calls a method of `usual()`, which is called anew each time."""
     return lambda **given: getattr(usual(), method)(**given)
 
 
 def rooms() -> list[str]:
-    """The rooms that are attacked; the first, "", is the front door."""
+    """Return the names of the attacked packages. The first, "", is the public API."""
     packages = [module.name for module in pkgutil.iter_modules(storagekit.__path__) if module.ispkg]
     return ["", *(name for name in packages if name not in OUTSIDE and not name.startswith("_"))]
 
 
 def _faces_of(module: str, own: bool = False) -> Iterator[tuple[str, Callable]]:
-    """What a module shows, by name; own: of it what is written there."""
+    """Yield names and public functions and classes of a module. `own` excludes those defined in other modules."""
     found = importlib.import_module(f"storagekit.{module}".rstrip("."))
     for name in dir(found):
         shown = None if name.startswith("_") else getattr(found, name)
@@ -102,7 +104,7 @@ def _faces_of(module: str, own: bool = False) -> Iterator[tuple[str, Callable]]:
 
 
 def _methods_of(shown: type) -> Iterator[tuple[str, Callable]]:
-    """What instances, or the class, can be asked for that takes an argument, if it is written in storagekit."""
+    """Yield the public methods of a class that take an argument and are defined in storagekit."""
     for name in dir(shown):
         call = None if name.startswith("_") else getattr(shown, name)
         if not callable(call) or inspect.isclass(call):

@@ -1,4 +1,4 @@
-"""Impossible values, by what would be possible."""
+"""Impossible values for arguments, derived from usual values."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,27 +8,27 @@ import numpy as np
 
 
 class Nothing:
-    """Of no kind that anybody takes."""
+    """Object of a type that no function accepts."""
 
     def __repr__(self) -> str:
         return "Nothing()"
 
 
-# numbers of no kind at all
+# values that are not numbers
 NO_NUMBERS = (math.nan, "x", "1", b"1", 1j, None, {}, Nothing(), np.array([math.nan]), np.array(["1"]),
               np.array(["1"], dtype=object))  # fmt: skip
-# beyond 32 and 64 bits, and beyond what a sum of two holds
+# beyond 32 bits, 64 bits and the sum of two such numbers
 HUGE = (2**31, 2**32 + 2, 2**63, 10**20)
 NO_TEXT = (3, math.nan, None, b"x", [], Nothing())
-# a class is not what it makes, a word is not what it names
+# a class is not its instance, and a name is not the named object
 NO_OBJECTS = ("nonsense", None, 3, math.nan, [], {}, Nothing(), Nothing)
 NO_FLAGS = ("no", "False", None, math.nan, 2, [], Nothing())
 
 
 def impossible(usual: Any, signed: bool = False) -> Iterator[tuple[Any, bool]]:
-    """Values in place of `usual`, each with whether it is impossible for certain: others may be answered, rightly.
+    """Yield values in place of `usual`, each with a flag that is true if the value is certainly impossible.
 
-    A usual value that is an int says that only whole numbers are meant. None is possible where it is usual.
+    Other values may be valid. If `usual` is an int, only whole numbers are valid. None is valid if it is the usual value.
     """
     if isinstance(usual, bool | np.bool_):
         yield from ((value, True) for value in NO_FLAGS)
@@ -43,7 +43,7 @@ def impossible(usual: Any, signed: bool = False) -> Iterator[tuple[Any, bool]]:
     elif isinstance(usual, Sequence):
         yield from _several(usual, signed)
     else:
-        # a class can be called, as a function can
+        # a class is valid in place of a function, because it can be called
         yield from ((value, not (value is Nothing and callable(usual))) for value in NO_OBJECTS if value is not usual)
 
 
@@ -67,7 +67,7 @@ def _arrays(usual: np.ndarray, signed: bool) -> Iterator[tuple[Any, bool]]:
 
 
 def _several(usual: Sequence, signed: bool) -> Iterator[tuple[Any, bool]]:
-    """Of a sequence: what is none, and with the last of its values spoiled."""
+    """Yield values that are not sequences, and sequences with an impossible last value."""
     kind = type(usual) if type(usual) in (list, tuple) else list
     yield from ((value, True) for value in (math.nan, Nothing(), 1j))
     yield from ((value, False) for value in (kind(), "x", np.array(1.0)))
