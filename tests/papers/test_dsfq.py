@@ -157,11 +157,14 @@ def test_efforts():
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: shared_servers([Asking(0, (0,), 1, 1)], [1e6, 2e6], weights=(1,)), "name the fastest first"),
-        (lambda: shared_bricks([Asking(0, (0,), 300, 300)], weights=(1,)), "300 threads on a brick with room for 270"),
+        (lambda: shared_servers([Asking(0, (0,), 1, 1)], [1e6, 2e6], weights=(1,)), "Give the fastest brick first"),
+        (
+            lambda: shared_bricks([Asking(0, (0,), 300, 300)], weights=(1,)),
+            "A brick has 300 threads, but space for 270",
+        ),
         (
             lambda: shared_bricks([Asking(0, (0, 1), 1, 1), Asking(0, (1, 2), 1, 1)], weights=(1,)),
-            r"volumes striped over \(0, 1\) and over \(1, 2\): give one such set",
+            r"sets of bricks: \(0, 1\) and \(1, 2\)\. Give only one set",
         ),
         (lambda: dsfq.effort("slow"), "profile 'slow': unknown"),
     ],

@@ -160,7 +160,10 @@ def test_findings_say_what_was_found(search):
     }
     assert [found[f"{name}.bound"].holds for name in ("theorem1", "theorem2", "theorem4")] == [True, False, False]
     assert found["theorem2.repaired"].holds and found["theorem4.repaired"].holds
-    assert "as printed broken" in found["theorem4.bound"].note and "it holds" in found["theorem4.bound"].note
+    assert (
+        "The printed bound is broken" in found["theorem4.bound"].note
+        and "the bound holds" in found["theorem4.bound"].note
+    )
     assert found["theorem2.reduces"].measured is True and found["theorem4.partition"].measured is True
     less = nothing.assign(alike=("setting", [4, 4]))
     even = service.where(service.coordinators == "one", 700.0)

@@ -159,7 +159,7 @@ def test_calibration_gives_table_1_back(key, packet):
 
 
 def test_a_rate_above_the_ethernets_is_refused():
-    with pytest.raises(InputError, match=r"1300\.0 KB/s: reads as modelled reach 1"):
+    with pytest.raises(InputError, match=r"1300\.0 KB/s cannot be reached: modelled reads reach at most 1"):
         calibrate("read", "judged", 1300.0)
 
 
@@ -331,7 +331,7 @@ def test_what_was_measured_lies_between_the_readings(predicted, checked):
     assert len(notes) == 4
     for note in notes:
         assert "from table 1 if times are exponential" in note and "with both numbers known" in note
-        assert "889 KB/s, 1.00 times one Ethernet, if times are fixed" in note
+        assert "889 KB/s, 1.00 times the rate of one Ethernet, if times are fixed" in note
         assert "the measured rates lie between" in note and "sampling error" in note
 
 
@@ -361,8 +361,8 @@ def test_the_note_on_a_fourth_agent_tells_both_readings(predicted, checked):
     row = next(one for one in prototype_findings(predicted, checked) if one.id == "swift.table1.fourth_agent")
     rates = predicted.by_agents.sel(operation="read", reading="judged")
     assert row.measured == pytest.approx(float(rates.sel(agents=4) / rates.sel(agents=3)) - 1)
-    assert "the third's: 13.5%; writes gain 0.0%" in row.note and "85% in use with four" in row.note
-    assert "if times are fixed, and the client's processor sets the pace, reads gain 0.0%" in row.note
+    assert "third agent adds 13.5%" in row.note and "writes gain 0.0%" in row.note and "Four agents use 85%" in row.note
+    assert "If times are fixed, and the client's processor sets the pace, reads gain 0.0%" in row.note
 
 
 def test_nothing_but_table_1_calibrates(monkeypatch):

@@ -112,9 +112,13 @@ def adapting(
         If the setting is unknown, or `every` is not above 0 or exceeds `seconds`.
     """
     if setting not in HELD:
-        raise InputError(f"volumes {setting!r}: unknown; it is one of {', '.join(HELD)}")
+        raise InputError(f"The setting {setting!r} is unknown. Use one of {', '.join(HELD)}.")
     require(
-        0 < every <= seconds, "an interval drawn every", every, f"above 0 and at most the {seconds:g} s of the run", "s"
+        0 < every <= seconds,
+        "time between samples",
+        every,
+        f"above 0 and at most {seconds:g} s, the length of the run",
+        "s",
     )
     began = time.perf_counter()
     rate = load * RATE

@@ -83,7 +83,7 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
         If there is no such layout.
     """
     if name not in LAYOUTS:
-        raise InputError(f"layout {name!r}: unknown; it is one of {', '.join(LAYOUTS)}")
+        raise InputError(f"The layout {name!r} is unknown. Use one of {', '.join(LAYOUTS)}.")
     sizes = PUBLISHED if name == "wrapped" else SCALED
     replicated = Volume(sizes[0], SEGMENTS[0] // SECTOR, parts=3, block=BLOCK)
     coded = Volume(sizes[1], SEGMENTS[1] // SECTOR, parts=4, needed=2, block=BLOCK)
@@ -289,7 +289,7 @@ def requests(
         If the setting is unknown.
     """
     if setting not in SETTINGS:
-        raise InputError(f"volumes {setting!r}: unknown; it is one of {', '.join(SETTINGS)}")
+        raise InputError(f"The setting {setting!r} is unknown. Use one of {', '.join(SETTINGS)}.")
     volumes = (layout() if on is None else on).volumes
     sizes = [volume.sectors for volume in volumes]
     return VolumeRequests(ExponentialSize(size), read_share, volumes=sizes, shares=SETTINGS[setting], clients=CLIENTS)

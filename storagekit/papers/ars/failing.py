@@ -252,13 +252,16 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
         Measurement(
             "ars.algorithm.read_any_m",
             bool(exact) and not bool(read.dead.any()),
-            note=f"{int(read.reads.sum())} reads with any two of four nodes stopped, each from the other two",
+            note=f"The check covers {int(read.reads.sum())} reads while any two of four nodes are stopped. It requires that "
+            "exactly the other two nodes serve each read.",
         ),
         Measurement(
             "ars.algorithm.write_commit",
             least == needed and all_written,
-            note=f"{int(written.answered.sum())} writes, on at least {least['replicated']} and {least['erasure-coded']} "
-            "disks when answered, on all in the end; some buffers are written before the answer",
+            note=f"The check covers {int(written.answered.sum())} writes. At its completion a replicated write is on the "
+            f"disks of at least {least['replicated']} nodes, and an erasure-coded write on the disks of at least "
+            f"{least['erasure-coded']}. At the end of the run a write has to be on the disks of all its nodes. Some buffers "
+            "are written before the completion.",
         ),
         _extra_finding(asked),
     ]
@@ -281,10 +284,11 @@ def _extra_finding(asked: xr.Dataset) -> Measurement:
     return Measurement(
         "ars.algorithm.extra_e",
         bool(differ.rise.sel(statistic="low") > 0) and bool(differ.fall.sel(statistic="low") > 0),
-        note=f"nodes that a read is sent to at once, m being 2: {float(before.mean()):.2f} before a node fails, "
-        f"{float(during.mean()):.2f} while it is away, {float(after.mean()):.2f} after; rises by {_range(differ.rise)} and "
-        f"falls by {_range(differ.fall)}, 95% of {asked.sizes['seed']} runs, the first {SETTLES} requests after either left "
-        f"out; meanwhile answered in {float(slow.isel(extra=0)):.2f} s without, {float(slow.isel(extra=-1)):.3f} s with them",
+        note=f"With m = 2 a client sends a read to {float(before.mean()):.2f} nodes at once before a node fails, to "
+        f"{float(during.mean()):.2f} while the node is down, and to {float(after.mean()):.2f} after it returns. The number "
+        f"rises by {_range(differ.rise)} and falls by {_range(differ.fall)} (95% intervals over {asked.sizes['seed']} runs). "
+        f"The first {SETTLES} requests after the failure and after the return are left out. During the outage a read takes "
+        f"{float(slow.isel(extra=0)):.2f} s without additional nodes and {float(slow.isel(extra=-1)):.3f} s with them.",
     )
 
 

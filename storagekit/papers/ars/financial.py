@@ -54,7 +54,7 @@ def stand_in() -> FinancialSource:
     The hour has 249,496 requests of 15.5 KB on average, 33% of them reads. Arrivals are independent, sizes exponential
     and addresses uniform, as in the synthetic traces of the paper, because the paper gives no further figures.
     """
-    name = "stand-in of the paper's figures, independent arrivals"
+    name = "a synthetic trace with the figures of the paper and independent arrivals"
     return FinancialSource(None, "stand-in", name)
 
 
@@ -74,7 +74,7 @@ def financial(folder: str | Path = "") -> FinancialSource:
     trace = read(lying["financial"])
     hours = np.histogram(trace.time, np.arange(0, trace.time[-1] + HOUR, HOUR))[0]
     hour = int(np.argmin(np.abs(hours - REQUESTS)))
-    name = f"from the start of hour {hour} of Financial1, which has {hours[hour]} requests"
+    name = f"the hour of Financial1 that starts at hour {hour}, with {hours[hour]} requests"
     return FinancialSource(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
 
 

@@ -97,17 +97,17 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
         Measurement(
             "ars.fig7.ars_flat",
             flat,
-            note="The response time is the same at all latencies. ARS sends no messages between nodes, so that this holds by "
-            "construction.",
+            note="The response time is the same at all latencies. ARS sends no messages between nodes, so the result holds "
+            "by construction.",
         ),
         Measurement(
             "ars.fig7.dsptf_rises",
             _risen(data, DSPTF),
-            note=f"At {ms} ms D-SPTF takes {_points(data, DSPTF)} ms, and ARS "
-            f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} "
-            "Idle nodes wait two latencies before they begin, because the paper does not list anything else among the "
-            f"differences from the original. If they wait no longer than for the platter, as section 3.1 of the original has "
-            f"it, D-SPTF takes {_points(data, WITHIN)} ms; if they begin at once {_points(data, AT_ONCE)} ms.",
+            note=f"At latencies of {ms} ms D-SPTF takes {_points(data, DSPTF)} ms, and ARS takes "
+            f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} Idle nodes wait for two latencies before they start, "
+            "as in the original protocol, because the paper does not list a different rule among the differences. Section "
+            "3.1 of the original lets a node wait at most until the platter has turned to the data. With this limit D-SPTF "
+            f"takes {_points(data, WITHIN)} ms. If idle nodes start at once, it takes {_points(data, AT_ONCE)} ms.",
         ),
     ]
 

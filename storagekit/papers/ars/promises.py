@@ -179,31 +179,34 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
     moved : Dataset
         Result of `moves`.
     """
-    tunes = f"{int(seen.tunes.sum())} intervals of {', '.join(map(str, seen.nodes.values))} nodes"
+    tunes = f"The check covers {int(seen.tunes.sum())} intervals of {', '.join(map(str, seen.nodes.values))} nodes"
     four = seen.sel(nodes=4)
     ratio = float(moved.tuned.sum() / moved.least.sum())
     strayed, covered = float(moved.strayed.mean()), float(moved.covered.mean())
     return [
         Measurement(
-            "ars.algorithm.half", int(seen.half.sum()) == 0, basis="analytic", note=f"{tunes}, and as many copies"
+            "ars.algorithm.half",
+            int(seen.half.sum()) == 0,
+            basis="analytic",
+            note=f"{tunes}, and one copy of each interval after the first round of a selection.",
         ),
         Measurement(
             "ars.algorithm.probes",
             float(four.probes),
             basis="analytic",
-            note=f"four nodes; two of them are found in {float(four.probes_m):.3f}",
+            note=f"The interval has four nodes. To find two of them takes {float(four.probes_m):.3f} hashes.",
         ),
-        Measurement("ars.algorithm.distinct", int(seen.distinct.sum()) == 0, basis="analytic", note=tunes),
+        Measurement("ars.algorithm.distinct", int(seen.distinct.sum()) == 0, basis="analytic", note=f"{tunes}."),
         Measurement(
             "ars.algorithm.sticky",
             1 - strayed / covered,
             basis="analytic",
             holds=1 - strayed / covered >= HIGH,
-            note=f"High is at least {HIGH:.0%}, the tolerance of a match in the scorecard. Of all keys {covered:.1%} have an "
-            "offset that their node still covers. Those of them that move had found no node at their first offset, to which "
-            "another node has grown since. "
-            f"{ratio:.2f} times as many keys move as have to; {float(moved.afresh.mean()):.0%} of all move if the interval "
-            "is built again.",
+            note=f"A probability counts as high if it is at least {HIGH:.0%}, the tolerance of a match in the scorecard. The "
+            f"node of {covered:.1%} of all keys still covers their offset. Some of these keys move: they found no node at "
+            "their first offset, and another node has grown to this offset since. The number of keys that move is "
+            f"{ratio:.2f} times the necessary number. If the interval is built again, {float(moved.afresh.mean()):.0%} of "
+            "all keys move.",
         ),
-        Measurement("ars.algorithm.partial", int(seen.partial.sum()) == 0, basis="analytic", note=tunes),
+        Measurement("ars.algorithm.partial", int(seen.partial.sum()) == 0, basis="analytic", note=f"{tunes}."),
     ]

@@ -167,39 +167,43 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
     others = [name for name in FOUR if name != RANDOMIZED]
     replicated, coded = (response.sel(volume=volume) for volume in ("replicated", "erasure-coded"))
     dsptf = beside(replicated, DSPTF, CENTRAL)
-    idle = f" Disks are {float(data.utilization.mean()):.1%} busy at the load given." if "utilization" in data else ""
+    idle = f" The disks are busy {float(data.utilization.mean()):.1%} of the time." if "utilization" in data else ""
     return [
         Measurement(
             "ars.fig4.near_central",
             close(order),
-            note=f"ARS takes {shown(order, 'volume')} times as long as the centralized protocol; close means at most "
-            f"{1 + CLOSE:g}.{idle} Hardly any request waits, so that the centralized protocol sends all reads to the "
-            "fastest node, and ARS, whose shares follow the performance of nodes, does not. "
-            f"{appears(busy)}{_heads_known(response, 'volume')}",
+            note="The response time of ARS divided by the response time of the centralized protocol is "
+            f"{shown(order, 'volume')}. A ratio counts as close if it is at most {1 + CLOSE:g}.{idle} Hardly any request "
+            "waits. The centralized protocol therefore sends all reads to the fastest node. ARS does not, because its "
+            f"shares follow the performance of the nodes. {appears(busy)}{_heads_known(response, 'volume')}",
         ),
         Measurement(
             "ars.fig4.random_worst",
             all(ahead(response, name, RANDOMIZED) for name in others),
-            note=f"Mean response times on both volumes, in ms: {milliseconds(response.sel(volume='both'))}.",
+            note=f"The mean response times on both volumes in ms are {milliseconds(response.sel(volume='both'))}.",
         ),
         Measurement(
             "ars.fig4.dsptf_replicated",
             close(dsptf) and ahead(replicated, DSPTF, ADAPTIVE),
-            note=f"Mean response times, in ms: {milliseconds(replicated)}. Every node that holds a copy bids with the "
-            "position of its head, which neither the others nor the centralized protocol know.",
+            note=f"The mean response times in ms are {milliseconds(replicated)}. Under D-SPTF every node with a copy bids "
+            "with the position of its head. The other protocols, including the centralized one, do not use this position.",
         ),
         Measurement(
             "ars.fig4.dsptf_coded",
             ahead(coded, ADAPTIVE, DSPTF),
-            note=f"Mean response times, in ms: {milliseconds(coded)}. The paper gives the cost of messages as the "
-            "reason, but no figure. Here a claim takes the latency of the network, and the first two of four nodes serve. "
-            f"{MESSAGES} adds {MESSAGE / MS:g} ms of latency for each message, and no load.",
+            note=f"The mean response times in ms are {milliseconds(coded)}. The paper names the cost of messages as the "
+            "reason, but gives no figure. In this model a claim takes the latency of the network, and the first two of "
+            f"four nodes serve the request. The protocol '{MESSAGES}' adds {MESSAGE / MS:g} ms of latency for each message, "
+            "but no load.",
         ),
     ]
 
 
+WHERE = {"replicated": "for replicated data", "erasure-coded": "for erasure-coded data", "both": "for both volumes"}
+
+
 def appears(busy: xr.Dataset) -> str:
-    """Return a sentence on the multiples of the published load at which ARS is close to Central, for each volume.
+    """Return sentences on the multiples of the published load at which ARS is close to Central, for each volume.
 
     Parameters
     ----------
@@ -213,8 +217,9 @@ def appears(busy: xr.Dataset) -> str:
         near = its.sel(statistic="high") <= 1 + CLOSE
         best = float(its.sel(statistic="mean").min())
         loads = [f"{float(load):g}" for load in its["load"].values[near.values]]
-        found.append(f"{volume} {'at ' + ', '.join(loads) if loads else f'at none (smallest ratio {best:.2f})'}")
-    return f"It is close at these multiples of the load: {'; '.join(found)}."
+        at = f"at {', '.join(loads)} times the published load" if loads else f"at no load (the smallest is {best:.2f})"
+        found.append(f"The ratio {WHERE.get(volume, volume)} is close {at}.")
+    return " ".join(found)
 
 
 def _heads_known(response: xr.DataArray, dim: str) -> str:
@@ -222,7 +227,7 @@ def _heads_known(response: xr.DataArray, dim: str) -> str:
     if CENTRAL_HEADS not in response.protocol.values:
         return ""
     return (
-        " Of the response time of a centralized protocol that knows the positions of heads ARS takes "
+        " Relative to a centralized protocol that uses the positions of the heads, the response time of ARS is "
         f"{shown(beside(response, ADAPTIVE, CENTRAL_HEADS), dim)}."
     )
 
@@ -256,27 +261,29 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
     ranks = [ranking(four.sel(trace=trace)) for trace in data.trace.values]
     one, other = (_orders(four.sel(trace=trace)) for trace in data.trace.values)
     unlike = [" and ".join(pair) for pair in one if one[pair] != other[pair]]
-    words = "; ".join(f"{trace} {', '.join(names)}" for trace, names in zip(data.trace.values, ranks, strict=True))
+    words = " and ".join(
+        f"{', '.join(names)} on the {trace} trace" for trace, names in zip(data.trace.values, ranks, strict=True)
+    )
     apart = f" The traces differ in the order of {', '.join(unlike)}." if unlike else ""
-    source = f"Financial is the {data.attrs['financial']}."
+    source = f"The Financial trace is {data.attrs['financial']}."
     elsewhere = (
         ""
         if wrapped is None
-        else f" With wrapped volumes the ratios are {shown(beside(wrapped.response, ADAPTIVE, CENTRAL), 'trace')}."
+        else f" In the wrapped layout the ratios are {shown(beside(wrapped.response, ADAPTIVE, CENTRAL), 'trace')}."
     )
     return [
         Measurement(
             "ars.fig5.near_central",
             close(order),
             basis=data.attrs["basis"],
-            note=f"ARS takes {shown(order, 'trace')} times as long as the centralized protocol; comparable means at most "
-            f"{1 + CLOSE:g}. {source}{elsewhere}"
+            note="The response time of ARS divided by the response time of the centralized protocol is "
+            f"{shown(order, 'trace')}. A ratio counts as comparable if it is at most {1 + CLOSE:g}. {source}{elsewhere}"
             f"{_heads_known(data.response, 'trace')}",
         ),
         Measurement(
             "ars.fig5.same_pattern",
             not unlike and bool(four.notnull().all()),
             basis=data.attrs["basis"],
-            note=f"From the fastest, the protocols are {words}.{apart} {source}",
+            note=f"From the fastest to the slowest, the protocols are {words}.{apart} {source}",
         ),
     ]

@@ -95,9 +95,9 @@ def equal(
     swing = (held / held.sum(axis=3, keepdims=True)).std(axis=-1)
     data = xr.Dataset(
         {
-            "outstanding": (dims, held.mean(axis=-1), {"units": "1", "long_name": "requests outstanding"}),
-            "rate": (dims, rate, {"units": "1/s", "long_name": "requests answered"}),
-            "swing": (dims, swing, {"units": "1", "long_name": "standard deviation of the share outstanding"}),
+            "outstanding": (dims, held.mean(axis=-1), {"units": "1", "long_name": "outstanding requests"}),
+            "rate": (dims, rate, {"units": "1/s", "long_name": "requests completed"}),
+            "swing": (dims, swing, {"units": "1", "long_name": "standard deviation of the share of outstanding requests"}),
             "held": (("views", "window", "node", "time"), held[:, :, 0], {"units": "1"}),
         },
         coords={
@@ -185,7 +185,7 @@ def halved(
     )
     service = told.service.sum("stream").rename(window="time")
     share = service.sel(brick=largest) / service.sum("brick")
-    share.attrs = {"units": "1", "long_name": "share of the largest node in what is transferred"}
+    share.attrs = {"units": "1", "long_name": "share of the largest node in the bytes transferred"}
     return share.to_dataset(name="share").assign_attrs(told.attrs, paper="ars", exhibit="ars.halved", slows=SLOWS)
 
 

@@ -101,7 +101,7 @@ def fig6(
     """
     volumes = layout(on)
     if order not in ORDERS:
-        raise InputError(f"disks serve {order!r}: unknown; it is one of {', '.join(ORDERS)}")
+        raise InputError(f"The service order {order!r} is unknown. Use one of {', '.join(ORDERS)}.")
     dispatch = protocols_on(volumes, protocols)
 
     def run(protocol: str, mix: str) -> Scenario:
@@ -248,61 +248,69 @@ def fig6_findings(
     )
     over = beside(rate, DSPTF, ADAPTIVE)
     heads = (
-        " Of the throughput of a centralized protocol that knows the positions of heads ARS reaches "
+        " Relative to a centralized protocol that uses the positions of the heads, the throughput of ARS is "
         f"{shown(beside(rate, ADAPTIVE, CENTRAL_HEADS), 'mix')}."
         if CENTRAL_HEADS in rate.protocol.values
         else ""
     )
-    rates = "; ".join(f"{mix}: {_rates(rate.sel(mix=mix))}" for mix in rate.mix.values)
+    rates = " ".join(
+        f"The mix with the name {mix} reaches {_rates(rate.sel(mix=mix))} requests/s." for mix in rate.mix.values
+    )
     return [
         Measurement(
             "ars.fig6.near_central",
             near,
-            note=f"The throughput over that of the centralized protocol is {_beside_central(rate)} (requests a second, "
-            f"{rates}); close means within {CLOSE:.0%} on either side.{heads} {WHY_AHEAD} {WHY_ARS}{_interpreted(readings)}",
+            note="The throughput divided by the throughput of the centralized protocol is "
+            f"{_beside_central(rate)}. {rates} A ratio counts as close if it is within {CLOSE:.0%} of 1.{heads} "
+            f"{WHY_AHEAD} {WHY_ARS}{_interpreted(readings)}",
         ),
         Measurement(
             "ars.fig6.dsptf_ahead",
             bool((over.sel(statistic="low") > 1).all()) and bool((over.sel(statistic="mean") <= 1 + CLOSE).all()),
-            note=f"The throughput over that of ARS is {shown(over, 'mix')}; slightly means by at most {CLOSE:.0%}, which was "
-            f"chosen after the first measurement. {WHY_AHEAD}{_by_buffer(buffered)}",
+            note=f"The throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. A lead counts as "
+            f"slight if it is at most {CLOSE:.0%}. This limit was chosen after the first measurement. "
+            f"{WHY_AHEAD}{_by_buffer(buffered)}",
         ),
     ]
 
 
 WHY_ARS = (
-    "A client of ARS computes the performance of nodes every 0.03 s, which the paper does not give; of those tried it "
-    "is the longest at which shares oscillate at most a tenth more than at the shortest (exhibit swings)."
+    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this window. It is the "
+    "longest of the tested windows at which the shares oscillate at most 10% more than with the shortest window (exhibit "
+    "swings)."
 )
 WHY_AHEAD = (
-    "D-SPTF writes as few copies as the data needs, because a write that is cancelled is not buffered. Under ARS all copies "
-    "are written, and once its buffer is full the slowest node limits the writes."
+    "D-SPTF writes only the copies that the data needs, because it does not buffer a cancelled write. ARS writes all "
+    "copies. Once the buffer of the slowest node is full, this node limits the writes of ARS."
 )
 
 
 def _beside_central(rate: xr.DataArray) -> str:
-    return " and ".join(f"{name} {shown(beside(rate, name, CENTRAL), 'mix')}" for name in (ADAPTIVE, DSPTF))
+    return " and ".join(f"{shown(beside(rate, name, CENTRAL), 'mix')} for {name}" for name in (ADAPTIVE, DSPTF))
 
 
 def _interpreted(readings: xr.Dataset | None) -> str:
-    """Return a sentence on the throughput under the other interpretations of the paper."""
+    """Return sentences on the throughput under the other interpretations of the paper."""
     if readings is None:
         return ""
     told = []
     for name in list(READINGS)[1:]:
         rate = readings.request_rate.sel(reading=name).dropna("mix", how="all")
-        told.append(f"{name}: {_beside_central(rate)}")
-    return f" Under other interpretations: {'; '.join(told)}."
+        told.append(f"Under the interpretation '{name}' it is {_beside_central(rate)}.")
+    return f" The ratio depends on the interpretation of the paper. {' '.join(told)}"
 
 
 def _by_buffer(buffered: xr.Dataset | None) -> str:
-    """Return a sentence on the throughput by the size of buffers."""
+    """Return sentences on the throughput by the size of buffers."""
     if buffered is None:
         return ""
     over = beside(buffered.request_rate, DSPTF, ADAPTIVE).sel(statistic="mean")
     near = beside(buffered.request_rate, ADAPTIVE, CENTRAL).sel(statistic="mean")
     told = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
-    return f" By the size of buffers it is {told}, where ARS reaches {float(near[-1]):.2f} of the centralized protocol."
+    return (
+        f" The ratio depends on the size of the buffers: it is {told}. At the last of these sizes the throughput of ARS is "
+        f"{float(near[-1]):.2f} times the throughput of the centralized protocol."
+    )
 
 
 def _size(size: float) -> str:

@@ -55,7 +55,7 @@ def what_if(
     speeds = (speed_0, speed_1, speed_2, speed_3)
     for node, speed in enumerate(speeds):
         require(0 < speed <= 1, "speed", speed, "above 0 and at most 1", f"of node {node}")
-    require(rate > 0, "a rate of", rate, "above 0", "1/s")
+    require(rate > 0, "rate", rate, "above 0", "1/s")
     require_whole("fragments that make the data", needed)
     seconds = REQUESTS / rate
     found = windows(
@@ -70,7 +70,7 @@ def what_if(
     answered, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
     late = {"window": slice(LOOKS // 3, None)}
     data = xr.Dataset({
-        "share": (service / service.sum("brick")).assign_attrs(units="1", long_name="share of what is transferred"),
+        "share": (service / service.sum("brick")).assign_attrs(units="1", long_name="share of the bytes transferred"),
         "response": (waits / answered).assign_attrs(found.response.attrs),
         "rate": (answered / len(SEEDS)).assign_attrs(found.rate.attrs),
         "mean_response": (waits[late].sum("window") / answered[late].sum("window")).assign_attrs(found.response.attrs),

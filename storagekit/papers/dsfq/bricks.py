@@ -182,7 +182,10 @@ def shared_servers(
         If the first brick is not the fastest, and in the cases of `shared_bricks`.
     """
     if max(rates) > rates[0]:
-        raise InputError(f"a brick of {max(rates):g} bytes a second after one of {rates[0]:g}: name the fastest first")
+        raise InputError(
+            f"The first brick has {rates[0]:g} bytes/s, but another brick has {max(rates):g} bytes/s. Give the fastest brick "
+            "first."
+        )
     bricks, volumes = _spread(asking)
     slower = [Slowdown(brick, rate / rates[0]) for brick, rate in enumerate(rates) if rate < rates[0]]
     system = System(
@@ -220,7 +223,10 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
     count = 1 + max(max(group.bricks) for group in asking)
     striped = {group.bricks for group in asking if len(group.bricks) > 1}
     if len(striped) > 1:
-        raise InputError(f"volumes striped over {' and over '.join(map(str, sorted(striped)))}: give one such set")
+        raise InputError(
+            f"Volumes are striped over different sets of bricks: {' and '.join(map(str, sorted(striped)))}. Give only one "
+            "set."
+        )
     over = next(iter(striped), ())
     whole = {brick: sum(group.most for group in asking if group.bricks == (brick,)) for brick in range(count)}
     rows_over = math.ceil(sum(group.most for group in asking if group.bricks == over) / len(over)) if over else 0
@@ -246,7 +252,7 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
 def _evenly(numbers: list[int], wanted: int) -> list[int]:
     """Return `wanted` of the numbers, evenly spaced; each prefix of the result is about evenly spaced too."""
     if wanted > len(numbers):
-        raise InputError(f"{wanted} threads on a brick with room for {len(numbers)} volumes: give fewer")
+        raise InputError(f"A brick has {wanted} threads, but space for {len(numbers)} volumes. Give fewer threads.")
     chosen = [numbers[place * len(numbers) // wanted] for place in range(wanted)]
     # A stride without a common factor with the count visits all.
     stride = next(step for step in range(round(0.382 * wanted) or 1, 2 * wanted + 2) if math.gcd(step, wanted) == 1)

@@ -36,7 +36,11 @@ def example_delays(stream: Sequence[int] = STREAM) -> xr.Dataset:
     delays, who = (np.array(part) for part in zip(*found, strict=True))
     return xr.Dataset(
         {
-            "delay": (("setting", "request"), delays, {"units": "1", "long_name": "cost sent elsewhere since"}),
+            "delay": (
+                ("setting", "request"),
+                delays,
+                {"units": "1", "long_name": "cost sent to other bricks since the last request"},
+            ),
             "coordinator": (("setting", "request"), who + 1),
             "brick": ("request", ["AB"[brick] for brick in stream]),
         },
@@ -67,7 +71,10 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
         *rows,
         Measurement("dsfq.hybrid.factor", factor, basis="analytic"),
         Measurement(
-            "dsfq.hybrid.single", none == 0, basis="analytic", note=f"the cap of equation 11 is {none:g} times the cost"
+            "dsfq.hybrid.single",
+            none == 0,
+            basis="analytic",
+            note=f"The cap of equation 11 is {none:g} times the cost.",
         ),
     ]
 

@@ -190,8 +190,8 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
     g, level = data.total.sel(stream="g"), _levels(data.total)
     apart = {name: (one.sel(stream="g") / one.sel(stream="f") - 1).mean("seed") for name, one in level.items()}
     widest = max(float(abs(one).max()) for one in apart.values())
-    told = "; ".join(
-        f"{threads} threads, h {name}: {float(one.sel(threads=threads)):+.1%}"
+    told = ", ".join(
+        f"{float(one.sel(threads=threads)):+.1%} ({threads} threads, h {name})"
         for name, one in apart.items()
         for threads in data.threads.values.tolist()
     )
@@ -199,23 +199,25 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
     deep = {threads: _undershoot(g.sel(threads=threads), level, threads) for threads in data.threads.values.tolist()}
     few, many = (deep[threads] for threads in (min(deep), max(deep)))
     deeper = interval((many - few).to_dataset(name="deeper"))["deeper"]
-    drops = ", ".join(f"{threads}: {float(one.mean()):.1%}" for threads, one in deep.items())
+    drops = ", ".join(f"{float(one.mean()):.1%} ({threads} threads)" for threads, one in deep.items())
     missing = (level["on"].sel(stream="g") - g.sel(time=slice(0, 5))).mean("time") * 5e-6
-    lost = ", ".join(f"{threads}: {float(missing.sel(threads=threads).mean()):.2f}" for threads in deep)
+    lost = ", ".join(f"{float(missing.sel(threads=threads).mean()):.2f} MB ({threads} threads)" for threads in deep)
     return [
-        Measurement("dsfq.fig13.equal", widest < EQUAL, note=f"g's total over f's, less one: {told}"),
+        Measurement(
+            "dsfq.fig13.equal", widest < EQUAL, note=f"The total of g divided by the total of f, minus 1, is {told}."
+        ),
         with_interval(
             "dsfq.fig13.follows",
             lagging,
-            "It is the time between the moments at which g's and f's totals have fallen halfway after h came on. "
-            f"The requests of g that the bricks already hold are not delayed; D is {DEPTH}, which the paper does not give"
-            f"{_by_depth(depths)}.",
+            "After h starts, the totals of g and then f fall. The value is the time between the middles of the two falls. "
+            f"Equation 5 does not delay requests of g that the bricks already hold. D is {DEPTH}. The paper does not give D."
+            f"{_by_depth(depths)}",
         ),
         Measurement(
             "dsfq.fig13.sharper",
             bool(deeper.sel(statistic="low") > 0),
-            note=f"g's lowest second after h comes on, below its lowest in a quiet stretch, by threads: {drops}; what "
-            f"it lacks in the first 5 s, MB: {lost}",
+            note="The undershoot of g is the difference between its lowest second after h starts and its lowest second in a "
+            f"quiet period. It is {drops} of the settled total. The shortfall of g in the first 5 s is {lost}.",
         ),
     ]
 
@@ -233,11 +235,11 @@ def _lag(total: xr.DataArray) -> xr.DataArray:
 
 
 def _by_depth(depths: xr.Dataset | None) -> str:
-    """Return a clause on the lag by D."""
+    """Return a sentence on the lag by D."""
     if depths is None:
         return ""
-    told = ", ".join(f"{float(one):.2f} s with {int(one.depth)}" for one in depths.lag.mean("seed"))
-    return f"; it decides: {told}"
+    told = ", ".join(f"{float(one):.2f} s with D = {int(one.depth)}" for one in depths.lag.mean("seed"))
+    return f" The value depends on D: it is {told}."
 
 
 def fig14_findings(data: xr.Dataset) -> list[Measurement]:
@@ -271,8 +273,9 @@ def _follows(smooth: xr.Dataset) -> Measurement:
         )
     )
     note = (
-        f"correlation of throughput with threads, f and g: on A {on_a[0]:.2f}, {on_a[1]:.2f}; of all bricks "
-        f"{over_all[0]:.2f}, {over_all[1]:.2f}; half of the variance is {FOLLOWS:.2f}"
+        f"The correlation of throughput and threads is {on_a[0]:.2f} (f) and {on_a[1]:.2f} (g) on A, and {over_all[0]:.2f} "
+        "(f) "
+        f"and {over_all[1]:.2f} (g) over all bricks. A correlation of {FOLLOWS:.2f} explains half of the variance."
     )
     return Measurement("dsfq.fig14.none", min(*on_a, *over_all) > FOLLOWS, note=note)
 
@@ -281,8 +284,9 @@ def _single(shared: xr.Dataset) -> Measurement:
     one = shared.sel(policy="single brick")
     on_a, total = _typical(abs(one.share.sel(stream="g") - 0.5) * 2, one.both), _typical(one.apart, one.both)
     note = (
-        f"{_seen(one)}: the streams differ on A by {on_a:.1%} in the median, in total by {total:.1%}. At D = 16 even the "
-        "fewest threads, 15, keep a stream backlogged; the paper's g was not at times"
+        f"{_seen(one)} the streams differ by {on_a:.1%} on A and by {total:.1%} in total (medians). At D = 16 even the "
+        "fewest "
+        "threads (15) keep a stream backlogged. In the paper g was not always backlogged."
     )
     return Measurement("dsfq.fig14.single", on_a < EQUAL < total, note=note)
 
@@ -294,9 +298,10 @@ def _total(shared: xr.Dataset) -> Measurement:
     explained = far & (shut_out | ~one.both)
     part = float(explained.sum() / far.sum()) if bool(far.any()) else 1.0
     note = (
-        f"{_seen(one)}: totals differ by {typical:.1%} in the median; by more than {FAR:.0%} in {int(far.sum())} of "
-        f"{far.size} windows, in {part:.0%} of which a stream has less than {SHUT_OUT:.1%} of A or too few threads to be "
-        "backlogged there"
+        f"{_seen(one)} the totals differ by {typical:.1%} in the median. They differ by more than {FAR:.0%} in "
+        f"{int(far.sum())} of {far.size} windows. In {part:.0%} of these windows a stream has less than {SHUT_OUT:.1%} of "
+        "A, or "
+        "too few threads to be backlogged there."
     )
     return Measurement("dsfq.fig14.total", typical < EQUAL and part > MOSTLY, note=note)
 
@@ -305,9 +310,9 @@ def _hybrid(shared: xr.Dataset) -> Measurement:
     least = {name: float(_of(shared, name).share.where(_of(shared, name).both).min()) for name in ("total", "hybrid")}
     apart = {name: _typical(_of(shared, name).apart, _of(shared, name).both) for name in ("total", "hybrid")}
     note = (
-        f"{_seen(_of(shared, 'hybrid'))}: the least share of A that a stream has is {least['total']:.1%} under total "
-        f"sharing, {least['hybrid']:.1%} under the hybrid, {MINIMUM:.1%} being promised; totals differ by "
-        f"{apart['total']:.1%} and {apart['hybrid']:.1%} in the median"
+        f"{_seen(_of(shared, 'hybrid'))} the smallest share of A is {least['hybrid']:.1%} under hybrid sharing. Under total "
+        f"sharing it is {least['total']:.1%}. The promised share is {MINIMUM:.1%}. The totals differ by {apart['total']:.1%} "
+        f"(total) and {apart['hybrid']:.1%} (hybrid) in the median."
     )
     return Measurement("dsfq.fig14.hybrid", least["total"] < MINIMUM <= least["hybrid"], note=note)
 
@@ -321,7 +326,7 @@ def _typical(values: xr.DataArray, where: xr.DataArray) -> float:
 
 
 def _seen(shared: xr.Dataset) -> str:
-    return f"in {float(shared.both.mean()):.0%} of the time both streams are backlogged on A; there"
+    return f"Both streams are backlogged on A {float(shared.both.mean()):.0%} of the time. During this time"
 
 
 def _sinusoids(policy: str) -> Scenario:

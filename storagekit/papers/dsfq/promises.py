@@ -155,7 +155,7 @@ def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
     now = log.elapsed.cumsum(axis=0, dtype=float)
     mine = (log.brick == 0) & (log.stream == 1) & (now > AWAY)
     if not mine.any(axis=0).all():
-        raise SimulationError("a stream that has not been served when its run ends: make it longer")
+        raise SimulationError("A stream was not served before the end of its run. Make the run longer.")
     wait = np.take_along_axis(now, mine.argmax(axis=0)[None], axis=0)[0] - AWAY
     data = xr.Dataset({"wait": ("before", wait, {"units": "s"})}, coords={"before": list(BEFORE)})
     return data.assign_attrs(made("dsfq.returning", effort, began))
@@ -195,10 +195,10 @@ def _returns(at_a: int, at_b: int, then_at_b: int) -> Scenario:
 
 def _minimum(data: xr.Dataset) -> Measurement:
     furthest = data.share.max("setting")
-    shares = ", ".join(f"{name} {float(furthest.sel(delay=name)):.3f}" for name in DELAYS)
+    shares = " and ".join(f"{float(furthest.sel(delay=name)):.3f} ({name})" for name in DELAYS)
     note = (
-        f"how much of what the floor allows the worst stream fell behind its minimum share, in any interval of "
-        f"{data.sizes['setting']:,} settings: {shares}"
+        "The value is the largest shortfall of a stream below its minimum share in any interval of "
+        f"{data.sizes['setting']:,} settings, divided by the allowed shortfall. By policy it is {shares}."
     )
     worst = float(furthest.max())
     return Measurement("dsfq.hybrid.minimum", worst, note=note, holds=worst <= 1)
@@ -206,7 +206,7 @@ def _minimum(data: xr.Dataset) -> Measurement:
 
 def _never_idle(data: xr.Dataset) -> Measurement:
     events, free = int(data.events.sum()), int(data.free.sum())
-    note = f"devices had a free place at {free:,} of {events:,} events after which a brick had requests that wait"
+    note = f"The devices of a brick with waiting requests had a free slot after {free:,} of {events:,} events."
     return Measurement("dsfq.work_conserving.never_idle", free, note=note, holds=free == 0 < events)
 
 
@@ -216,9 +216,11 @@ def _use_or_lose(data: xr.Dataset) -> Measurement:
     # Seconds, which are requests here: each takes one second.
     here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
     note = (
-        f"on one brick it {here}: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that "
-        f"was nowhere {wait['nowhere']:.0f} s; across bricks it {there}: after 1,000 s at B, a fifth as fast, while A was "
-        f"idle, it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s"
+        f"On one brick the statement {here}. If a stream had A alone before f arrives, it waits {wait['A']:.0f} s. If it "
+        "had no "
+        f"requests before, it waits {wait['nowhere']:.0f} s. Across bricks the statement {there}. If the stream used B for "
+        f"1,000 s while A was idle, it waits {wait['B']:.0f} s. If it arrives at both bricks at once, it waits "
+        f"{wait['nowhere, then B']:.0f} s. B has a fifth of the speed of A."
     )
     held = here == there == "holds"
     return Measurement("dsfq.work_conserving.use_or_lose", held, note=note)

@@ -192,7 +192,11 @@ def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.D
     data = _two_bricks(effort, threads, (1, 2), delay=delay, on_a=HYBRID_THREADS, exhibit="fig12")
     points = [_sharing(count, coordinators, delay, HYBRID_THREADS) for count in threads for coordinators in (1, 2)]
     behind = np.reshape(_behind(points, effort), (len(threads), 2))
-    data["behind"] = (("threads", "coordinators"), behind, {"units": "1", "long_name": "of what the floor allows"})
+    data["behind"] = (
+        ("threads", "coordinators"),
+        behind,
+        {"units": "1", "long_name": "shortfall over the allowed shortfall"},
+    )
     return data
 
 
@@ -205,9 +209,9 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
         Result of `fig8`.
     """
     paper = data.sel(depth=DEPTH)
-    depths = {f"D {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
-    limits = {f"{limit:.0%} of it": _reached(paper, limit) for limit in (0.95, 0.99)}
-    told = ", ".join(f"{name}: {float(count.mean()):.1f}" for name, count in {**depths, **limits}.items())
+    depths = {f"D = {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
+    limits = {f"{limit:.0%} of the two thirds": _reached(paper, limit) for limit in (0.95, 0.99)}
+    told = ", ".join(f"{float(count.mean()):.1f} ({name})" for name, count in {**depths, **limits}.items())
     at = interval(_reached(paper).to_dataset(name="at"))["at"]
     first = float(np.ceil(at.sel(statistic="high")))
     until, beyond = paper.sel(threads=slice(1, first / 2)), paper.sel(threads=slice(first, None))
@@ -215,19 +219,23 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     waits = {name: _change(beyond.response.sel(stream=name)) for name in NAMES[:2]}
     before = _change(until.response.sel(stream="g"))
     levels = all(abs(change) < EQUAL for change in (*rises.values(), waits["f"])) and waits["g"] > EQUAL
-    ends = f"from {first:.0f} to {float(beyond.threads[-1]):.0f} threads"
+    ends = f"From {first:.0f} to {float(beyond.threads[-1]):.0f} threads of g"
     note = (
-        f"{ends} throughput of g {rises['g']:+.1%}, of f {rises['f']:+.1%}, response of g {waits['g']:+.0%}, of f "
-        f"{waits['f']:+.1%}; up to half of its share's threads g's response {before:+.1%}"
+        f"{ends} the throughput changes by {rises['g']:+.1%} (g) and {rises['f']:+.1%} (f), and the response time by "
+        f"{waits['g']:+.0%} (g) and {waits['f']:+.1%} (f). Up to half of the first number of threads the response time of g "
+        f"changes by {before:+.1%}."
     )
     reached = (
-        f"the fewest threads with {REACHED:.0%} of g's two thirds, mean over runs; the depth D is not given, and decides: "
-        f"{told}"
+        f"The value is the fewest threads at which g has {REACHED:.0%} of its two thirds, as a mean over runs. It depends on "
+        f"the depth D, which the paper does not give. For different depths and limits it is {told}."
     )
     return [
         with_interval("dsfq.fig8.share_at", at, reached),
         Measurement("dsfq.fig8.then_level", levels, note=note),
     ]
+
+
+B_RATIO = "The value is a mean over the numbers of threads on B. A single thread saturates B."
 
 
 def fig9_findings(data: xr.Dataset) -> list[Measurement]:
@@ -242,12 +250,14 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     apart = _apart(small).mean("seed")
     widest = float(abs(apart).max())
     equal_note = (
-        f"g's total less f's, of their mean: {float(apart.min()):+.1%} to {float(apart.max()):+.1%}; roughly is "
-        f"{ROUGHLY:.0%}. The last is more than can be evened out: B makes more than A"
+        f"The total of g minus the total of f is {float(apart.min()):+.1%} to {float(apart.max()):+.1%} of their mean. "
+        "Totals "
+        f"count as roughly equal if they differ by less than {ROUGHLY:.0%}. With the most threads on B the totals cannot "
+        "become equal, because B has a higher throughput than A."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
     end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
-    input_note = "A makes 200 MB/s and B 175, as the paper's did; weights and delays decide how A is split"
+    input_note = "As in the paper, A has a throughput of 200 MB/s and B has 175 MB/s. Weights and delays divide A."
     ends = {"f_A": ("f", A), "g_A": ("g", A), "g_B": ("g", B)}
     starts = {"f": ("f", A), "g_A": ("g", A)}
 
@@ -260,13 +270,13 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     gaps = [float(abs(_apart(one)).mean()) for one in (few, many)]
     first, last = (int(one.threads) for one in (few, many))
     looser = (
-        f"g's total less f's deviates by {float(few.spread.mean()) / MB_S:.3f} MB/s over seconds with {first} threads on B, "
-        f"by {float(many.spread.mean()) / MB_S:.3f} with {last}, difference {_span(wider)}; their means differ by "
-        f"{gaps[0]:.1%} and {gaps[1]:.1%}"
+        f"The standard deviation of the total of g minus the total of f from second to second is "
+        f"{float(few.spread.mean()) / MB_S:.3f} MB/s with {first} threads on B, and {float(many.spread.mean()) / MB_S:.3f} "
+        f"MB/s with {last} threads (difference {_span(wider)}). The mean totals differ by {gaps[0]:.1%} and {gaps[1]:.1%}."
     )
     return [
         Measurement("dsfq.fig9.total_equal", widest < ROUGHLY, note=equal_note),
-        with_interval("dsfq.fig9.b_ratio", shares, "mean over numbers of threads on B, of which one fills it"),
+        with_interval("dsfq.fig9.b_ratio", shares, B_RATIO),
         *rows("b_end", end, ends),
         *rows("b_start", start, starts),
         Measurement("dsfq.fig9.looser", bool(wider.sel(statistic="low") > 0 and gaps[1] > gaps[0]), note=looser),
@@ -284,11 +294,12 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
     short = (-_apart(data)).mean("seed")
     on_a = float(data.threads[_first_below(short.values, EQUAL)]) / 3
     told = ", ".join(
-        f"{threads / 3:.0f}: {float(short.sel(threads=threads)):.1%}" for threads in data.threads.values.tolist()
+        f"{float(short.sel(threads=threads)):.1%} ({threads / 3:.0f})" for threads in data.threads.values.tolist()
     )
     note = (
-        f"fewest threads of g, a third of all that go round three bricks, with which its total is within {EQUAL:.0%} of f's; "
-        f"behind f by such threads: {told}. D = {DEPTH} decides: g needs a quarter of A's places"
+        "The threads of g access three bricks in turn. The value is a third of the fewest threads at which the total of g is "
+        f"within {EQUAL:.0%} of the total of f. The total of g is lower by {told}. The number in brackets is a third of the "
+        f"threads. The value depends on D = {DEPTH}, because g needs a quarter of the slots of A."
     )
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
 
@@ -307,12 +318,15 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
     changes = [_mean(one.sel(coordinators=most) - one.sel(coordinators=fewest)) for one in (spread, gap)]
     counts = data.coordinators.values.tolist()
     seconds, means = (
-        ", ".join(f"{count}: {float(one.sel(coordinators=count).mean()):.3f}" for count in counts)
+        ", ".join(f"{float(one.sel(coordinators=count).mean()):.3f} ({count})" for count in counts)
         for one in (spread, gap)
     )
     note = (
-        f"deviation of g's total less f's over seconds, MB/s, by coordinators: {seconds}, difference {_span(changes[0])}; "
-        f"difference of the mean totals, %: {means}, difference {_span(changes[1])}"
+        "The number of coordinators is in brackets. The standard deviation of the total of g minus the total of f from "
+        "second "
+        f"to second in MB/s is {seconds}, with a difference of {_span(changes[0])}. The difference of the mean totals in % "
+        "is "
+        f"{means}, with a difference of {_span(changes[1])}."
     )
     tighter = all(bool(change.sel(statistic="high") < 0) for change in changes)
     return [Measurement("dsfq.fig11.tighter", tighter, note=note)]
@@ -335,18 +349,22 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     scaled = {limit: None if found is None else found * PAPER_BRICK / (made / MB_S) for limit, found in at.items()}
     stricter = scaled[EQUAL]
     note = (
-        f"It is the rate at which g's total is {ROUGHLY:.0%} above f's, the tolerance of figure 9, times 6 MB/s over the "
-        f"{made / MB_S:.2f} that A makes here"
-        + ("" if stricter is None else f" ({stricter:.1f} MB/s at {EQUAL:.0%})")
-        + ". The cap is ten times a request's own size, so that small requests reach it before the mean does, at 5 MB/s."
+        f"The value is the rate of g on B at which the total of g is {ROUGHLY:.0%} above the total of f, the tolerance of "
+        f"figure 9. The rate is scaled by 6 MB/s over {made / MB_S:.2f} MB/s, the throughput of A in the paper and here."
+        + ("" if stricter is None else f" With a tolerance of {EQUAL:.0%} the value is {stricter:.1f} MB/s.")
+        + " The cap of a delay is ten times the size of the request. Small requests therefore reach the cap at a lower rate "
+        "than the mean request, which reaches it at 5 MB/s."
     )
     beyond = data.isel(threads=-1)
     worst = float(data.behind.max())
     share = beyond.service.sel(stream="g", brick=A) / beyond.service.sel(brick=A).sum("stream")
     lowest = float(share.min())
     floor = (
-        f"how far g falls behind a twelfth of A while it is backlogged there, in any interval, of what the floor allows; "
-        f"with {int(beyond.threads)} threads on B it has {lowest:.1%} of A or more over a run, {MINIMUM:.1%} being promised"
+        "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the allowed shortfall. "
+        "Only "
+        f"intervals count at which g is backlogged on A. With {int(beyond.threads)} threads on B g has at least "
+        f"{lowest:.1%} of "
+        f"A over a run. The promised share is {MINIMUM:.1%}."
     )
     return [
         Measurement("dsfq.fig12.balanced_below", scaled[ROUGHLY], note=note),
@@ -371,8 +389,8 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
         other = mean.service.sel(brick=B).values / weights
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
         worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
-    told = ", ".join(f"figure 9({panel}) {error:.1%}" for panel, error in worst.items())
-    note = f"largest difference of a stream's total rate from the level: {told}"
+    told = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
+    note = f"The total rate of a stream differs from the level by at most {told}."
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
 
@@ -437,7 +455,7 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
             "total": total.mean("window").assign_attrs(units="B/s", long_name="throughput of all bricks"),
             "service": service.mean("window").assign_attrs(units="B/s", long_name="throughput of a brick"),
             "spread": apart.std("window").assign_attrs(
-                units="B/s", long_name="deviation of the difference of totals over their weights, over seconds"
+                units="B/s", long_name="standard deviation over seconds of the difference of totals over weights"
             ),
         },
         attrs=data.attrs,

@@ -120,7 +120,7 @@ def theorem_findings(
     """
     return [
         _theorem1(search),
-        _as_printed(search, "theorem2", "the largest cost at any brick in place of that at the brick"),
+        _as_printed(search, "theorem2", "the largest cost at any brick in place of the largest cost at this brick"),
         _as_repaired(search, "theorem2"),
         _reduces(reduces),
         _theorem4(search, unit),
@@ -132,8 +132,10 @@ def theorem_findings(
 def _theorem1(search: xr.Dataset) -> Measurement:
     share, broken = _tightest(search, "theorem1"), _broken(search, "theorem1.unscheduled")
     note = (
-        f"the worst interval took {share:.3f} of the bound, {_searched(search)}; devices as deep that are handed requests "
-        f"as they come break it in {broken}, the furthest {_tightest(search, 'theorem1.unscheduled'):,.0f} times"
+        f"The worst interval takes {share:.3f} of the bound. {_searched(search)} Without scheduling, devices of the same "
+        "depth "
+        f"receive the requests as they arrive. They break the bound in {broken}, by a factor of at most "
+        f"{_tightest(search, 'theorem1.unscheduled'):,.0f}."
     )
     return Measurement("dsfq.theorem1.bound", share, note=note, holds=share <= 1)
 
@@ -141,9 +143,9 @@ def _theorem1(search: xr.Dataset) -> Measurement:
 def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
     printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
     note = (
-        f"as printed {'broken' if printed > 1 else 'not broken'}: unfairness of {printed:.2f} times the bound, "
-        f"{_searched(search)}, at random in {_broken(search, f'{theorem}.printed')}; with {repair} it "
-        f"{'holds' if repaired <= 1 else 'breaks too'}, {repaired:.3f} of the bound at most"
+        f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} times the "
+        f"bound. {_searched(search)} The random settings break it in {_broken(search, f'{theorem}.printed')}. With {repair} "
+        f"the bound {'holds' if repaired <= 1 else 'is broken too'}: the unfairness is at most {repaired:.3f} of the bound."
     )
     return Measurement(f"dsfq.{theorem}.bound", printed, note=note, holds=printed <= 1)
 
@@ -154,18 +156,18 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
     most = unit.isel(coordinators=-1)
     bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in most.bound)
     note = (
-        f"{row.note}. With all costs 1 and {int(most.coordinators)} coordinators the difference reaches "
-        f"{float(most.unfairness):g}, and the bound under three readings of D_SFQ is {bounds}: no bound without the "
-        "number of coordinators can hold"
+        f"{row.note} With all costs 1 and {int(most.coordinators)} coordinators the difference reaches "
+        f"{float(most.unfairness):g}. The bound under three interpretations of D_SFQ is {bounds}. A bound without the number "
+        "of coordinators therefore cannot hold."
     )
     return replace(row, note=note)
 
 
 def _as_repaired(search: xr.Dataset, theorem: str) -> Measurement:
     share = _tightest(search, f"{theorem}.repaired")
-    note = f"the worst interval took {share:.3f} of the repaired bound, {_searched(search)}"
+    note = f"The worst interval takes {share:.3f} of the repaired bound. {_searched(search)}"
     if theorem == "theorem2":
-        note += f"; sharing each brick by itself breaks it in {_broken(search, 'theorem2.single')}"
+        note += f" Separate sharing of each brick breaks the bound in {_broken(search, 'theorem2.single')}."
     return Measurement(f"dsfq.{theorem}.repaired", share, note=note, holds=share <= 1)
 
 
@@ -174,8 +176,9 @@ def _reduces(data: xr.Dataset) -> Measurement:
     requests, alike = (int(data[name].where(one, 0).sum()) for name in ("requests", "alike"))
     others = float(data.alike.where(~one).sum() / data.requests.where(~one).sum())
     note = (
-        f"{alike:,} of {requests:,} requests were the same, served at the same time, in {int(one.sum())} settings of one "
-        f"brick; of several bricks {others:.0%}"
+        f"In {int(one.sum())} settings with one brick, {alike:,} of {requests:,} requests were the same and were served at "
+        "the "
+        f"same time. In settings with several bricks {others:.0%} of the requests were the same."
     )
     return Measurement("dsfq.theorem2.reduces", alike == requests and requests > 0, note=note)
 
@@ -184,8 +187,8 @@ def _partition(data: xr.Dataset) -> Measurement:
     ratio = data.service.sel(stream="f") / data.service.sel(stream="g")
     one, split = (ratio.sel(coordinators=name) for name in ("one", "by brick"))
     note = (
-        f"f to g, equal weights, is {float(one.mean()):.3f} through one coordinator and {float(split.mean()):.3f} with one "
-        f"for each brick, {split.sizes['seed']} runs"
+        f"With equal weights the service of f divided by the service of g is {float(one.mean()):.3f} with one coordinator. "
+        f"With a coordinator for each brick it is {float(split.mean()):.3f} ({split.sizes['seed']} runs)."
     )
     # The ratio must be much further from 1, the ratio of the weights, in every run.
     escapes = bool(np.all(np.abs(split - 1) > 5 * np.abs(one - 1)) and float(split.min()) > 1.25)
@@ -200,12 +203,12 @@ def _broken(search: xr.Dataset, bound: str) -> str:
     """Return a phrase with the number of random settings that exceed a bound, of those with two waiting streams."""
     share = search.share.sel(bound=bound).values
     broken, waiting = int((share > 1).sum()), int((share > 0).sum())
-    return f"{broken:,} of {waiting:,} settings in which two wait at a brick"
+    return f"{broken:,} of {waiting:,} settings with two waiting streams at a brick"
 
 
 def _searched(search: xr.Dataset) -> str:
     settings, rounds = (search.attrs[name] for name in ("settings", "rounds"))
-    return f"{settings:,} settings at random, two made by hand, then {rounds} rounds of climbing"
+    return f"The search covers {settings:,} random settings, two settings made by hand, and {rounds} rounds of hill climbing."
 
 
 def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:

@@ -224,9 +224,10 @@ def equation5_findings(back: xr.Dataset) -> list[Measurement]:
             "dsfq.equation5.equivalent",
             by_delay == by_broadcast,
             basis="analytic",
-            note=f"A stream that was away for {back.attrs['away']} s, and then sent {back.attrs['batch']} requests to other "
-            f"bricks, is served after {by_delay:g} s under equation 5 and after {by_broadcast:g} s under broadcast. Under "
-            "broadcast each virtual request starts at the virtual time of its arrival or later; equation 5 adds their cost "
-            "to the last finish tag, which the virtual time may have passed meanwhile.",
+            note=f"A stream was away for {back.attrs['away']} s and then sent {back.attrs['batch']} requests to other "
+            "bricks. "
+            f"The stream is served after {by_delay:g} s under equation 5 and after {by_broadcast:g} s under broadcast. Under "
+            "broadcast each virtual request starts at the virtual time of its arrival or later. Equation 5 adds the cost of "
+            "these requests to the last finish tag. The virtual time may have passed this tag in the meantime.",
         )
     ]

@@ -40,15 +40,18 @@ from storagekit.core.errors import InputError
 from storagekit.papers.swift.measured import SAMPLES, measured_tables, possible_deviations
 
 CAPACITY = 1120.0
-"""KB/s that an Ethernet was measured to carry (section 4). Its use of 77 to 80% comes of 860 to 897 over 1120, not 1147."""
+"""KB/s that an Ethernet was measured to carry (section 4). Its use of 77 to 80% is 860 to 897 over 1120, not over 1147."""
 OPERATIONS = ("read", "write")
 SIZES = (3, 6, 9)
 READINGS = ("judged", "other")
 EXPLAINED = {
     ("read", "judged"): "times are exponential, so that client and Ethernet wait for one another",
     ("read", "other"): "times are fixed, and the client's processor sets the pace",
-    ("write", "judged"): "each segment has its own pace, as the wait between writes keeps its queue from overflowing",
-    ("write", "other"): "the gap is the client's own time, over all segments",
+    (
+        "write",
+        "judged",
+    ): "each segment has a separate pace, because the wait between writes keeps its queue from overflowing",
+    ("write", "other"): "the gap is processing time of the client, over all segments",
 }
 
 
@@ -80,11 +83,15 @@ class Prototype:
 
     def __post_init__(self):
         if not self.agents or min(self.agents) < 1:
-            raise InputError(f"agents {self.agents}: each segment needs at least 1")
+            raise InputError(
+                f"The agents of the segments are {self.agents}. Each segment needs at least 1 of the agents."
+            )
         if self.packet <= 0 or self.agent_speed <= 0:
-            raise InputError(f"packet {self.packet} KB, agents at {self.agent_speed}/s: both must be above 0")
+            raise InputError(
+                f"The packet has {self.packet} KB, and agents have a speed of {self.agent_speed}/s. Both must be above 0."
+            )
         if not 0 <= self.other_load < 1:
-            raise InputError(f"other load {self.other_load}: a share from 0 to below 1")
+            raise InputError(f"The other load is {self.other_load}. It must be a share from 0 to below 1.")
 
     @property
     def wires(self) -> tuple[float, ...]:
@@ -102,7 +109,7 @@ class Prototype:
 
 
 TWO = Prototype(agents=(3, 3))
-"""With the second Ethernet, whose number of agents the paper does not give: as many again."""
+"""With the second Ethernet. The paper does not give its number of agents. It is the same as on the first Ethernet here."""
 
 
 ONE = Prototype()
@@ -311,7 +318,10 @@ def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = 
     model, wire = MODELS[operation, reading], prototype.wires[0]
     ends = (1e-3 * wire, 100 * wire)
     if not model(prototype, ends[1]) < rate < model(prototype, ends[0]):
-        raise InputError(f"{rate} KB/s: {operation}s as modelled reach {model(prototype, ends[0]):.0f} at most")
+        raise InputError(
+            f"The rate {rate} KB/s cannot be reached: modelled {operation}s reach at most {model(prototype, ends[0]):.0f} "
+            "KB/s."
+        )
     found = optimize.root_scalar(lambda unknown: model(prototype, unknown) - rate, bracket=ends, xtol=1e-9 * wire)
     return float(found.root)
 

@@ -209,7 +209,7 @@ def sustained(
         "rate": (("seed",), rate, "1/s", "largest sustainable load"),
         "utilization": (("seed",), rate * disks, "1", "share of the time that a disk is busy"),
         "saturation": ((), [limit for limit, _ in limits], "1/s", "load at which the bottleneck is always busy"),
-        "bottleneck": ((), [name for _, name in limits], "", "what limits the system"),
+        "bottleneck": ((), [name for _, name in limits], "", "resource that limits the system"),
     }
     data = on_grid(flat, axes).assign_coords(seed=effort.seed_list)
     return data.assign_attrs(_simulated(systems, effort, time.perf_counter() - began))
@@ -307,6 +307,9 @@ def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
     )
 
 
+BLOCK = "The time is 16 ms for the seek, 8.3 ms for the rotation, and the transfer of 32,768 bytes at 2.5 MB/s."
+
+
 def shared_findings() -> list[Measurement]:
     """Return the findings on the parameters that figures 3 to 6 share."""
     block = float(M2372K.mean(LARGE_UNIT)) / MS
@@ -314,14 +317,15 @@ def shared_findings() -> list[Measurement]:
     limit, _ = full.saturation()
     busy = {rate: float(full.utilization(rate)["network"]) for rate in (22.0, limit)}
     return [
-        Measurement("swift.sim.block_32k", block, basis="analytic", note="16 + 8.3 ms and 32,768 bytes at 2.5 MB/s"),
+        Measurement("swift.sim.block_32k", block, basis="analytic", note=BLOCK),
         Measurement(
             "swift.sim.ring_use",
             busy[22.0],
             basis="analytic",
             holds=busy[22.0] <= 0.22,
-            note="at 22 requests/s of 1 MB, the largest load that the paper states; more than 22% from "
-            f"{22 * 0.22 / busy[22.0]:.1f}/s on, {busy[limit]:.1%} where the disks are always busy ({limit:.1f}/s)",
+            note="The load is 22 requests/s of 1 MB, the largest load that the paper states. The use of the ring exceeds 22% "
+            f"from {22 * 0.22 / busy[22.0]:.1f}/s on. At {limit:.1f}/s the disks are always busy, and the use of the ring is "
+            f"{busy[limit]:.1%}.",
         ),
     ]
 
@@ -341,11 +345,13 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
     rate, busy = ({name: float(loads[of].sel(load_meant=name)) for name in KINDS} for of in ("rate", "utilization"))
     there = loads.sel(load_meant="paper")
     readings = (
-        f"judged where requests a second over completion time are most, the disks busy for {busy['knee']:.0%} of the time; "
-        f"requests take as long as they are apart, which figures 5 and 6 call the largest load, at {rate[APART]:.1f}/s, "
-        f"disks are always busy at {rate['saturation']:.1f}/s; the paper's 22/s lies beyond its knee, at "
-        f"{busy['paper']:.0%} of saturation, where a request takes {float(there.completion) * 1e3:.0f} ms, "
-        f"{float(there.times_alone):.1f} times its time alone; as 22 MB/s it is at odds with figure 6, of nearly 12"
+        "The knee is the load with the largest ratio of the request rate to the completion time. The disks are busy "
+        f"{busy['knee']:.0%} of the time there. At {rate[APART]:.1f}/s a request takes as long as the time between requests. "
+        "Figures 5 and 6 call this load the largest. At "
+        f"{rate['saturation']:.1f}/s the disks are always busy. The load of 22/s lies beyond the knee, at "
+        f"{busy['paper']:.0%} "
+        f"of saturation. A request takes {float(there.completion) * 1e3:.0f} ms at this load, {float(there.times_alone):.1f} "
+        "times its time alone. A data-rate of 22 MB/s also contradicts figure 6 with nearly 12 MB/s."
     )
     doubled = {disks: twice(data, LARGE_UNIT, disks) for disks in data.disks.values.tolist()}
     soonest = all(
@@ -358,25 +364,29 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
         Measurement(
             "swift.fig3.utilization_at_knee",
             busy["knee"],
-            note=f"at the knee, {rate['knee']:.1f}/s, as the row above; {busy['paper']:.0%} at 22/s by the paper's own 37 "
-            f"ms a block, {busy[APART]:.0%} where requests take as long as they are apart ({rate[APART]:.1f}/s), so that "
-            f"the 50% may belong to that load and the 22/s to another; 50% at 22/s would be {0.5e3 / SAID:.1f} ms a "
-            "block, hardly more than rotation and transfer without a seek",
+            note=f"The value is for the knee at {rate['knee']:.1f}/s, as in the row above. At 22/s the utilization is "
+            f"{busy['paper']:.0%}, with the 37 ms for a block from the paper. It is {busy[APART]:.0%} at "
+            f"{rate[APART]:.1f}/s, "
+            "where a request takes as long as the time between requests. The 50% may therefore belong to that load, and the "
+            f"22/s to another load. With 50% at 22/s a block would take {0.5e3 / SAID:.1f} ms, hardly more than rotation and "
+            "transfer without a seek.",
         ),
         Measurement(
             "swift.fig3.four_disks",
             soonest,
-            note="requests/s at which a request takes twice its time alone, 32 KB: "
-            + ", ".join(f"{disks} disks {value:.1f}" for disks, value in doubled.items()),
+            note="With units of 32 KB the loads at which a request takes twice its time alone are "
+            + ", ".join(f"{value:.1f}/s ({disks} disks)" for disks, value in doubled.items())
+            + ".",
         ),
         Measurement(
             "swift.fig3.flat",
             rise,
             holds=rise < LEVEL,
-            note="the seconds that a request to 32 disks takes longer at the knee than alone; level if less than "
-            f"{LEVEL:g} s, because the figure's axis is in seconds; as a share of the time alone it is "
-            f"{float(loads.times_alone.sel(load_meant='knee')) - 1:.0%}, and {float(many.sel(load=0.5) / many[0]) - 1:.0%} "
-            "at half of what the disks can carry",
+            note="The value is the increase of the completion time with 32 disks, from a request alone to the knee, in "
+            f"seconds. The curve counts as level if the increase is less than {LEVEL:g} s, because the axis of the figure is "
+            "in seconds. Relative to the time alone the increase is "
+            f"{float(loads.times_alone.sel(load_meant='knee')) - 1:.0%} at the knee. It is "
+            f"{float(many.sel(load=0.5) / many[0]) - 1:.0%} at half of the load that the disks can carry.",
         ),
     ]
 
@@ -398,13 +408,18 @@ def fig4_findings(data: xr.Dataset) -> list[Measurement]:
     for fewer, more in pairwise(data.disks.values.tolist()):
         least, most = float(mean.sel(disks=[fewer, more]).isel(load=0).max()), float(mean.sel(disks=more).max())
         if not least < most:
-            note = f"no completion time is common to {fewer} and {more} disks: {least:.3g} s at least, {most:.3g} s at most"
+            note = (
+                f"{fewer} and {more} disks have no completion time in common. A common time is at least {least:.3g} s, but "
+                f"{more} disks take at most {most:.3g} s."
+            )
             return [Measurement("swift.fig4.order", None, note=note)]
         levels = np.geomspace(least, min(most, float(mean.sel(disks=fewer).max())), 20)
         one, other = (np.interp(levels, mean.sel(disks=disks), data.rate.sel(disks=disks)) for disks in (fewer, more))
         holds &= bool(np.all(other > one))
-        said.append(f"{fewer} and {more} disks at {levels[10] * 1e3:.0f} ms: {one[10]:.1f} and {other[10]:.1f}/s")
-    return [Measurement("swift.fig4.order", holds, note="; ".join(said))]
+        said.append(
+            f"At {levels[10] * 1e3:.0f} ms {fewer} disks carry {one[10]:.1f}/s, and {more} disks carry {other[10]:.1f}/s."
+        )
+    return [Measurement("swift.fig4.order", holds, note=" ".join(said))]
 
 
 def fig5_findings(data: xr.Dataset) -> list[Measurement]:
@@ -422,7 +437,7 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
         with_interval(
             "swift.fig5.rate_32",
             rate.sel(device=devices[0], disks=32),
-            f"{devices[0]}, the base device; {other:.2f} on the slower one; MB of 10^6",
+            f"The base device is {devices[0]}. The slower device reaches {other:.2f} MB/s. A MB has 10^6 bytes here.",
         ),
         _linear("swift.fig5.linear", {name: rate.sel(device=name) for name in devices}, "disks"),
     ]
@@ -440,7 +455,10 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
     """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     most = rate.sel(unit=LARGE_UNIT, disks=32)
-    note = f"MB of 10^6; {float(most.sel(statistic='mean')) * 1e6 / MB:.1f} of 2^20"
+    note = (
+        "A MB has 10^6 bytes here. In units of 2^20 bytes the value is "
+        f"{float(most.sel(statistic='mean')) * 1e6 / MB:.1f}."
+    )
     disks = _linear("", {f"{unit / 1024:.0f} KB": rate.sel(unit=unit) for unit in data.unit.values.tolist()}, "disks")
     units = _linear("", {"32 disks": rate.sel(disks=32)}, "unit")
     fewer = small.data_rate.isel(device=0).sel(disks=32, drop=True)
@@ -450,8 +468,9 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
         with_interval(
             "swift.fig6.linear",
             growth,
-            f"units of 32 KB over those of 4 KB of figure 5, 32 disks; {units.note}; between 16 and 32 KB the transfer is no "
-            "longer small beside seek and rotation (13 of 37 ms)",
+            "The value is the data-rate with units of 32 KB divided by the data-rate with units of 4 KB (figure 5), for 32 "
+            f"disks. {units.note} Between 16 and 32 KB the transfer is no longer short relative to seek and rotation (13 of "
+            "37 ms).",
         ),
         Measurement("swift.fig6.linear_disks", bool(disks.holds), note=disks.note),
     ]
@@ -488,7 +507,7 @@ def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measureme
         claim,
         min(least.values()),
         holds=min(least.values()) >= 2 * (1 - NEARLY),
-        note=f"least growth with twice the {axis} (1.7 or more is nearly linear): {said}",
+        note=f"The smallest growth from a doubling of the {axis} is {said}. A growth of 1.7 or more counts as nearly linear.",
     )
 
 

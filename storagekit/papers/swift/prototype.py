@@ -27,18 +27,22 @@ AGENTS = tuple(range(1, 7))
 INSIGNIFICANT, SATURATED = 0.15, 0.95
 """A fourth agent "only saturates" if it adds less than this to both rates, and the Ethernet is then in use for this share."""
 CHOSEN = {
-    "read": " (judged by the text, with both numbers known: only so does one outstanding request cost performance, section "
-    "3.1, and the Ethernet limit, section 4)",
+    "read": " The text of the paper decides for this interpretation, with both numbers known: only under it does one "
+    "outstanding request reduce performance (section 3.1), and does the Ethernet limit the rate (section 4).",
     "write": "",
 }
-ALONE = "the interval is the sampling error of table 1 alone"
+ALONE = "The interval covers only the sampling error of table 1."
 UNKNOWNS = {"read": "the client's time for a packet", "write": "the gap between packets"}
-NO_MODEL = "the rate of {}, hardware that nothing here models: only the ratios of Swift to it are computed"
+NO_MODEL = "There is no model of {}. Only the ratios of Swift to its printed rates are computed."
 SAID = {
-    (2, "read"): "the paper's 29 to 36% better, one end rounded up, one down",
-    (2, "write"): "ratios, which the paper calls an increase of as many percent",
-    (3, "read"): "ratios, which the paper calls as many percent better",
-    (3, "write"): "ratios, which the paper calls as many percent better; more than eight times at 6 MB alone",
+    (2, "read"): "The paper calls this 29 to 36% better, with one end rounded up and one rounded down.",
+    (2, "write"): "The paper gives these ratios in percent and calls them an increase.",
+    (3, "read"): "The paper gives these ratios in percent and calls Swift better by this percentage.",
+    (
+        3,
+        "write",
+    ): "The paper gives these ratios in percent and calls Swift better by this percentage. The ratio is more than "
+    "eight only at 6 MB.",
 }
 _STATISTICS = ("mean", "low", "high")
 # Share of the second Ethernet that other traffic used; it was seldom higher (section 4.1).
@@ -234,14 +238,14 @@ def table4_findings(
     readings : Dataset, optional
         Result of `reads.reads`, for the notes.
     """
-    others = {"read": "" if readings is None else f"; {_by_random(readings)}", "write": ""}
+    others = {"read": "" if readings is None else f" {_by_random(readings)}", "write": ""}
     rates = [
         _rate(
             predicted,
             operation,
             2,
             f"swift.table4.{operation}[{size}]",
-            f"{_both(predicted, checked, operation)}; {_others_traffic(predicted)}; {ALONE}{others[operation]}",
+            f"{_both(predicted, checked, operation)} {_others_traffic(predicted)} {ALONE}{others[operation]}",
         )
         for operation in OPERATIONS
         for size in SIZES
@@ -257,7 +261,7 @@ def _by_random(readings: xr.Dataset) -> str:
     two = readings.sel(ethernets=2)
     rows = [(name, two.sel(random=name)) for name in two.random.values.tolist()]
     shown = [f"{name} {float(row.rate):.0f} KB/s ({float(row.gain):.2f})" for name, row in rows]
-    return f"by what has random times, simulated: {', '.join(shown)}"
+    return f"The simulated rates (and gains) by the component with random times are {', '.join(shown)}."
 
 
 def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
@@ -279,8 +283,8 @@ def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two
 def _calibrated(predicted: xr.Dataset, operation: str) -> str:
     unknown = float(predicted.unknown.sel(operation=operation, reading="judged")) * 1e3
     return (
-        f"calibrated on these rows: one rate for every size, their mean, at {UNKNOWNS[operation]} of {unknown:.2f} ms for "
-        f"{predicted.attrs['packet_kb']:g} KB"
+        f"The model is calibrated on these rows: it gives one rate for every size, the mean of the rows. For this rate "
+        f"{UNKNOWNS[operation]} is {unknown:.2f} ms, for packets of {predicted.attrs['packet_kb']:g} KB."
     )
 
 
@@ -295,8 +299,10 @@ def _utilization(predicted: xr.Dataset, checked: xr.Dataset) -> Measurement:
     rate = predicted.rate.sel(reading="judged", ethernets=1).mean("operation") / CAPACITY
     mean, low, high = (float(rate.sel(statistic=name)) for name in _STATISTICS)
     note = (
-        f"of the calibrated rates, so no prediction; the printed ones over 1120 KB/s: {ends[0]:.1%} to {ends[1]:.1%}, over "
-        f"1.12 x 1024 KB/s {ends[0] / 1.024:.1%} to {ends[1] / 1.024:.1%}: the paper counts 1000 KB to the MB"
+        "The value follows from the calibrated rates, so it is not a prediction. The printed rates are "
+        f"{ends[0]:.1%} to {ends[1]:.1%} of 1120 KB/s, and {ends[0] / 1.024:.1%} to {ends[1] / 1.024:.1%} of 1.12 x 1024 "
+        "KB/s. "
+        "The paper counts 1000 KB to the MB."
     )
     return Measurement("swift.table1.utilization", mean, low, high, "analytic", note)
 
@@ -308,8 +314,10 @@ def _intervals(checked: xr.Dataset) -> Measurement:
     told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
     normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
     note = (
-        f"{len(rows) - len(told)} of {len(rows)} rows of the four tables follow, rounding allowed ({normal} with "
-        f"the normal quantile for t, {cut} if limits were cut and not rounded); {'; '.join(told) or 'none does not'}"
+        f"In {len(rows) - len(told)} of {len(rows)} rows of the four tables the interval follows within rounding. The count "
+        "is "
+        f"{normal} with the normal quantile in place of t, and {cut} if the limits were truncated and not rounded. "
+        f"{' '.join(told) or 'There are no other rows.'}"
     )
     return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
 
@@ -318,18 +326,21 @@ def _unlike(row: xr.Dataset) -> str:
     """Return a row whose interval does not follow, and the change that would correct it, in words."""
     figure = {str(name): float(row[name]) for name in row.data_vars}
     words = (
-        f"table {int(row.table)} {row.operation.item()} {int(row['size'])} MB: printed {figure['low']:.0f} to "
-        f"{figure['high']:.0f}, while {figure['mean']:.0f} and {figure['deviation']:g} give {figure['again_low']:.1f} to "
-        f"{figure['again_high']:.1f}, {figure['beyond']:.2g} beyond rounding"
+        f"Table {int(row.table)} prints {figure['low']:.0f} to {figure['high']:.0f} for the {row.operation.item()} of "
+        f"{int(row['size'])} MB, but the mean {figure['mean']:.0f} and the deviation {figure['deviation']:g} give "
+        f"{figure['again_low']:.1f} to {figure['again_high']:.1f}, which is {figure['beyond']:.2g} beyond rounding."
     )
     if math.isnan(figure["needed_low"]):
-        return f"{words} (no deviation mends it: the middle is {figure['off_centre']:.2g} off any mean that rounds so)"
+        return (
+            f"{words} No deviation corrects this: the middle is {figure['off_centre']:.2g} away from any mean that rounds to "
+            "the printed mean."
+        )
     needed = " to ".join(dict.fromkeys(f"{figure[name]:.1f}" for name in ("needed_low", "needed_high")))
-    mended = f"{words} (a deviation of {needed} would do"
+    mended = f"{words} A deviation of {needed} would correct this."
     if figure["impossible"]:
         ends = f"{figure['min']:.0f} to {figure['max']:.0f}"
-        mended += f"; eight samples from {ends} deviate {figure['least']:.1f} or more"
-    return f"{mended})"
+        mended += f" Eight samples from {ends} have a deviation of {figure['least']:.1f} or more."
+    return mended
 
 
 def _fourth_agent(predicted: xr.Dataset) -> Measurement:
@@ -343,20 +354,21 @@ def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     saturated = bool((use.sel(judged) >= SATURATED).any())
     room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
     note = (
-        f"gain of a fourth agent, reads' (the third's: {float(gain.sel(agents=3, **reads)):.1%}; writes gain "
-        f"{float(gain.sel(judged).sel(operation='write')):.1%}); no significant gain (below {INSIGNIFICANT:.0%}): "
-        f"{_yes(small)}; Ethernet saturated (from {SATURATED:.0%}): {_yes(saturated)}, "
-        f"{float(use.sel(judged).max()):.0%} in use with four; if "
-        f"{EXPLAINED['read', 'other']}, reads gain {float(gain.sel(agents=4, **other)):.1%} (the third "
-        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}; the halves are at odds: "
-        f"an Ethernet saturated from table 1 would be a gain of up to {room:.0%}"
+        f"The value is the gain of reads with a fourth agent. The third agent adds {float(gain.sel(agents=3, **reads)):.1%}. "
+        f"With the fourth agent writes gain {float(gain.sel(judged).sel(operation='write')):.1%}. A gain counts as "
+        "significant "
+        f"from {INSIGNIFICANT:.0%} on: {_yes(not small)}. The Ethernet counts as saturated from {SATURATED:.0%} on: "
+        f"{_yes(saturated)}. Four agents use {float(use.sel(judged).max()):.0%} of it. If {EXPLAINED['read', 'other']}, "
+        f"reads gain {float(gain.sel(agents=4, **other)):.1%} (the third agent adds "
+        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}. The two parts of the "
+        f"statement contradict each other: with the rates of table 1, a saturated Ethernet means a gain of up to {room:.0%}."
     )
     largest = float(gain.sel(judged).max())
     return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)
 
 
 def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"
+    return "this is so here" if holds else "this is not so here"
 
 
 def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, what: str) -> list[Measurement]:
@@ -377,8 +389,10 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
     by_size = ", ".join(f"{float(value):.2f}" for value in rate.sel(statistic="mean") / measured.sel(table=table))
     printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
     note = (
-        "arithmetic on printed means, no model in it: calibrated over mean measured rate; over those of 3, 6 and 9 MB: "
-        f"{by_size}; table 1 over table {table} as printed: {printed} ({SAID[table, operation]})"
+        "The value is arithmetic on printed means without a model: the calibrated rate divided by the mean measured rate. "
+        f"Divided by the measured rates for 3, 6 and 9 MB it is {by_size}. The printed rates of table 1 divided by the "
+        "printed "
+        f"rates of table {table} are {printed}. {SAID[table, operation]}"
     )
     claim = f"swift.table{table}.swift_over_{name}_{operation}"
     return Measurement(claim, mean, low, high, basis="analytic", note=note)
@@ -391,16 +405,17 @@ def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str
     low, high = ends if ends[1] - ends[0] > EXACT else (None, None)
     printed = checked["mean"].sel(operation=operation)
     by_size = ", ".join(f"{float(one):.2f}" for one in printed.sel(table=4) / printed.sel(table=1))
-    alone = "" if low is None else f"; {ALONE}"
-    both = f"{_both(predicted, checked, operation)}; {_others_traffic(predicted)}"
-    note = f"{both}; table 4 over table 1 as printed: {by_size}{alone}{others}"
+    alone = "" if low is None else f" {ALONE}"
+    both = f"{_both(predicted, checked, operation)} {_others_traffic(predicted)}"
+    note = f"{both} The printed rates of table 4 divided by the printed rates of table 1 are {by_size}.{alone}{others}"
     return Measurement(f"swift.table4.{claim}", gain, low, high, basis="analytic", note=note)
 
 
 def _others_traffic(predicted: xr.Dataset) -> str:
     return (
-        f"others' traffic takes {predicted.attrs['other_load']:.0%} of the second Ethernet, seldom more in section 4.1; that "
-        "the client's interface to it was slower than the first, by how much is not said, is left out"
+        f"Other traffic takes {predicted.attrs['other_load']:.0%} of the second Ethernet. By section 4.1 it was seldom more. "
+        "The client's interface to the second Ethernet was slower than its first interface. The paper does not give the "
+        "difference, so the model has none."
     )
 
 
@@ -412,9 +427,9 @@ def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
     measured = checked["mean"].sel(table=4, operation=operation)
     between = bool(((measured >= rates.min()) & (measured <= rates.max())).all())
     return (
-        f"from table 1 if {EXPLAINED[operation, 'judged']}{CHOSEN[operation]}; "
-        f"{float(other.rate.sel(ethernets=2)):.0f} KB/s, {float(other.gain):.2f} times one Ethernet, if "
-        f"{EXPLAINED[operation, 'other']}; table 1 cannot tell which, and the measured rates lie "
-        f"{'between' if between else 'outside'}; {predicted.attrs['second_agents']} agents on the second Ethernet, a number "
-        "the paper does not give"
+        f"The value follows from table 1 if {EXPLAINED[operation, 'judged']}.{CHOSEN[operation]} The rate is "
+        f"{float(other.rate.sel(ethernets=2)):.0f} KB/s, {float(other.gain):.2f} times the rate of one Ethernet, if "
+        f"{EXPLAINED[operation, 'other']}. Table 1 cannot decide between the two, and the measured rates lie "
+        f"{'between' if between else 'outside'} them. The second Ethernet has {predicted.attrs['second_agents']} agents. The "
+        "paper does not give their number."
     )

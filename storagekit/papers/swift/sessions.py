@@ -249,10 +249,12 @@ def _rejects(data: xr.Dataset) -> Measurement:
     reserved, runs = data.reserved, data.sizes["run"]
     network = int(data.constraint.str.startswith("network").sum())
     note = (
-        f"{met} of {sessions} admitted sessions had every stripe in time in {runs} fillings; then one was refused, {network} "
-        "times for the network, else for a disk, with disks reserved for "
-        f"{float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their time; {int(data.spared.sum())} of these {runs} "
-        "would have been met in a simulation with all others: the test supposes a block of every session at once"
+        f"In {runs} fillings {met} of {sessions} admitted sessions received every stripe in time. Each filling ended with a "
+        f"rejected session, {network} times because of the network and otherwise because of a disk. The disks were then "
+        f"reserved for {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their time. In a simulation together "
+        "with "
+        f"all others, {int(data.spared.sum())} of the {runs} rejected sessions would have received their data-rate. The "
+        "admission test is stricter, because it assumes a block of every session at once."
     )
     share = met / sessions
     return Measurement("swift.mediator.reject", share, note=note, holds=share >= PROMISED)
@@ -267,18 +269,19 @@ def _chooses(data: xr.Dataset) -> Measurement:
     agents, unit = data.agents.dropna("rate"), data.unit.dropna("rate")
     steady = bool(np.all(np.diff(agents) >= 0) and np.all(np.diff(unit) <= 0))
     apart = bool(agents[-1] > agents[0] and unit[-1] < unit[0])
-    ends = ", ".join(
-        f"{float(agents.rate[at]) / 1e6:.1f} MB/s: {int(agents[at])} agents, {float(unit[at]) / KB:.0f} KB"
+    ends = " ".join(
+        f"At {float(agents.rate[at]) / 1e6:.1f} MB/s a session gets {int(agents[at])} of 32 idle agents and a unit of "
+        f"{float(unit[at]) / KB:.0f} KB."
         for at in (0, -1)
     )
-    return Measurement("swift.mediator.unit", steady and apart, note=f"an idle cluster of 32; {ends}")
+    return Measurement("swift.mediator.unit", steady and apart, note=ends)
 
 
 def _survives(data: xr.Dataset) -> Measurement:
     reads, whole = int(data.reads.sum()), int(data.whole.sum())
     groups = ", ".join(str(group) for group in data.group.values.tolist())
     note = (
-        f"{whole} of {reads} reads gave the object back: every agent in turn and one in every group, before and at eight "
-        f"moments of the transfer, groups of {groups} data blocks"
+        f"{whole} of {reads} reads returned the object. The failures cover every agent in turn and one agent in every group, "
+        f"before the transfer and at eight times during it. The groups have {groups} data blocks."
     )
     return Measurement("swift.mediator.parity", whole / reads, note=note, holds=whole == reads)

@@ -64,7 +64,9 @@ def redundancy(
     agents store data.
     """
     if 0 not in groups or not any(groups):
-        raise InputError(f"groups {list(groups)}: give 0, to compare with, and at least one number of groups")
+        raise InputError(
+            f"The numbers of groups are {list(groups)}. Give 0 for comparison, and at least one number above 0."
+        )
 
     def build(groups: int, down: str, write_share: float) -> StripedSystem:
         failed = {"none": 0, "one": 1, "one a group": groups}[down]

@@ -40,7 +40,7 @@ def test_the_hour_is_that_with_most_nearly_as_many_requests(folder, monkeypatch,
     assert source.trace is not None and source.basis == "trace"
     assert len(source.trace) == HOURS[hour] and source.trace.origin == hour * HOUR and source.trace.time[0] == 0
     # however many of them are run
-    assert source.name == f"from the start of hour {hour} of Financial1, which has {HOURS[hour]} requests"
+    assert source.name == f"the hour of Financial1 that starts at hour {hour}, with {HOURS[hour]} requests"
 
 
 def test_devices_are_clients_and_both_volumes_are_asked(folder):

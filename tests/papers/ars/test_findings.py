@@ -50,7 +50,7 @@ def test_notes_say_where_the_order_appears_and_what_ran(told, asked):
     assert rows["fig4.near_central"].note.count("at 10") == 3 and "0.3%" in rows["fig4.near_central"].note
     assert rows["fig5.near_central"].basis == "stand-in" and "a stand-in" in rows["fig5.same_pattern"].note
     note = rows["algorithm.extra_e"].note
-    assert "0.52 s without" in note and "2.03 before" in note and f"{asked.sizes['seed']} runs" in note
+    assert "0.52 s without" in note and "2.03 nodes at once before" in note and f"{asked.sizes['seed']} runs" in note
 
 
 def scaled(data, name, factor, **where):

@@ -198,19 +198,19 @@ def test_nodes_are_known_by_what_their_disks_take():
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: layout("folded"), "layout 'folded': unknown; it is one of scaled, wrapped, packed, disks apart"),
-        (lambda: requests("mirrored"), "volumes 'mirrored': unknown; it is one of replicated, erasure-coded, both"),
+        (lambda: layout("folded"), "layout 'folded' is unknown. Use one of scaled, wrapped, packed, disks apart"),
+        (lambda: requests("mirrored"), "setting 'mirrored' is unknown. Use one of replicated, erasure-coded, both"),
         (
             lambda: ars.adapting(SMALL, setting="both"),
-            "volumes 'both': unknown; it is one of replicated, erasure-coded",
+            "setting 'both' is unknown. Use one of replicated, erasure-coded",
         ),
-        (lambda: ars.adapting(SMALL, every=0.0), "every 0"),
+        (lambda: ars.adapting(SMALL, every=0.0), "time between samples 0"),
         (lambda: ars.adapting(SMALL, window=0.0), "window of 0"),
         (lambda: ars.effort("slow"), "profile 'slow': unknown"),
         (lambda: what_if(**EQUAL | {"speed_2": 0.0}, needed=1, rate=10.0, window=1.0), "speed 0 of node 2"),
         (lambda: what_if(**EQUAL, needed=5, rate=10.0, window=1.0), "fragments that make the data 5"),
         (lambda: what_if(**EQUAL, needed=0, rate=10.0, window=1.0), "fragments that make the data 0"),
-        (lambda: what_if(**EQUAL, needed=1, rate=0.0, window=1.0), "a rate of 0"),
+        (lambda: what_if(**EQUAL, needed=1, rate=0.0, window=1.0), "rate 0"),
         (lambda: what_if(**EQUAL, needed=1, rate=10.0, window=0.0), "window of 0"),
     ],
 )

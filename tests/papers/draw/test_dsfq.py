@@ -132,9 +132,9 @@ def test_the_mark_of_figure_12_is_where_g_has_that_much_on_b(paper):
 
 
 def test_what_breaks_is_named_and_both_bounds_are_drawn():
-    assert f"broken: {PRINTED}" in heading(draw.search(attacked()).to_dict())
+    assert f"Broken bounds in 3 settings: {PRINTED}" in heading(draw.search(attacked()).to_dict())
     assert REPAIRED not in heading(draw.search(attacked()).to_dict())
     spec = draw.counterexample(broken()).to_dict()
     assert [row["level"] for row in rows(spec) if "level" in row] == [200]
-    assert "298 sectors apart, the printed bound is 200, repaired 900" in heading(spec)
+    assert "differ by 298 sectors. The printed bound is 200, and the repaired bound is 900." in heading(spec)
     assert {row["where"] for row in rows(spec) if "where" in row} == {"f on B", "g on A"}

@@ -84,7 +84,7 @@ def test_figure_3_has_a_panel_for_each_unit_and_every_completion_time():
     summary, data = against_load(unit=UNITS, disks=DISKS)
     spec = draw.fig3(summary, data).to_dict()
     assert headings(spec) == ["Units of 4 KB", "Units of 16 KB", "Units of 32 KB"]
-    assert {"Requests a second", "Time to complete a request (s)", "Disks"} <= titles(spec)
+    assert {"Load (requests/s)", "Time to complete a request (s)", "Disks"} <= titles(spec)
     drawn = rows(spec)
     assert len(drawn) == 3 * 4 * 3
     assert sorted(one["mean"] for one in drawn) == pytest.approx(sorted(summary.sel(statistic="mean").values.ravel()))

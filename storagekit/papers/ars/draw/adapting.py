@@ -46,23 +46,22 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
     )
     edges = pd.DataFrame({"at": [number * width for number in range(1, data.sizes["subregion"])]})
     grid = alt.Chart(edges).mark_rule(color="white", strokeWidth=2).encode(x="at:Q")
-    moments = pd.DataFrame(
-        {"at": [data.attrs["slows"], data.attrs["recovers"]], "words": ["half its speed", "recovered"]}
-    )
+    moments = pd.DataFrame({"at": [data.attrs["slows"], data.attrs["recovers"]], "words": ["half speed", "full speed"]})
     rule = alt.Chart(moments).mark_rule(color="black", strokeDash=[4, 3]).encode(y="at:Q")
     text = (
         alt.Chart(moments).mark_text(align="left", dx=6, color=PAPER).encode(x=alt.value(560), y="at:Q", text="words")
     )
     return finished(
         alt.layer(back, mapped, grid, rule, text).properties(width=560, height=400),
-        "The unit interval of a client as a node slows down",
+        "The unit interval of a client while a node is slow",
         f"{_share(data)}",
-        f"{data.attrs['setting']} reads, a window of {data.attrs['window']:g} s; grey: nobody's, where a key is hashed again",
+        f"Reads of {data.attrs['setting']} data with a window of {data.attrs['window']:g} s. Grey parts belong to no node: a "
+        "key that falls there is hashed again.",
     )
 
 
 def _share(data: xr.Dataset) -> str:
-    """Return a phrase with the node's share of the mapped length before, during and after its slowdown."""
+    """Return a sentence with the node's share of the mapped length before, during and after its slowdown."""
     of = data.attrs
     share = data.filled.where(data.owner == of["node"]).sum("subregion") / data.filled.sum("subregion")
     slow = (data.time >= of["slows"]) & (data.time < of["recovers"])
@@ -70,6 +69,6 @@ def _share(data: xr.Dataset) -> str:
         float(share.where(when).mean()) for when in (data.time < of["slows"], slow, data.time >= of["recovers"])
     )
     return (
-        f"node {of['node']} has {before:.0%} of what is mapped before it slows down, {while_slow:.0%} while it is slow, "
-        f"{after:.0%} afterwards"
+        f"Node {of['node']} has {before:.0%} of the mapped length before it slows down, {while_slow:.0%} while it is slow, "
+        f"and {after:.0%} afterwards."
     )

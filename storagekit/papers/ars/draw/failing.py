@@ -11,7 +11,7 @@ from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, RES
 
 ASKED = "Nodes that a read is sent to"
 LOGARITHMIC = alt.Scale(type="log", nice=False, padding=10)
-WHEN = {"answered": "when answered", "later": "in the end"}
+WHEN = {"answered": "at completion", "later": "at the end of the run"}
 
 
 def writes(data: xr.Dataset) -> alt.TopLevelMixin:
@@ -31,7 +31,7 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
             alt.Chart(rows[rows["nodes"] > 0])
             .mark_bar()
             .encode(
-                x=alt.X("nodes:O", title="On so many nodes' disks", axis=alt.Axis(labelAngle=0)),
+                x=alt.X("nodes:O", title="Nodes with the write on disk", axis=alt.Axis(labelAngle=0)),
                 xOffset=alt.XOffset("when:N", sort=list(WHEN.values())),
                 y=alt.Y("share:Q", title="Writes (%)", scale=alt.Scale(domain=[0, 100])),
                 color=alt.Color("when:N", title=None, scale=shade, sort=list(WHEN.values())),
@@ -40,15 +40,20 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
         panels.append(headed(alt.layer(bar).properties(height=200), volume.capitalize(), 240))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Writes: committed on some nodes, in the others' buffers",
-        "; ".join(_least(data.sel(volume=volume)) for volume in data.volume.values),
+        "Writes: on the disks of some nodes at completion, of all nodes later",
+        " ".join(_least(data.sel(volume=volume)) for volume in data.volume.values),
     )
 
 
 def _least(its: xr.Dataset) -> str:
-    """Return a phrase with the fewest nodes that have a write on disk at its completion, and at the end of the run."""
+    """Return a sentence with the fewest nodes that have a write on disk at its completion, and at the end of the run."""
     now, later = (int(its.nodes.values[its[name].values > 0].min()) for name in WHEN)
-    return f"{its.volume.item()}: on {now} node{'s' if now > 1 else ''} or more when answered, on {later} in the end"
+    many = "s" if now > 1 else ""
+    return (
+        f"{its.volume.item().capitalize()} data is on at least {now} node{many} at completion, and on at least {later} at "
+        "the "
+        "end of the run."
+    )
 
 
 def _shares(counts: xr.DataArray) -> pd.DataFrame:
@@ -69,24 +74,24 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     named = summary.assign_coords(extra=names)
     most = float(summary.asked.max())
     panels = [
-        headed(_over_requests(named.asked, summary.attrs, AxisStyle(ASKED, scale=from_zero(most))), "Asked at once"),
+        headed(_over_requests(named.asked, summary.attrs, AxisStyle(ASKED, scale=from_zero(most))), "Nodes"),
         headed(
             _over_requests(_positive(named.response), summary.attrs, AxisStyle(RESPONSE, TO_MS, LOGARITHMIC)),
-            "How long it takes",
+            "Response time",
         ),
     ]
     begins, ends = summary.attrs["away"]
     # Use the second half of the outage, after the clients have detected it.
     away = summary.response.sel(statistic="mean", number=slice((begins + ends) / 2, ends)).mean("number") * TO_MS
     takes = ", ".join(
-        f"{float(one):.3g} ms if {name} may be asked besides" for one, name in zip(away, names, strict=True)
+        f"{float(one):.3g} ms with {name} additional nodes" for one, name in zip(away, names, strict=True)
     )
     return finished(
         side_by_side(panels, legends="shared"),
-        "A node fails: more are asked at once",
-        f"while it is away a read takes {takes}",
-        f"reads of coded data, 2 of 4; grey: the largest node is away; clients wait "
-        f"a second before they ask again; bands: 95% over {summary.attrs['replications']} runs",
+        "Clients send a read to more nodes while a node is down",
+        f"While the node is down, a read takes {takes}.",
+        "A read needs 2 of 4 fragments. The largest node is down in the grey part. Clients send a read again after a second. "
+        f"Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 
@@ -101,10 +106,10 @@ def _over_requests(values: xr.DataArray, said: dict, side: AxisStyle) -> Layered
     away = pd.DataFrame({"from": [begins], "to": [ends]})
     shade = alt.Chart(away).mark_rect(color="#eeeeee").encode(x="from:Q", x2="to:Q")
     at = AxisStyle("Request", scale=alt.Scale(nice=False, zero=False))
-    return alt.layer(shade, ribbons(values, "number", "extra", palette, (at, side), "Asked besides")).properties(
+    return alt.layer(shade, ribbons(values, "number", "extra", palette, (at, side), "Additional nodes")).properties(
         height=HEIGHT
     )
 
 
 def _allowed(most: int) -> str:
-    return f"up to {most}" if most else "nobody"
+    return f"up to {most}" if most else "no"

@@ -42,18 +42,19 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 7: sensitivity to the network between nodes",
+        "Figure 7: mean response time against the latency between nodes",
         f"{_rise(summary.response.sel(statistic='mean'))}",
-        "half of the requests are writes; idle nodes of D-SPTF wait two latencies, at most for the platter, or not at all; "
-        f"without the latency of clients; {WHISKERS}",
+        "Half of the requests are writes. Idle nodes of D-SPTF wait for two latencies, at most for the platter, or not at "
+        "all. "
+        f"The latency to the clients is not included. {WHISKERS}",
     )
 
 
 def _rise(mean: xr.DataArray) -> str:
-    """Return a phrase with the ratio of the response time at the largest latency to the smallest, for each protocol."""
+    """Return a sentence with the ratio of the response time at the largest latency to the smallest, for each protocol."""
     first, last = (mean.isel(latency=place) for place in (0, -1))
     rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
     return (
-        f"mean response at {float(last.latency) * TO_MS:g} ms over that at {float(first.latency) * TO_MS:g} ms: "
-        f"{'; '.join(rises)}"
+        f"From {float(first.latency) * TO_MS:g} ms to {float(last.latency) * TO_MS:g} ms of latency the mean response time "
+        f"changes by these factors: {' / '.join(rises)}."
     )

@@ -39,18 +39,18 @@ UNMAPPED = "#e3e3e3"
 
 
 CENTRAL, OTHERS = "Central", ("Randomized", "ARS", "D-SPTF")
-WHISKERS = "whiskers: 95% intervals over runs"
+WHISKERS = "Whiskers are 95% intervals over runs."
 
 
 def over_central(values: xr.DataArray, words: str) -> str:
-    """Return a phrase with the range of each protocol's means over the means of Central; empty if Central is missing.
+    """Return a sentence with the range of each protocol's means over the means of Central; empty if Central is missing.
 
     Parameters
     ----------
     values : DataArray, shape [statistic, protocol, ...]
         The values.
     words : str
-        Name of the values.
+        Name of the values, as the subject of the sentence.
     """
     mean, told = values.sel(statistic="mean"), []
     present = mean.protocol.values.tolist()
@@ -64,7 +64,7 @@ def over_central(values: xr.DataArray, words: str) -> str:
             told.append(
                 f"{name} {' to '.join(dict.fromkeys((f'{float(share.min()):.2f}', f'{float(share.max()):.2f}')))}"
             )
-    return f"{words} over Central's: {', '.join(told)}"
+    return f"{words}, relative to Central, is {', '.join(told)}."
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:
@@ -94,7 +94,7 @@ def grouped(
     form: str = ".1f",
     width: float = 150,
 ) -> Layered:
-    """Return grouped bars with intervals and numbers; the word "outrun" marks values that are NaN.
+    """Return grouped bars with intervals and numbers; the word "overloaded" marks values that are NaN.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def grouped(
                 x=alt.X("place:N", sort=places),
                 xOffset=alt.XOffset(colour, type="nominal", sort=present),
                 y=alt.value(HEIGHT - 4),
-                text=alt.value("outrun"),
+                text=alt.value("overloaded"),
             )
         )
     return alt.layer(*layers).properties(width=width * len(places), height=HEIGHT)

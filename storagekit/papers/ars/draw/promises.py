@@ -12,7 +12,7 @@ from storagekit.charts.panels import headed
 from storagekit.charts.theme import HEIGHT, PAPER, finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE, grouped
 
-KINDS = {"least": "the least that must", "tuned": "tuned", "afresh": "built afresh"}
+KINDS = {"least": "minimum", "tuned": "tuned", "afresh": "built again"}
 COLOUR = dict(zip(KINDS.values(), (BLUE, GREEN, ORANGE), strict=True))
 # Word in the legend and number of nodes to find, by variable.
 FOUND = {"probes": ("one node", 1), "probes_m": ("two nodes", 2)}
@@ -34,8 +34,8 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     side = AxisStyle("Keys that move (%)", PERCENT)
     bars = grouped(kinds, "nodes", "kind", COLOUR, side, "Interval", heading="Nodes", form=".0f", width=64)
     panels = [
-        headed(_probes(seen, paper["ars.algorithm.probes"]), "Hashes to find"),
-        headed(bars, "Keys that go elsewhere after a change"),
+        headed(_probes(seen, paper["ars.algorithm.probes"]), "Hashes per key"),
+        headed(bars, "Keys that move after a change"),
     ]
     mean = moved.sel(statistic="mean")
     stay = 1 - float(mean.strayed.mean()) / float(mean.covered.mean())
@@ -44,10 +44,11 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
         "The unit interval: hashes to find a node, and keys that move",
-        f"{worst:.2f} hashes a node at most; tuned, {tuned:.0%} of keys move on average, built afresh {afresh:.0%}",
-        f"{stay:.1%} of keys stay with a node that still covers their offset (paper: with high probability); "
-        f"metrics that wander at random; means over {int(seen.tunes.sum()):,} intervals and "
-        f"{moved.attrs['replications']} changes, whiskers: 95%",
+        f"A node takes at most {worst:.2f} hashes. On average {tuned:.0%} of the keys move if the interval is tuned, and "
+        f"{afresh:.0%} if it is built again.",
+        f"If a node still covers the offset of a key, {stay:.1%} of these keys stay with it (paper: with high probability). "
+        f"The metrics change at random. Values are means over {int(seen.tunes.sum()):,} intervals and "
+        f"{moved.attrs['replications']} changes. Whiskers are 95% intervals.",
     )
 
 
@@ -71,7 +72,7 @@ def _probes(seen: xr.Dataset, said: float) -> Layered:
         .encode(
             x=alt.X("nodes:O", title="Nodes", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("value:Q", title="Hashes", scale=top),
-            color=alt.Color("found:N", title="Of so many", scale=shade, sort=names, legend=key),
+            color=alt.Color("found:N", title="Nodes to find", scale=shade, sort=names, legend=key),
         )
     )
     paper = pd.DataFrame({"said": [said * count for _, count in FOUND.values()], "series": "paper"})

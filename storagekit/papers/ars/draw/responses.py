@@ -9,6 +9,7 @@ from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, grouped, over_central, with_own
 
 IN_MS = AxisStyle(RESPONSE, TO_MS)
+MEAN = "The mean response time"
 VOLUMES = ("replicated", "erasure-coded", "both")
 # Width of the bars of a volume, pixels.
 GROUP = 115
@@ -25,11 +26,11 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     colours = with_own(PROTOCOLS, summary.response)
     drawn = grouped(summary.response, "volume", "protocol", colours, IN_MS, "Protocol", width=200)
     busy = float(summary.utilization.sel(statistic="mean").mean()) if "utilization" in summary else None
-    words = "" if busy is None else f"; disks are busy {busy:.1%} of the time"
+    words = "" if busy is None else f" The disks are busy {busy:.1%} of the time."
     return finished(
         drawn,
-        "Figure 4: reads at the published load",
-        f"{over_central(summary.response, 'mean response')}{words}",
+        "Figure 4: mean response time of reads at the published load",
+        f"{over_central(summary.response, MEAN)}{words}",
         WHISKERS,
     )
 
@@ -53,10 +54,10 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         panels.append(headed(drawn, reading.capitalize(), GROUP * response.sizes["volume"]))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 4: what the paper leaves open",
-        f"{over_central(summary.response, 'under all readings mean response')}",
-        "volumes scaled until they fit or wrapped around the nodes; of coded blocks what is asked is fetched, or all of "
-        f"them; {WHISKERS}",
+        "Figure 4 under other interpretations of the paper",
+        f"{over_central(summary.response, 'Over all interpretations the mean response time')}",
+        "The volumes are scaled until they fit, or wrapped around the nodes. A read of coded data fetches the requested part "
+        f"of a block, or the whole block. {WHISKERS}",
     )
 
 
@@ -70,7 +71,10 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     """
     times = summary["load"].values.tolist()
     at = AxisStyle(
-        "Load, times the published one", 1.0, alt.Scale(type="log", nice=False, padding=10), alt.Axis(values=times)
+        "Load (multiple of the published load)",
+        1.0,
+        alt.Scale(type="log", nice=False, padding=10),
+        alt.Axis(values=times),
     )
     response = summary.response.sel(statistic=["mean", "low", "high"])
     colours = with_own(PROTOCOLS, response)
@@ -86,9 +90,9 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 4 under load: reads",
-        f"{over_central(response.isel(load=-1), f'at {times[-1]:g} times the load mean response')}",
-        f"both axes logarithmic; a line ends where requests outrun a node; {WHISKERS}",
+        "Figure 4 at higher loads: mean response time of reads",
+        f"{over_central(response.isel(load=-1), f'At {times[-1]:g} times the published load the mean response time')}",
+        f"Both axes are logarithmic. A line ends where the requests overload a node. {WHISKERS}",
     )
 
 
@@ -112,7 +116,8 @@ def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 5: reads and writes",
-        f"{over_central(summary.response, 'mean response')}",
-        f"on both volumes; each panel has its own scale; Financial: {summary.attrs.get('financial', 'unknown')}; {WHISKERS}",
+        "Figure 5: mean response time of reads and writes",
+        f"{over_central(summary.response, MEAN)}",
+        f"The requests are for both volumes. Each panel has a separate scale. The Financial trace is "
+        f"{summary.attrs.get('financial', 'unknown')}. {WHISKERS}",
     )

@@ -27,7 +27,7 @@ from storagekit.papers.ars.draw.palette import (
 LINES = (GREEN, ORANGE, VERMILION, SKY)
 # Colours other than those of `BY_VIEWS`.
 WINDOWS = (SKY, PURPLE, BLACK)
-VIEWS = {"own": "each client its own", "shared": "one for all clients"}
+VIEWS = {"own": "one per client", "shared": "one for all clients"}
 BY_VIEWS = dict(zip(VIEWS.values(), (GREEN, ORANGE), strict=True))
 # Seconds of a run that a line shows.
 SHOWN = 4.0
@@ -54,28 +54,29 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
             100 * len(words),
         )
         for values, axis, heading, form in (
-            (named.outstanding, "Requests outstanding", "At each node", ".1f"),
-            (named.rate, RATE, "Served by each node", ".0f"),
+            (named.outstanding, "Outstanding requests", "At each node", ".1f"),
+            (named.rate, RATE, "Throughput of each node", ".0f"),
         )
     ]  # fmt: skip
     return finished(
         in_rows([panel.properties(height=180) for panel in panels], 1),
-        "Where the shares of ARS rest",
+        "Equilibrium of the shares of ARS",
         f"{_held(own.sel(statistic='mean'))}",
-        f"reads of replicated data, {_outstanding(summary):.0f} outstanding, each client with its own view; {WHISKERS}",
+        f"Reads of replicated data, {_outstanding(summary):.0f} outstanding. Each client has a separate view of the nodes. "
+        f"{WHISKERS}",
     )
 
 
 def _held(mean: xr.Dataset) -> str:
-    """Return a phrase with the ratios of requests and of throughput between the slowest and the fastest node."""
+    """Return a sentence with the ratios of requests and of throughput between the slowest and the fastest node."""
     first = mean.rate.isel(window=0)
     slowest, quickest = int(first.idxmin("node")), int(first.idxmax("node"))
     more = mean.outstanding.sel(node=slowest, drop=True) / mean.outstanding.sel(node=quickest, drop=True)
     told = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
     faster = float(first.sel(node=quickest) / first.sel(node=slowest))
     return (
-        f"beside node {quickest}, which answers {faster:.0f} times as many, node {slowest} holds so many times the requests: "
-        f"{told}"
+        f"Node {quickest} serves {faster:.0f} times as many requests as node {slowest}. The outstanding requests of node "
+        f"{slowest} divided by those of node {quickest} are {told}."
     )
 
 
@@ -102,7 +103,7 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
         alt.Axis(values=summary.window.values.tolist(), format="~g"),
     )  # fmt: skip
     top = from_zero(float(named.swing.sel(node=node).max()) * PERCENT)
-    side = AxisStyle("Standard deviation (% of what is outstanding)", PERCENT, top)
+    side = AxisStyle("Standard deviation (% of outstanding requests)", PERCENT, top)
     left = lines(named.swing.sel(node=node), "window", "views", BY_VIEWS, (at, side), "Views of nodes")
     shade = dict(zip([f"{window:g} s" for window in compared], WINDOWS, strict=False))
     rows = held.sel(node=node, views="own", window=list(compared)).rename("requests").reset_coords(drop=True)
@@ -116,23 +117,26 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
             x=alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False, zero=False)),
             y=alt.Y(
                 "requests:Q",
-                title="Requests outstanding there",
+                title="Outstanding requests at the node",
                 scale=from_zero(float(table["requests"].to_numpy().max())),
             ),
             color=alt.Color(
-                "of:N", title="Window, own views", scale=alt.Scale(domain=list(shade), range=list(shade.values()))
+                "of:N",
+                title="Window, one view per client",
+                scale=alt.Scale(domain=list(shade), range=list(shade.values())),
             ),
         )
     )
     return finished(
         side_by_side(
-            [headed(left, "How much it swings"), headed(alt.layer(right).properties(height=HEIGHT), "In one run")],
+            [headed(left, "Oscillation by window"), headed(alt.layer(right).properties(height=HEIGHT), "In one run")],
             legends="independent",
         ),
-        f"Where shares swing: node {NAMES[node]}",
-        f"with views of their own what is there varies by {_ends(summary.swing.sel(node=node))}",
-        f"ARS, reads of replicated data, {_outstanding(summary):.0f} outstanding; standard deviation over time of what is at "
-        f"the slowest node; {WHISKERS}",
+        f"Oscillation of the shares of ARS at node {NAMES[node]}",
+        f"With one view per client the standard deviation is {_ends(summary.swing.sel(node=node))}.",
+        f"Reads of replicated data, {_outstanding(summary):.0f} outstanding. The left panel shows the standard deviation "
+        "over "
+        f"time of the slowest node's share of the outstanding requests. {WHISKERS}",
     )
 
 
@@ -157,14 +161,14 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     at = AxisStyle("Time (s)", scale=alt.Scale(nice=False, zero=False))
     side = AxisStyle("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
     drawn = ribbons(summary.share, "time", "protocol", colours, (at, side), "Protocol, window")
-    rule = upright(summary.attrs["slows"], "half its speed from here", "right", drop=8)
-    soon = "; ".join(f"{name}: {settled[name]:g} s" for name in names)
+    rule = upright(summary.attrs["slows"], "half speed from here", "right", drop=8)
+    soon = " / ".join(f"{name}: {settled[name]:g} s" for name in names)
     return finished(
         alt.layer(drawn, rule).properties(width=560, height=260),
-        "A node slows down: how soon shares follow",
-        f"time until shares have settled: {soon}",
-        f"reads of replicated data; nothing is told apart within {_stretch(summary):g} s; bands: 95% over "
-        f"{summary.attrs['replications']} runs",
+        "Share of the largest node after it slows down",
+        f"The settling times of the share are {soon}.",
+        f"Reads of replicated data. The resolution in time is {_stretch(summary):g} s. Bands are 95% intervals over "
+        f"{summary.attrs['replications']} runs.",
     )
 
 

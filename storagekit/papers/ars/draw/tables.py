@@ -15,7 +15,7 @@ FIGURES = (
     ("rpm", "rpm", 1.0, ",.0f"),
     ("seek", "Mean seek (ms)", 1e3, ".1f"),
 )
-PLACED = {"scaled": "Scaled until they fit", "wrapped": "As large as published, addresses wrapped"}
+PLACED = {"scaled": "Scaled until the volumes fit", "wrapped": "Published size, addresses wrapped"}
 
 
 def table1(data: xr.Dataset) -> alt.TopLevelMixin:
@@ -34,11 +34,16 @@ def table1(data: xr.Dataset) -> alt.TopLevelMixin:
             rows.append((NAMES[node], heading, ours, said))
         rows.append((NAMES[node], "GB for data", format(float(one.room) * 1e-9, ",.1f"), ""))
     drawn = cells(pd.DataFrame(rows, columns=["row", "figure", "ours", "said"]), 480)
-    return finished(drawn, "Table I: the nodes", _farthest(data), "as simulated, and below it the paper's figure")
+    return finished(
+        drawn,
+        "Table I: the nodes",
+        _farthest(data),
+        "Each cell shows the simulated figure, and below it the figure of the paper.",
+    )
 
 
 def _farthest(data: xr.Dataset) -> str:
-    """Return a phrase with the simulated figure that has the largest relative difference from the paper."""
+    """Return a sentence with the simulated figure that has the largest relative difference from the paper."""
     off = {
         (heading, node): float(ours / said) - 1
         for name, heading, _, _ in FIGURES
@@ -48,7 +53,7 @@ def _farthest(data: xr.Dataset) -> str:
     }
     (heading, node), most = max(off.items(), key=lambda one: abs(one[1]))
     what = heading.partition(" (")[0].lower() if "(" in heading else heading
-    return f"farthest from the paper: {what} of node {node}, {most:+.0%}"
+    return f"The largest difference from the paper is {most:+.0%} ({what} of node {node})."
 
 
 def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
@@ -70,21 +75,21 @@ def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
         alt.vconcat(*panels, spacing=36),
         "Table II: the volumes",
         _room(data, nodes),
-        "GB of 2^30 bytes",
+        "A GB has 2^30 bytes.",
     )
 
 
 def _room(data: xr.Dataset, nodes: xr.Dataset) -> str:
-    """Return a phrase with the sizes of published volumes and of nodes, and the nodes without a scaled volume."""
+    """Return sentences with the sizes of published volumes and of nodes, and the nodes without a scaled volume."""
     wanted, has = float(data.stored.sel(layout="wrapped").sum()) / GB, float(nodes.room.sum()) / GB
     on = data.on.sel(layout="scaled")
     left = [
-        f"node {int(one.node)} has nothing {one.volume.item()}"
+        f"node {int(one.node)} has no {one.volume.item()} data"
         for one in on.stack(place=["volume", "node"]).transpose("place")
         if float(one) == 0
     ]
-    told = "; ".join(left) or "every node has a part"
-    return f"the paper asks for {wanted:.0f} GB of nodes that have {has:.0f}; scaled, {told}"
+    told = " and ".join(left) or "every node has a part of each volume"
+    return f"The published volumes need {wanted:.0f} GB, and the nodes have {has:.0f} GB. In the scaled layout {told}."
 
 
 def _figures(one: xr.Dataset) -> pd.DataFrame:
@@ -111,7 +116,7 @@ def _where(one: xr.Dataset) -> alt.Chart:
         alt.Chart(rows)
         .mark_bar()
         .encode(
-            x=alt.X("share:Q", title="Segments with a part there (%)", scale=alt.Scale(domain=[0, 100])),
+            x=alt.X("share:Q", title="Segments with a part on the node (%)", scale=alt.Scale(domain=[0, 100])),
             y=alt.Y("volume:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False)),
             yOffset=alt.YOffset("name:N", sort=list(BY_NAME)),
             color=alt.Color("name:N", title="Node", scale=shade),

@@ -9,11 +9,11 @@ from storagekit.charts.theme import finished
 from storagekit.core.units import MB
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, grouped, over_central, with_own
 
-MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
-VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}
+MIXES = {"reads": "Reads only", "mixed": "Half writes"}
+VIEWS = {"one per client": GREEN, "one for all clients": ORANGE}
 # Width of the bars of a mix, and height of a panel, pixels.
 GROUP, LOW = 190, 190
-NAMED = {"own": "each client its own", "shared": "one for all clients"}
+NAMED = {"own": "one per client", "shared": "one for all clients"}
 
 
 def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -25,9 +25,11 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
         Result of `fig6`, as means with intervals over `statistic`.
     """
     drawn = _bars(summary.request_rate, AxisStyle(RATE), width=240)
-    found = over_central(summary.request_rate, "requests a second")
+    found = over_central(summary.request_rate, "The throughput")
     how = (
-        f"both volumes, 50 requests outstanding; mixed requests once the buffer of the slowest node is full; {WHISKERS}"
+        "The requests are for both volumes, and 50 are outstanding. Mixed requests are measured once the buffer of the "
+        "slowest "
+        f"node is full. {WHISKERS}"
     )
     return finished(drawn, "Figure 6: throughput", found, how)
 
@@ -54,10 +56,11 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         in_rows(panels, 2),
-        "Figure 6: what the paper leaves open",
-        f"{over_central(rate, 'throughput under all interpretations')}",
-        f"the order in which nodes serve requests, the layout of the volumes, and nodes that serve several requests at once "
-        f"(reads only); each panel has its own scale; {WHISKERS}",
+        "Figure 6 under other interpretations of the paper",
+        f"{over_central(rate, 'Over all interpretations the throughput')}",
+        "The panels differ in the service order of the nodes, in the layout of the volumes, and in the number of requests "
+        "that "
+        f"a node serves at once (reads only). Each panel has a separate scale. {WHISKERS}",
     )
 
 
@@ -84,9 +87,11 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
     )  # fmt: skip
     return finished(
         drawn,
-        "Figure 6: the size of the buffers for delayed writes",
-        f"{over_central(summary.request_rate, 'throughput')}",
-        f"half of the requests are writes, 50 outstanding; full buffers make writes wait for the slowest node; {WHISKERS}",
+        "Figure 6: throughput by the size of the buffers for delayed writes",
+        f"{over_central(summary.request_rate, 'The throughput')}",
+        "Half of the requests are writes, and 50 requests are outstanding. Once buffers are full, writes wait for the "
+        "slowest "
+        f"node. {WHISKERS}",
     )
 
 
@@ -120,9 +125,11 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "What the window of ARS does to its throughput",
-        f"with views of their own: {'; '.join(_best_and_worst(summary, volume) for volume in summary.volume.values)}",
-        f"reads, 50 outstanding; each of five clients has its own view of the nodes, or all have one; {WHISKERS}",
+        "Throughput of ARS by its window",
+        "With one view per client the highest and the lowest throughput are "
+        f"{', '.join(_best_and_worst(summary, volume) for volume in summary.volume.values)}.",
+        "Reads, 50 outstanding. Each of the five clients has a separate view of the nodes, or all clients share one view. "
+        f"{WHISKERS}",
     )
 
 
@@ -132,4 +139,4 @@ def _best_and_worst(summary: xr.Dataset, volume: str) -> str:
         f"{float(rate.sel(window=at)):,.0f}/s at {float(at):g} s"
         for at in (rate.idxmax("window"), rate.idxmin("window"))
     )
-    return f"{volume} {ends}"
+    return f"{ends} ({volume})"

@@ -26,21 +26,21 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     """
     asked = float(data.attrs["asked"])
     above = alt.hconcat(
-        headed(_shares(data.share.sel(protocol=ADAPTIVE)), "ARS: what each node serves", 300),
-        headed(_over_time(data.response), "How long reads take", 300),
+        headed(_shares(data.share.sel(protocol=ADAPTIVE)), "ARS: share of each node", 300),
+        headed(_over_time(data.response), "Response time of reads", 300),
         spacing=30,
     ).resolve_scale(color="independent")
     below = alt.hconcat(
-        headed(_responses(data.mean_response), "Once shares have settled", 300),
-        headed(alt.layer(_rates(data.throughput), _asked(asked)), "Answered a second; dotted: asked", 300),
+        headed(_responses(data.mean_response), "After the shares have settled", 300),
+        headed(alt.layer(_rates(data.throughput), _asked(asked)), "Throughput (dotted: arrivals)", 300),
         spacing=30,
     )
     late = data.share.sel(protocol=ADAPTIVE).isel(window=slice(data.sizes["window"] // 3, None)).mean("window")
     words = ", ".join(f"{PERCENT * float(one):.0f}%" for one in late.values)
     return finished(
         alt.vconcat(above, below, spacing=24).resolve_scale(color="independent"),
-        "Four nodes: who serves how much, and how soon?",
-        f"under ARS nodes 0 to 3 serve {words}; {asked:g} reads a second are asked",
+        "Four nodes: share of the load and response time",
+        f"Under ARS nodes 0 to 3 serve {words} of the bytes. The arrival rate is {asked:g} reads a second.",
     )
 
 
@@ -52,7 +52,7 @@ def _shares(share: xr.DataArray) -> Layered:
         .mark_area(interpolate="step")
         .encode(
             x=_time(),
-            y=alt.Y("value:Q", title="Share of what is served (%)", scale=alt.Scale(domain=[0, 100]), stack=True),
+            y=alt.Y("value:Q", title="Share of the bytes served (%)", scale=alt.Scale(domain=[0, 100]), stack=True),
             color=alt.Color("node:N", title="Node", scale=_scale(colours), legend=UNDER),
             order=alt.Order("brick:O"),
         )

@@ -45,9 +45,9 @@ def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevel
     given, alike = int(said.notnull().sum()), int((said == data.delay).sum())
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figures 5 and 7: the delays that requests carry",
-        f"{alike} of the {given} delays that the paper gives are ours too",
-        "numbers: the cost sent elsewhere since that coordinator last sent to the brick",
+        "Figures 5 and 7: delays of the requests",
+        f"The simulation gives {alike} of the {given} delays of the paper.",
+        "Each number is the cost that the coordinator has sent to other bricks since its last request to the brick.",
     )
 
 

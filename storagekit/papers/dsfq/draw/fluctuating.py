@@ -11,7 +11,7 @@ from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB
 
 PANEL, TALL = 330, 180
-BANDS, WHISKERS = (f"{what}: 95% intervals over runs" for what in ("bands", "whiskers"))
+BANDS, WHISKERS = (f"{what} are 95% intervals over runs." for what in ("Bands", "Whiskers"))
 
 
 def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -41,9 +41,10 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     on, off = (float(share.sel(time=slice(end - half / 2, end)).mean()) for end in (half, 2 * half))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 13: h comes and goes on B, and f follows g",
-        f"once totals are level f's is {on:.2f} of g's while h is on, {off:.2f} while it is off",
-        f"h comes on at 0 s and goes at {half:g} s; means over turns, a second at a time; weights 1:1:1; {BANDS}",
+        "Figure 13: the total of f follows the total of g while h starts and stops on B",
+        f"Once the totals have settled, f has {on:.2f} of the total of g while h is on, and {off:.2f} while h is off.",
+        f"h starts at 0 s and stops at {half:g} s. Values are means over periods and over one second. The weights are 1:1:1. "
+        f"{BANDS}",
     )
 
 
@@ -60,23 +61,24 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
     said = paper["dsfq.fig13.follows"]
     lag = summary.lag.expand_dims(stream=["f"])
     at = AxisStyle(
-        "D, requests in the disks of a brick",
+        "D (requests in the disks of a brick)",
         1.0,
         alt.Scale(type="log", base=2, nice=False, padding=10),
         alt.Axis(values=summary.depth.values.tolist()),
     )
     top = from_zero(max(float(lag.max()), said))
     drawn = lines(
-        lag, "depth", "stream", {"f": STREAMS["f"]}, (at, AxisStyle("f follows g after (s)", scale=top)), "Stream"
+        lag, "depth", "stream", {"f": STREAMS["f"]}, (at, AxisStyle("Delay of f after g (s)", scale=top)), "Stream"
     )
     rule = alt.Chart(alt.Data(values=[{"said": said, "paper": f"paper: {said:g} s"}])).encode(y="said:Q")
     layers = [rule.mark_rule(strokeDash=[2, 3]), rule.mark_text(align="right", dy=-6, x=PANEL).encode(text="paper:N")]
     mean = summary.lag.sel(statistic="mean")
     return finished(
         alt.layer(drawn, *layers).properties(width=PANEL, height=TALL),
-        "Figure 13: how soon f follows, against D",
-        f"{float(mean[0]):.2f} s with D = {int(mean.depth[0])}, {float(mean[-1]):.2f} s with D = {int(mean.depth[-1])}",
-        f"time between the moments at which the totals of g and f have fallen halfway after h came on; {WHISKERS}",
+        "Figure 13: delay of f after g, against D",
+        f"The delay is {float(mean[0]):.2f} s with D = {int(mean.depth[0])}, and {float(mean[-1]):.2f} s with "
+        f"D = {int(mean.depth[-1])}.",
+        f"The delay is the time between the middles of the falls of the totals of g and f after h starts. {WHISKERS}",
     )
 
 
@@ -93,7 +95,7 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
     threads = data.threads.sel(brick=0, drop=True).expand_dims(statistic=["mean", "low", "high"])
     most = float(summary.total.max())
     count = _over_time(threads, "window", float(threads.max()), "Threads on A", 1.0)
-    panels = [headed(count, "(a) threads on A, of those that are on", PANEL)]
+    panels = [headed(count, "(a) active threads on A", PANEL)]
     mean, apart = summary.total.sel(statistic="mean"), []
     for letter, policy in zip("bcde", summary.policy.values.tolist(), strict=False):
         name = "no scheduling" if policy == "none" else policy
@@ -103,9 +105,11 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
         apart.append(f"{typical:.0%} with {name}")
     return finished(
         in_rows(panels, 2),
-        "Figure 14: sinusoidal loads under each policy",
-        f"f's and g's totals are apart in the median by {', '.join(apart)}",
-        f"means of {summary.attrs['smoothed']:g} s; both have A and two bricks each of their own; periods are ours; {BANDS}",
+        "Figure 14: totals with sinusoidal loads under each policy",
+        f"The median difference of the totals of f and g is {', '.join(apart)}.",
+        f"Values are means over {summary.attrs['smoothed']:g} s. Both streams use A, and each uses two further bricks "
+        "alone. The "
+        f"paper does not give the periods. {BANDS}",
     )
 
 

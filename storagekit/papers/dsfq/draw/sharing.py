@@ -12,7 +12,7 @@ from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB, TO_MS, WHERE
 
 ON_B = "Threads of g on B"
-WHISKERS = "whiskers: 95% intervals over runs, mostly smaller than the marks"
+WHISKERS = "Whiskers are 95% intervals over runs. Most are smaller than the marks."
 
 
 def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -30,20 +30,24 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
     one, at = summary.sel(depth=depth), AxisStyle("Threads of g")
     from_here = paper["dsfq.fig8.share_at"]
     rates = lines(one.throughput, "threads", "stream", STREAMS, (at, _to(one.throughput, RATE, TO_MB)), "Stream")
-    waits = lines(one.response, "threads", "stream", STREAMS, (at, _to(one.response, "Response (ms)", TO_MS)), "Stream")
-    share = upright(from_here, f"paper: its share from {from_here:g} threads", drop=245)
+    waits = lines(
+        one.response, "threads", "stream", STREAMS, (at, _to(one.response, "Response time (ms)", TO_MS)), "Stream"
+    )
+    share = upright(from_here, f"paper: full share from {from_here:g} threads", drop=245)
     panels = [
         headed(alt.layer(rates, share), "Throughput"),
-        headed(alt.layer(waits, upright(from_here, "")), "Response"),
+        headed(alt.layer(waits, upright(from_here, "")), "Response time"),
     ]
     end = one.sel(statistic="mean").isel(threads=-1)
     part = float(end.throughput.sel(stream="g") / end.throughput.sum("stream"))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 8: one brick, weights 1:2",
-        f"with {int(end.threads)} threads g has {part:.0%} of the brick, its weight being two of three; f waits "
-        f"{float(end.response.sel(stream='f')) * TO_MS:.0f} ms, g {float(end.response.sel(stream='g')) * TO_MS:.0f} ms",
-        f"30 threads of f, D = {depth}; {WHISKERS}",
+        "Figure 8: throughput and response time on one brick, weights 1:2",
+        f"With {int(end.threads)} threads g has {part:.0%} of the brick. Its weight is two of three. The response time is "
+        f"{float(end.response.sel(stream='f')) * TO_MS:.0f} ms for f and {float(end.response.sel(stream='g')) * TO_MS:.0f} "
+        "ms "
+        "for g.",
+        f"f has 30 threads, and D is {depth}. {WHISKERS}",
     )
 
 
@@ -71,10 +75,10 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     shares = _share(summary).isel(threads=-1)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(fill="shared"),
-        "Figure 9: of what g gets on B, f gets its share back on A",
-        f"with {many:g} threads on B f's total is {float(shares.sel(panel='a')):.2f} of g's in (a), "
-        f"{float(shares.sel(panel='b')):.2f} in (b) (paper: {paper['dsfq.fig9.b_ratio']:g})",
-        f"30 threads each on A; {WHISKERS}",
+        "Figure 9: the share of f on A grows with the throughput of g on B",
+        f"With {many:g} threads on B the total of f is {float(shares.sel(panel='a')):.2f} of the total of g in (a), and "
+        f"{float(shares.sel(panel='b')):.2f} in (b) (paper: {paper['dsfq.fig9.b_ratio']:g}).",
+        f"Each stream has 30 threads on A. {WHISKERS}",
     )
 
 
@@ -94,10 +98,11 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     behind = 1 - 1 / _share(on_a)
     there, few = float(np.interp(said, on_a.threads, behind)), float(on_a.threads[0])
     return finished(
-        alt.layer(_totals(on_a, "Threads of g, a third of all"), rule),
-        "Figure 10: g striped over three bricks",
-        f"with the paper's {said:g} threads g is {there:.1%} behind f; with {few:g}, {float(behind[0]):.0%}",
-        "30 threads of f on A; whiskers: 95% intervals over runs",
+        alt.layer(_totals(on_a, "Threads of g (a third of all)"), rule),
+        "Figure 10: totals with g striped over three bricks",
+        f"The total of g is {there:.1%} below the total of f with {said:g} threads (paper: balanced), and "
+        f"{float(behind[0]):.0%} with {few:g}.",
+        "f has 30 threads on A. Whiskers are 95% intervals over runs.",
     )
 
 
@@ -112,7 +117,9 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     counts = summary.coordinators.values.tolist()
     panels = [
         headed(
-            _totals(summary.sel(coordinators=count), ON_B), f"{count} {'coordinator' if count == 1 else 'in turn'}", 240
+            _totals(summary.sel(coordinators=count), ON_B),
+            f"{count} {'coordinator' if count == 1 else 'coordinators'}",
+            240,
         )
         for count in counts
     ]
@@ -120,9 +127,9 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     told = ", ".join(f"{float(widest.sel(coordinators=count)):.1%} with {count}" for count in counts)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
-        "Figure 11: through one, two and four coordinators",
-        f"f's total is off g's by at most {told}",
-        f"as figure 9(a); {WHISKERS}",
+        "Figure 11: totals with one, two and four coordinators",
+        f"The largest difference of the totals of f and g is {told}.",
+        f"The streams are as in figure 9(a). Coordinators take turns. {WHISKERS}",
     )
 
 
@@ -158,10 +165,11 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
     ends = _share(summary).isel(threads=-1)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
-        "Figure 12: a minimum share of A for g",
-        f"with {int(summary.threads[-1])} threads on B g keeps {float(g_on_a.min()):.1%} of A, {minimum:.1%} being promised; "
-        f"f's total is then {float(ends.min()):.2f} of g's",
-        f"20 threads each on A; {WHISKERS}",
+        "Figure 12: totals with a minimum share of A for g",
+        f"With {int(summary.threads[-1])} threads on B g has {float(g_on_a.min()):.1%} of A. The promised share is "
+        f"{minimum:.1%}. "
+        f"The total of f is then {float(ends.min()):.2f} of the total of g.",
+        f"Each stream has 20 threads on A. {WHISKERS}",
     )
 
 

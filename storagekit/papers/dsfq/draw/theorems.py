@@ -17,10 +17,10 @@ NAMES = {
     "theorem4.printed": "theorem 4, printed",
     "theorem4.repaired": "theorem 4, repaired",
     "theorem1.unscheduled": "theorem 1, no scheduling",
-    "theorem2.single": "theorem 2, brick by brick",
+    "theorem2.single": "theorem 2, each brick separately",
 }
 PALETTE = dict(zip(NAMES.values(), COLOURS, strict=True))
-SHARE = "Worst interval, times the bound"
+SHARE = "Worst interval (multiple of the bound)"
 # Smaller ratios to a bound are not shown.
 LEAST = 1e-3
 
@@ -33,14 +33,14 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
     data : Dataset
         Result of `searched`.
     """
-    panels = [headed(_settings(data), "Settings at random"), headed(_climbed(data), "Climbing from the tightest")]
+    panels = [headed(_settings(data), "Random settings"), headed(_climbed(data), "Hill climbing from the worst")]
     tightest = {name: float(data.tightest.sel(bound=name)) for name in NAMES}
     broken = ", ".join(NAMES[name] for name in data.target.values if tightest[name] > 1)
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="shared"),
-        "Bounds attacked: what is above 1 breaks",
-        f"{data.attrs['settings']:,} settings; broken: {broken or 'none'}",
-        f"the last two bounds are not promised; shares below {LEAST:g} of a bound are left out",
+        "Search against the bounds: a ratio above 1 breaks a bound",
+        f"Broken bounds in {data.attrs['settings']:,} settings: {broken or 'none'}.",
+        f"The paper does not promise the last two bounds. Ratios below {LEAST:g} are left out.",
     )
 
 
@@ -62,15 +62,16 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
     ]
     apart = pd.DataFrame({"time": data.time.values * 1e3, "unfairness": data.unfairness.values})
     panels = [
-        headed(_served(pd.DataFrame(rows)), "What is served"),
-        headed(_apart(apart, of["bound"]), "How far apart"),
+        headed(_served(pd.DataFrame(rows)), "Service by stream and brick"),
+        headed(_apart(apart, of["bound"]), "Difference of the streams"),
     ]
     return finished(
         alt.hconcat(*panels, spacing=30),
-        "Theorem 4 as printed, attacked",
-        f"{of['requests']} requests take f and g {of['unfair']:,.0f} sectors apart, the printed bound is {of['bound']:,.0f}, "
-        f"repaired {of['repaired']:,.0f}",
-        f"{of['coordinators']} coordinators, D = {of['depth']}; a sector is a unit of cost",
+        "A counterexample to the printed bound of theorem 4",
+        f"After {of['requests']} requests f and g differ by {of['unfair']:,.0f} sectors. The printed bound is "
+        f"{of['bound']:,.0f}, "
+        f"and the repaired bound is {of['repaired']:,.0f}.",
+        f"There are {of['coordinators']} coordinators, and D is {of['depth']}. A sector is a unit of cost.",
     )
 
 
@@ -101,7 +102,7 @@ def _apart(rows: pd.DataFrame, bound: float) -> Layered:
         .mark_line(interpolate="step-after", strokeWidth=2, color=BLACK)
         .encode(x=_milliseconds(), y=alt.Y("unfairness:Q", title="Unfairness (sectors)", scale=from_zero(top)))
     )
-    return alt.layer(line, level(bound, f"the bound as printed: {bound:,.0f}")).properties(height=HEIGHT)
+    return alt.layer(line, level(bound, f"printed bound: {bound:,.0f}")).properties(height=HEIGHT)
 
 
 def _milliseconds() -> alt.X:
@@ -132,7 +133,7 @@ def _settings(data: xr.Dataset) -> Layered:
                 axis=alt.Axis(values=[10.0**power for power in range(-3, 7)], format="~g"),
                 title=SHARE,
             ),
-            y=alt.Y("part:Q", title="Part of settings", axis=alt.Axis(format="%")),
+            y=alt.Y("part:Q", title="Share of the settings", axis=alt.Axis(format="%")),
             color=_bounds(),
         )
     )

@@ -28,9 +28,10 @@ def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         bars.properties(width=560, height=80),
         "Equation 5 is not equivalent to broadcast",
-        f"served after {first:g} s with equation 5, and after {last:g} s if every request is sent to all bricks",
-        f"the stream was away for {data.attrs['away']} s and then sent {data.attrs['batch']} requests to other bricks at "
-        "once; the other stream is always backlogged; all costs are 1",
+        f"The stream is served after {first:g} s with equation 5, and after {last:g} s with broadcast to all bricks.",
+        f"The stream was away for {data.attrs['away']} s and then sent {data.attrs['batch']} requests to other bricks at "
+        "once. "
+        "The other stream is always backlogged. All costs are 1.",
     )
 
 
@@ -52,7 +53,7 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
         )
     )
     bounds = data.bound.isel(coordinators=-1, drop=True).to_dataframe().reset_index()
-    bounds["said"] = [f"bound, D_SFQ: {reading}" for reading in bounds["reading"]]
+    bounds["said"] = [f"bound with D_SFQ = {reading}" for reading in bounds["reading"]]
     rules = alt.Chart(bounds).mark_rule(color=ORANGE, strokeDash=[5, 4]).encode(y="bound:Q")
     words = (
         alt.Chart(bounds)
@@ -62,8 +63,10 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
     broken = int(pd.Series(rows["unfairness"]).gt(float(data.bound.max())).sum())
     return finished(
         alt.layer(rules, words, points).properties(width=560, height=HEIGHT),
-        "Theorem 4 with unit costs",
-        f"the difference exceeds the bound under every reading of D_SFQ at {broken} of {len(rows)} numbers of coordinators",
-        "each coordinator sends one request to another brick that no request to this brick has reported yet; two requests of "
-        "each stream wait, and D is 1",
+        "Difference of service and the bound of theorem 4, with unit costs",
+        f"At {broken} of {len(rows)} numbers of coordinators the difference exceeds the bound under every interpretation of "
+        "D_SFQ.",
+        "Each coordinator sends one request to another brick, and no request to this brick has reported it yet. Two "
+        "requests of "
+        "each stream wait, and D is 1.",
     )

@@ -11,8 +11,10 @@ from storagekit.charts.theme import COLOURS, HEIGHT, finished
 from storagekit.core.axes import title
 from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOURS, in_kb
 
-BAND = "shaded: what formulas allow, disks alone"
-SUSTAINED = "at the load where a request takes, on average, as long as requests are apart; whiskers: 95%"
+BAND = "Shaded bands show the bounds from formulas for the disks alone."
+SUSTAINED = (
+    "At the given load a request takes, on average, as long as the time between requests. Whiskers are 95% intervals."
+)
 
 
 def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
@@ -37,7 +39,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     carried = " and ".join(
         f"{float(most.rate.sel(unit=unit)):.3g}/s in units of {in_kb(unit)}" for unit in (units[0], units[-1])
     )
-    finding = f"{int(most.disks)} disks carry {carried} at {float(most['load']):.0%} of what they can"
+    finding = f"{int(most.disks)} disks carry {carried} at {float(most['load']):.0%} of saturation."
     if paper:
         said = paper["swift.fig3.knee_32"]
         rule = upright(said, f"paper: {said:g}/s")
@@ -46,12 +48,12 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
         last = data.sel(unit=units[-1], disks=32).isel(load=-1)
         busy = said * float(last.utilization.sel(resource="disk") / last.rate)
         half = paper["swift.fig3.utilization_at_knee"]
-        finding += f"; at the paper's {said:g}/s they are {busy:.0%} busy (paper: {half:.0%})"
+        finding += f" At {said:g}/s, the load of the paper, they are {busy:.0%} busy (paper: {half:.0%})."
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
-        "Figure 3: a megabyte from more disks, and in larger pieces",
+        "Figure 3: completion time of requests of 1 MB, by disks and striping unit",
         f"{finding}",
-        f"seek 16 ms, rotation 8.3 ms, 2.5 MB/s; {BAND}; whiskers: 95% intervals",
+        f"The seek is 16 ms, the rotation 8.3 ms, and the rate 2.5 MB/s. {BAND} Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -67,12 +69,14 @@ def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
         The data of the summary, as for `fig3`.
     """
     most = data.rate.isel(load=-1)
-    carried = ", ".join(f"{count} disks {float(most.sel(disks=count)):.3g}" for count in most.disks.values[[0, -1]])
+    carried = " and ".join(
+        f"{count} disks carry {float(most.sel(disks=count)):.3g} requests/s" for count in most.disks.values[[0, -1]]
+    )
     return finished(
         _against_load(summary, data).properties(width=420, height=HEIGHT),
-        "Figure 4: 128 KB in units of 4 KB, slower disk",
-        f"requests a second at {float(most['load']):.0%} of what disks can carry: {carried}",
-        f"seek 16 ms, rotation 8.3 ms, 1.5 MB/s; {BAND}; whiskers: 95%",
+        "Figure 4: completion time of 128 KB in units of 4 KB, slower disk",
+        f"At {float(most['load']):.0%} of saturation {carried}.",
+        f"The seek is 16 ms, the rotation 8.3 ms, and the rate 1.5 MB/s. {BAND} Whiskers are 95% intervals.",
     )
 
 
@@ -95,8 +99,8 @@ def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         palette,
         "Disk",
         said,
-        "Figure 5: what a client can sustain, 128 KB in units of 4 KB",
-        f"32 disks sustain {' or '.join(found)} MB/s (paper: about {said:g})",
+        "Figure 5: sustainable data-rate of a client, 128 KB in units of 4 KB",
+        f"32 disks sustain {' or '.join(found)} MB/s (paper: about {said:g}).",
     )
 
 
@@ -120,9 +124,9 @@ def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         dict(reversed(UNIT_COLOURS.items())),
         title("unit"),
         said,
-        "Figure 6: what a client can sustain, 1 MB",
-        f"32 disks sustain {float(most[1]) / MEGA:.3g} MB/s in units of {largest} (paper: nearly {said:g}), "
-        f"{float(most[1] / most[0]):.2g} times as much as in {least}",
+        "Figure 6: sustainable data-rate of a client, 1 MB",
+        f"32 disks sustain {float(most[1]) / MEGA:.3g} MB/s in units of {largest} (paper: nearly {said:g}). This is "
+        f"{float(most[1] / most[0]):.2g} times the data-rate in units of {least}.",
     )
 
 
@@ -146,7 +150,7 @@ def _against_load(summary: xr.DataArray, data: xr.Dataset) -> Layered:
     present = [name for name in DISK_COLOURS if name in set(rows["disks"])] or list(rows["disks"].unique())
     shades = alt.Scale(domain=present, range=[DISK_COLOURS.get(name, COLOURS[0]) for name in present])
     base = alt.Chart(rows).encode(
-        x=alt.X("rate:Q", title="Requests a second"),
+        x=alt.X("rate:Q", title="Load (requests/s)"),
         color=alt.Color("disks:N", title=title("disks"), scale=shades, legend=alt.Legend(symbolOpacity=1)),
     )
     scale = alt.Scale(type="log", nice=False, padding=6)

@@ -20,7 +20,7 @@ SHORT = {1: "Swift, 1 Ethernet", 4: "Swift, 2 Ethernets", 2: "SCSI disk", 3: "NF
 WHY = {
     ("read", "judged"): "times are exponential",
     ("read", "other"): "times are fixed",
-    ("write", "judged"): "each segment has its own pace",
+    ("write", "judged"): "each segment has a separate pace",
     ("write", "other"): "the client has one pace",
 }
 ROW = 22
@@ -46,9 +46,10 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
     drawn = side_by_side(panels, legends="shared").resolve_scale(y="shared", fill="shared")
     return finished(
         drawn,
-        "Tables 1 to 4: the prototype, and what table 1 foretells of a second Ethernet",
-        f"a second Ethernet: {_gains(checked, predicted, paper)}",
-        "dots: 3, 6, 9 MB; wide bar: 90% interval as printed, line: recomputed; the model is calibrated on one Ethernet only",
+        "Tables 1 to 4: rates of the prototype, and predictions for a second Ethernet",
+        f"With a second Ethernet {_gains(checked, predicted, paper)}.",
+        "Dots are for 3, 6 and 9 MB. A wide bar is the printed 90% interval, and a line is the recomputed one. The model is "
+        "calibrated on one Ethernet only.",
     )
 
 
@@ -57,8 +58,8 @@ def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
     printed = checked["mean"].mean("size")
     said = predicted.rate.sel(statistic="mean", reading="judged")
     claims = {"read": "swift.table4.read_gain", "write": "swift.table4.write_doubles"}
-    return ", ".join(
-        f"{word}s {float(printed.sel(table=4, operation=word) / printed.sel(table=1, operation=word)):.2f} times as fast "
+    return " and ".join(
+        f"{word}s are {float(printed.sel(table=4, operation=word) / printed.sel(table=1, operation=word)):.2f} times as fast "
         f"(paper's text: {paper[claims[word]]:g}, model: "
         f"{float(said.sel(ethernets=2, operation=word) / said.sel(ethernets=1, operation=word)):.2f})"
         for word in checked.operation.values.tolist()
@@ -134,9 +135,10 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     words = base.mark_text(fontSize=11, dy=11, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
     return finished(
         alt.layer(measured, dash, words).properties(width=400, height=HEIGHT),
-        "Table 4, reads: what a second Ethernet brings, by what is random",
+        "Table 4: reads on two Ethernets, by the component with random times",
         f"{_between(rate, float(printed.mean()))}",
-        "dashes: the model, calibrated on one Ethernet, with exponential times at client, on the wire, at both, at neither",
+        "Dashes show the model, calibrated on one Ethernet. Times are exponential at the client, on the wire, at both, or at "
+        "neither.",
     )
 
 
@@ -147,7 +149,7 @@ def _between(rate: xr.DataArray, printed: float) -> str:
     above = [name for name in found if found[name] > printed]
     ends = [choose(names, key=found.__getitem__) for choose, names in ((max, below), (min, above)) if names]
     told = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
-    return f"measured, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} {told}"
+    return f"The measured rate, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} {told}."
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
@@ -166,9 +168,9 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
     wrong = int(((checked.beyond > 0) | checked.impossible).sum())
     return finished(
         in_rows(panels, 2),
-        "Do the printed intervals follow from mean and deviation?",
-        f"{wrong} of {checked.beyond.size} disagree beyond rounding (table 4's means: to 10)",
-        "bar: printed; line with ends: recomputed; each table has its own scale",
+        "Tables 1 to 4: printed intervals, and intervals from the mean and the deviation",
+        f"{wrong} of {checked.beyond.size} rows disagree beyond rounding (the means of table 4 are rounded to 10).",
+        "Bars are printed intervals, and lines with ends are recomputed intervals. Each table has a separate scale.",
     )
 
 
@@ -186,7 +188,7 @@ def _limits(checked: xr.Dataset) -> Layered:
     across = alt.Scale(domain=[-widest, widest], nice=False)
     base = alt.Chart(rows).encode(y=alt.Y("row:N", title=None, sort=list(rows["row"])))
     printed = base.mark_bar(height=11).encode(
-        x=alt.X("low:Q", title="90% limit less the mean (KB/s)", scale=across), x2="high", color=colour
+        x=alt.X("low:Q", title="90% limit minus the mean (KB/s)", scale=across), x2="high", color=colour
     )
     again = base.mark_rule(color=BLUE, strokeWidth=1.5).encode(x="again_low:Q", x2="again_high")
     ends = [

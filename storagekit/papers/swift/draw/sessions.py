@@ -18,7 +18,7 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
     data : Dataset
         `agents` and `unit` (bytes) over `rate` (bytes a second).
     """
-    x = alt.X("rate:Q", title="Data-rate asked for (MB/s)", scale=alt.Scale(type="log", nice=False))
+    x = alt.X("rate:Q", title="Requested data-rate (MB/s)", scale=alt.Scale(type="log", nice=False))
     rows = data.dropna("rate").to_dataframe().reset_index()
     rows = rows.assign(rate=rows.rate / MEGA, unit=rows.unit / KB)
     base = alt.Chart(rows).mark_line(
@@ -29,12 +29,17 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
         headed(alt.layer(base.encode(x=x, y=alt.Y("unit:Q", title="Striping unit (KB)"))), "Striping unit"),
     ]
     least, most = rows.iloc[0], rows.iloc[-1]
-    ends = (f"{one.rate:.2g} MB/s get {_agents(one.agents)} and units of {one.unit:,.0f} KB" for one in (least, most))
+    ends = (
+        f"At {one.rate:.2g} MB/s a session gets {_agents(one.agents)} and units of {one.unit:,.0f} KB."
+        for one in (least, most)
+    )
     return finished(
         side_by_side(panels, legends="independent"),
-        "What the mediator chooses for one session",
-        f"{', '.join(ends)}",
-        "32 idle agents with the paper's disk; the fewest agents, then the largest unit; a stripe of 4 MB at most",
+        "Agents and striping unit of one session, as the mediator selects them",
+        f"{' '.join(ends)}",
+        "There are 32 idle agents with the disk of the paper. The mediator selects the fewest agents, then the largest "
+        "unit. A "
+        "stripe has at most 4 MB.",
     )
 
 
@@ -51,10 +56,10 @@ def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
         `refused_kind` and `carried` over `policy`, `offered`, `kind` and `statistic`.
     """
     palette = dict(zip(summary.policy.values.tolist(), COLOURS, strict=False))
-    x = AxisStyle("Data-rate offered (MB/s)", 1 / MEGA)
+    x = AxisStyle("Offered data-rate (MB/s)", 1 / MEGA)
     # Whiskers end at 0 and 100%. The scale goes further, so that points at the top are not cut.
-    share = AxisStyle("Sessions refused (%)", 100, scale=alt.Scale(domain=[0, 104], nice=False))
-    rate = AxisStyle("Data-rate carried (MB/s)", 1 / MEGA, scale=from_zero(float(summary.carried.max()) / MEGA))
+    share = AxisStyle("Rejected sessions (%)", 100, scale=alt.Scale(domain=[0, 104], nice=False))
+    rate = AxisStyle("Carried data-rate (MB/s)", 1 / MEGA, scale=from_zero(float(summary.carried.max()) / MEGA))
     refused = summary.refused_kind.clip(0, 1)
     panels = [
         headed(lines(values, "offered", "policy", palette, (x, side), "Policy"), heading).properties(height=190)
@@ -67,9 +72,11 @@ def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
     best, least = str(most.idxmax("policy").item()), str(most.idxmin("policy").item())
     return finished(
         in_rows(panels, 2),
-        "Who is refused as sessions come and go",
-        f"of {float(most.offered) / MEGA:g} MB/s offered, {best!r} carries {float(most.sel(policy=best)) / MEGA:.3g}, "
-        f"{least!r} {float(most.sel(policy=least)) / MEGA:.3g}",
-        "32 agents; a minute each: 60% audio (0.2 MB/s), 37% DVI video (1.2 MB/s), 3% full-frame video (20 MB/s); "
-        "whiskers: 95%",
+        "Rejected sessions and data-rate under each policy of the mediator",
+        f"At an offered data-rate of {float(most.offered) / MEGA:g} MB/s the policy {best!r} carries "
+        f"{float(most.sel(policy=best)) / MEGA:.3g} MB/s, and {least!r} carries {float(most.sel(policy=least)) / MEGA:.3g} "
+        "MB/s.",
+        "There are 32 agents. Sessions last a minute: 60% audio (0.2 MB/s), 37% DVI video (1.2 MB/s), and 3% full-frame "
+        "video "
+        "(20 MB/s). Whiskers are 95% intervals.",
     )

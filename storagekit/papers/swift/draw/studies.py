@@ -37,9 +37,9 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "What redundancy costs: 32 agents, requests of 1 MB, the paper's parts",
+        "Data-rate by groups with check data: 32 agents, requests of 1 MB, devices of the paper",
         f"{_cost(summary.sel(statistic='mean'))}",
-        "each group has one agent's worth of check data; the largest sustainable load, whiskers: 95%",
+        "Each group has check data for one agent. The load is the largest sustainable load. Whiskers are 95% intervals.",
     )
 
 
@@ -57,7 +57,7 @@ def _cost(rate: xr.DataArray) -> str:
         f"({float(lost[down[-1]].sel(write_share=share)):.1%} with {down[-1]} down)"
         for share in rate.write_share.values[[0, -1]].tolist()
     )
-    return f"{int(most.groups)} groups cost of the data-rate {told}"
+    return f"{int(most.groups)} groups reduce the data-rate by {told}."
 
 
 def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
@@ -71,17 +71,17 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
     share = summary / summary.sel(instructions=0.0, statistic="mean", drop=True)
     palette = dict(zip(summary.parts.values.tolist(), COLOURS, strict=False))
     sides = (
-        AxisStyle("Instructions for a byte of check data"),
-        AxisStyle("Data-rate (% of that with free check data)", 100, scale=from_zero(100)),
+        AxisStyle("Instructions per byte of check data"),
+        AxisStyle("Data-rate (% of the rate with free check data)", 100, scale=from_zero(100)),
     )
     drawn = lines(share, "instructions", "parts", palette, sides, "Parts").resolve_legend(color="shared")
     one = share.sel(statistic="mean").isel(instructions=1)
-    lost = ", ".join(f"{name.partition(':')[0]} {1 - float(its):.0%}" for name, its in zip(palette, one, strict=True))
+    lost = ", ".join(f"{1 - float(its):.0%} ({name.partition(':')[0]})" for name, its in zip(palette, one, strict=True))
     return finished(
         drawn,
-        "What computing check data costs a client that only writes",
-        f"lost of the data-rate with instructions of {float(one.instructions):g} a byte: {lost}",
-        "32 agents in four groups; at the largest sustainable load; whiskers: 95%",
+        "Data-rate of a client that only writes, by the cost of check data",
+        f"With {float(one.instructions):g} instructions per byte the data-rate falls by {lost}.",
+        "There are 32 agents in four groups. The load is the largest sustainable load. Whiskers are 95% intervals.",
     )
 
 
@@ -111,13 +111,16 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
         for link in named.link.values.tolist()
     ]
     mean = named.sel(statistic="mean").max("unit").isel(disks=-1)
-    most = "; ".join(
-        f"{device} {' or '.join(f'{float(mean.sel(device=device, link=link)) / GIGA:.3g}' for link in mean.link.values)} GB/s"
+    most = ", ".join(
+        f"{' or '.join(f'{float(mean.sel(device=device, link=link)) / GIGA:.3g}' for link in mean.link.values)} GB/s "
+        f"({device})"
         for device in sides
     )
     return finished(
         in_rows(panels, named.sizes["link"]),
-        "Today's parts in the same model",
-        f"most with {int(mean.disks)} disks on {' or '.join(mean.link.values)}: {most}",
-        "requests of 32 units; largest sustainable load; whiskers: 95%; the panels of a row have one scale",
+        "Largest sustainable data-rate with the devices of today",
+        f"With {int(mean.disks)} disks on {' or '.join(mean.link.values)} the highest data-rate is {most}.",
+        "Requests have 32 units. The load is the largest sustainable load. Whiskers are 95% intervals. The panels of a row "
+        "have one "
+        "scale.",
     )
