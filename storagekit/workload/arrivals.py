@@ -20,7 +20,7 @@ from storagekit.core.checks import of_kind, require_each_positive, traced
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import Kind, a, flag
 from storagekit.workload.randomness import fraction, words
-from storagekit.workload.requests import RandomRequests, Requests
+from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
 # the remedy in an error message
 REQUESTS = "a model of them, as sk.workload.RandomRequests(...)"
@@ -167,9 +167,10 @@ class AbstractArrivals(eqx.Module):
         Returns
         -------
         Requests
-            The request, arrays of shape `[1, *batch]`.
+            The request, arrays of shape `[1, *batch]`; by default a placeholder with this number, which the engine
+            does not use unless `waits_for_completions`.
         """
-        raise NotImplementedError
+        return nothing_asked(number.shape[1:])._replace(number=number)
 
     def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"]) -> Any:
         """Return the private state after a request was admitted, where `admitted` is true."""
