@@ -1,4 +1,4 @@
-"""Storage systems of many drives: simulated, computed, and held against the papers that proposed them.
+"""Simulation and closed forms of storage systems of many drives, compared with the papers that proposed them.
 
     import storagekit as sk
 
@@ -8,21 +8,21 @@
 
 =========================  ========================================================================
 load_drive                 a drive by name
-System, Scenario           drives that share work; a system with somebody asking
+System, Scenario           drives that share work; a system with arrivals
 simulate, sweep            one run; runs at every point of a grid, as an xarray Dataset
-replay, read_trace         a trace through a system; a trace from a file
-compare                    schemes on one trace or workload, their differences with intervals
-interval, ratio            how sure a mean is, and a ratio of two
-plan.array, plan.size,     how to lay out disks; how many are needed; disks or memory
-plan.memory, plan.shares   what streams get of the bricks they share
+replay, read_trace         run a trace on a system; read a trace from a file
+compare                    run schemes on one trace or workload; differences with intervals
+interval, ratio            confidence intervals of means, and of a ratio of two
+plan.array, plan.size,     layout of disks; number of disks; disks or memory
+plan.memory, plan.shares   throughput of streams that share bricks
 mediator                   sessions with guaranteed rates, reserved over many agents
-lab.open, lab.export       a question with controls that answers while you drag; the same as one HTML file
+lab.open, lab.export       an interactive page of charts; the same page as one HTML file
 =========================  ========================================================================
 
 The packages, from the bottom up: `core`; `drive`, `workload`; `placement`; `component`; `arbitration`, `faults`;
 `schedule`, `dispatch`, `write`, `queue`, `cache`; `engine`, `analytic`; `simulation`, `calibrate`, `charts`;
-`plan`, `mediator`; `papers`; `lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units; `units`
-converts from those of the field.
+`plan`, `mediator`; `papers`; `lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units;
+`units` has the factors of other units.
 """
 
 from typing import TYPE_CHECKING
@@ -118,7 +118,7 @@ _HOMES = {
     "units": "core",
 }
 
-devices.prepare()  # before anything starts JAX; whatever JAX compiles from then on is kept in the user's cache folder
+devices.prepare()  # before JAX starts; the programs that JAX compiles are then stored in the user's cache folder
 
 
 __getattr__, _ = loader(__name__, set(__all__) - _HOMES.keys(), _HOMES)

@@ -137,7 +137,9 @@ class ARS(AsManyAsNeeded):
     def check(self, drives, placement):
         nodes = node_count(drives, placement)
         if nodes > OF_WRITES:
-            raise InputError(f"unit intervals of {nodes} bricks: at most {OF_WRITES}; run groups as lanes")
+            raise InputError(
+                f"unit intervals of {nodes} bricks: at most {OF_WRITES}; simulate each group in a separate run"
+            )
 
     @property
     def withdraws(self):

@@ -158,7 +158,7 @@ class System(eqx.Module):
             raise InputError(f"a layout of {used} drives on {self.drives}: make it smaller or add drives")
         parts = int(np.max(self.placement.parts))
         if parts > MOST_PARTS:
-            raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; run groups as lanes")
+            raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; simulate each group in a separate run")
         if self.slots < 1 and self.slots != AUTO:
             raise InputError(f"{self.slots} request slots: give at least 1")
         if not np.all(np.isin(self.synchronized, (0, 1))):

@@ -47,9 +47,13 @@ def scenario(
 
     The structure is independent of the numbers, so that one compiled program serves all of them.
     """
-    dispatch = DispatchSwitch(
-        (DSPTF(latency), ShortestQueue(MOST_BRICKS), LARD(allocated=1.0), Hashing()), list(PROTOCOLS).index(scheme)
-    )
+    dispatchers = {
+        "D-SPTF": DSPTF(latency),
+        "shortest queue": ShortestQueue(MOST_BRICKS),
+        "LARD": LARD(allocated=1.0),
+        "hashing": Hashing(),
+    }
+    dispatch = DispatchSwitch(tuple(dispatchers.values()), list(dispatchers).index(scheme))
     system = System(
         drive_of(drive),
         Replicas(replicas),

@@ -189,7 +189,9 @@ class FairQueue(AbstractQueue):
         assert sizes.placement is not None
         bricks, streams = sizes.bricks, len(self.weights)
         if bricks > MOST_BRICKS:
-            raise InputError(f"fair queues on {bricks} bricks: at most {MOST_BRICKS}; run groups as lanes")
+            raise InputError(
+                f"fair queues on {bricks} bricks: at most {MOST_BRICKS}; simulate each group in a separate run"
+            )
         lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
         return Tags(
             int64_pair.zeros(bricks, *lanes),

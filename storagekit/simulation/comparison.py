@@ -121,7 +121,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
     """
     named = data.assign(busiest=data.utilization.max("brick").assign_attrs(data.utilization.attrs))
     for name, difference in DIFFERENCES.items():
-        meaning = f"{data[name].attrs['long_name']}, less that of {against}, as a share of that"
+        meaning = f"{data[name].attrs['long_name']}, difference from {against}, as a share of the value of {against}"
         base = data[name].sel(scheme=against, drop=True)
         named[difference] = (data[name] / base - 1).assign_attrs(units="1", long_name=meaning)
     return interval(named).assign_attrs(against=against)

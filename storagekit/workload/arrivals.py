@@ -142,7 +142,7 @@ class AbstractArrivals(eqx.Module):
         """Return the private state `time` seconds later."""
         return private
 
-    # ---- arrivals that depend on the completions of earlier requests, such as threads ----
+    # The rest is for arrivals that depend on the completions of earlier requests, as `Threads` do.
 
     @property
     def waits_for_completions(self) -> bool:

@@ -63,7 +63,10 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: Replicas(0), "0 replicas: every block needs at least 1 copy"),
         (lambda: system(copies=4, drives=3), "a layout of 4 drives on 3: make it smaller or add drives"),
         (lambda: system(drives=0), "0 drives in one system: give a whole number"),
-        (lambda: system(copies=33, drives=33), "33 copies of a block: at most 32; run groups as lanes"),
+        (
+            lambda: system(copies=33, drives=33),
+            "33 copies of a block: at most 32; simulate each group in a separate run",
+        ),
         (lambda: system(slots=0), "0 request slots: give at least 1"),
         (lambda: RateServer(0.0), "rate 0"),
         (lambda: simulate(loop(), requests=0), "0 requests: simulate at least 1"),

@@ -145,7 +145,7 @@ def test_the_second_readings_have_rows_and_notes_of_their_own():
     assert len(shown) == 4 and set(shown.values()) == {"match"}
     notes = {one.id: one.note for one in found}
     assert (
-        "popular data, the times of hashing and LARD over D-SPTF are: sap 1.12, financial 1.62"
+        "popular data, the mean time of hashing and LARD, divided by the time of D-SPTF, is: sap 1.12, financial 1.62"
         in notes["dsptf.fig6.local"]
     )
     assert (
@@ -154,9 +154,13 @@ def test_the_second_readings_have_rows_and_notes_of_their_own():
     )
     # 9.7 over 4; 13.5, the mean of hashing and LARD, over 5; 12 over 6
     assert (
-        "at once, the times of hashing and LARD over D-SPTF are: sap 2.27, cello2002 2.42" in notes["dsptf.fig6.rest"]
+        "at once, the mean time of hashing and LARD, divided by the time of D-SPTF, is: sap 2.27, cello2002 2.42"
+        in notes["dsptf.fig6.rest"]
     )
-    assert "at once, the times of hashing and LARD over D-SPTF are: sap 2.70" in notes["dsptf.fig7.financial"]
+    assert (
+        "at once, the mean time of hashing and LARD, divided by the time of D-SPTF, is: sap 2.70"
+        in notes["dsptf.fig7.financial"]
+    )
     assert "1.5 times as long, they are: sap 2.00" in notes["dsptf.fig7.financial"]
     assert "If writes complete at once, it is 5.0 ms." in notes["dsptf.fig8.normal_hash"]
     assert "If writes complete at once, the ratio is 2.00." in notes["dsptf.fig8.ratio_degraded"]

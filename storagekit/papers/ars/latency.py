@@ -104,10 +104,11 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
             "ars.fig7.dsptf_rises",
             _risen(data, DSPTF),
             note=f"At latencies of {ms} ms D-SPTF takes {_points(data, DSPTF)} ms, and ARS takes "
-            f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} Idle nodes wait for two latencies before they start, "
-            "as in the original protocol, because the paper does not list a different rule among the differences. Section "
-            "3.1 of the original lets a node wait at most until the platter has turned to the data. With this limit D-SPTF "
-            f"takes {_points(data, WITHIN)} ms. If idle nodes start at once, it takes {_points(data, AT_ONCE)} ms.",
+            f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} Idle nodes wait for two latencies before they start. "
+            "The paper lists the differences of its D-SPTF from the original protocol, and this list has no other rule. By "
+            "section 3.1 of the original, the wait ends at the latest when the platter has turned to the data. With this "
+            f"limit D-SPTF takes {_points(data, WITHIN)} ms. If idle nodes start at once, it takes "
+            f"{_points(data, AT_ONCE)} ms.",
         ),
     ]
 

@@ -217,7 +217,11 @@ def appears(busy: xr.Dataset) -> str:
         near = its.sel(statistic="high") <= 1 + CLOSE
         best = float(its.sel(statistic="mean").min())
         loads = [f"{float(load):g}" for load in its["load"].values[near.values]]
-        at = f"at {', '.join(loads)} times the published load" if loads else f"at no load (the smallest is {best:.2f})"
+        at = (
+            f"at {', '.join(loads)} times the published load"
+            if loads
+            else f"at none of the loads (the smallest ratio is {best:.2f})"
+        )
         found.append(f"The ratio {WHERE.get(volume, volume)} is close {at}.")
     return " ".join(found)
 

@@ -254,7 +254,7 @@ def fig6_findings(
         else ""
     )
     rates = " ".join(
-        f"The mix with the name {mix} reaches {_rates(rate.sel(mix=mix))} requests/s." for mix in rate.mix.values
+        f"The throughput of the mix '{mix}' in requests/s is {_rates(rate.sel(mix=mix))}." for mix in rate.mix.values
     )
     return [
         Measurement(

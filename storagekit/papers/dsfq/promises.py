@@ -216,9 +216,9 @@ def _use_or_lose(data: xr.Dataset) -> Measurement:
     # Seconds, which are requests here: each takes one second.
     here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
     note = (
-        f"On one brick the statement {here}. If a stream had A alone before f arrives, it waits {wait['A']:.0f} s. If it "
-        "had no "
-        f"requests before, it waits {wait['nowhere']:.0f} s. Across bricks the statement {there}. If the stream used B for "
+        f"On one brick the use-it-or-lose-it property {here}. If g had A alone for the first 500 s, and returns when f "
+        f"arrives at 1,000 s, it waits {wait['A']:.0f} s. If it had no requests before, it waits "
+        f"{wait['nowhere']:.0f} s. Across bricks the property {there}. If the stream used B for "
         f"1,000 s while A was idle, it waits {wait['B']:.0f} s. If it arrives at both bricks at once, it waits "
         f"{wait['nowhere, then B']:.0f} s. B has a fifth of the speed of A."
     )

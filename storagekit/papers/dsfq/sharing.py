@@ -253,11 +253,14 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
         f"The total of g minus the total of f is {float(apart.min()):+.1%} to {float(apart.max()):+.1%} of their mean. "
         "Totals "
         f"count as roughly equal if they differ by less than {ROUGHLY:.0%}. With the most threads on B the totals cannot "
-        "become equal, because B has a higher throughput than A."
+        "become equal, because B has a higher throughput than A in panel (a)."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
     end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
-    input_note = "As in the paper, A has a throughput of 200 MB/s and B has 175 MB/s. Weights and delays divide A."
+    input_note = (
+        "In panel (b) A has a throughput of 200 MB/s and B has 175 MB/s, as in the paper. The weights and the delays decide "
+        "the shares of f and g on A."
+    )
     ends = {"f_A": ("f", A), "g_A": ("g", A), "g_B": ("g", B)}
     starts = {"f": ("f", A), "g_A": ("g", A)}
 
@@ -318,15 +321,13 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
     changes = [_mean(one.sel(coordinators=most) - one.sel(coordinators=fewest)) for one in (spread, gap)]
     counts = data.coordinators.values.tolist()
     seconds, means = (
-        ", ".join(f"{float(one.sel(coordinators=count).mean()):.3f} ({count})" for count in counts)
+        ", ".join(f"{float(one.sel(coordinators=count).mean()):.3f} with {count}" for count in counts)
         for one in (spread, gap)
     )
     note = (
-        "The number of coordinators is in brackets. The standard deviation of the total of g minus the total of f from "
-        "second "
-        f"to second in MB/s is {seconds}, with a difference of {_span(changes[0])}. The difference of the mean totals in % "
-        "is "
-        f"{means}, with a difference of {_span(changes[1])}."
+        "The standard deviation of the total of g minus the total of f from second to second in MB/s, by the number of "
+        f"coordinators, is {seconds}. The last minus the first is {_span(changes[0])} (95% interval in brackets). The "
+        f"difference of the mean totals in % is {means}. The last minus the first is {_span(changes[1])}."
     )
     tighter = all(bool(change.sel(statistic="high") < 0) for change in changes)
     return [Measurement("dsfq.fig11.tighter", tighter, note=note)]
@@ -362,7 +363,7 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     floor = (
         "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the allowed shortfall. "
         "Only "
-        f"intervals count at which g is backlogged on A. With {int(beyond.threads)} threads on B g has at least "
+        f"intervals in which g is backlogged on A count. With {int(beyond.threads)} threads on B g has at least "
         f"{lowest:.1%} of "
         f"A over a run. The promised share is {MINIMUM:.1%}."
     )

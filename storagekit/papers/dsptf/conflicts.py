@@ -233,15 +233,17 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
         Measurement(
             "dsptf.table5.max",
             0.95 * copies <= peak <= copies,
-            note=f"One read at a time goes to {copies} idle replicas. It causes up to {peak:.2f} claims of {copies} messages "
-            f"each. The maximum is {copies} claims, or {copies} x {copies} messages. The claim holds if at least nineteen in "
-            "twenty of these claims are sent.",
+            note=f"One read at a time goes to {copies} idle replicas. In the run with the most claims, a read causes "
+            f"{peak:.2f} claims on average, each of {copies} messages. The maximum is {copies} claims, or {copies} "
+            f"x {copies} "
+            f"messages. The statement of the paper counts as true if at least nineteen in twenty of the {copies} claims are "
+            "sent.",
         ),
         with_interval(
             "dsptf.table5.rate_8way",
             summary.message_rate,
-            "The loop has reads only. The paper's 3,230 messages are 16.15 messages for each of 200 requests, so that a "
-            f"request makes one access. With 90% reads this simulation has {writes:.0f} messages.",
+            "The loop has reads only. The paper's 3,230 messages/s are 16.15 messages for each of 200 requests/s, so that "
+            f"a request makes one access. With 90% reads this simulation has {writes:.0f} messages/s per brick.",
         ),
         with_interval("dsptf.table5.overhead_4kb", overhead / 4096, OVERHEAD),
         with_interval("dsptf.table5.overhead_64kb", overhead / 65536, OVERHEAD),
@@ -312,9 +314,10 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         with_interval(
             "dsptf.protocol.once",
             worst,
-            "The value is the number of further services for each read. It is largest with "
-            f"{int(worst.depth)} requests outstanding, which is shown. This project takes at most {ALMOST_NEVER:.0%} as "
-            f"almost never. With {depths} requests outstanding, in this order, the values are {shown}. If every brick waits "
+            "The value is the number of services of a read after the first, by other bricks. It is for a latency of "
+            f"{LATENCY / US:g} us and {int(worst.depth)} requests outstanding, where it is largest at this latency. "
+            f"This project takes at most {ALMOST_NEVER:.0%} as almost never. With {depths} requests outstanding, in "
+            f"this order, the values are {shown}. If every brick waits "
             f"for two latencies, the largest value is {waited:g}.",
             holds=waited == 0 and float(worst.sel(statistic="mean")) <= ALMOST_NEVER,
         ),

@@ -292,14 +292,17 @@ def _near(local: Mapping[str, History]) -> str:
     """Return the times of hashing and LARD over the time of D-SPTF with contiguous popular data, in words."""
     gains = {name: _by_scheme(found.whole, "equal") for name, found in local.items()}
     times = _listed({name: _mean(_gain(time.response)) for name, time in gains.items()})
-    return f" With contiguous popular data, the times of hashing and LARD over D-SPTF are: {times}." if gains else ""
+    said = " With contiguous popular data, the mean time of hashing and LARD, divided by the time of D-SPTF, is: "
+    return f"{said}{times}." if gains else ""
 
 
 def _at_once(histories: Mapping[str, History], system: str) -> str:
     """Return the gains of D-SPTF if a write completes as soon as it is in NVRAM, in words."""
     times = {name: _by_scheme(found.whole, f"{system}, at once").response for name, found in histories.items()}
     gains = _listed({name: _mean(_gain(time)) for name, time in times.items()})
-    return f" If writes complete at once, the times of hashing and LARD over D-SPTF are: {gains}."
+    return (
+        f" If writes complete at once, the mean time of hashing and LARD, divided by the time of D-SPTF, is: {gains}."
+    )
 
 
 def _printed(found: History | None, system: str) -> str:
@@ -316,7 +319,7 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
     alone = {name: time_over(time.missed, "D-SPTF", "Central SPTF") for name, time in times.items()}
     gains = {name: _gain(time.response) for name, time in times.items()}
     each = ", ".join(f"{name} {_mean(gain):.2f}" for name, gain in gains.items())
-    each += ". For reads that miss in memory, they are: "
+    each += ". For reads that miss in memory, it is: "
     each += ", ".join(f"{name} {_mean(_gain(t.missed)):.2f}" for name, t in times.items())
     sap = times["sap"]
     both = ratio(sap.response.sel(scheme="D-SPTF"), sap.response.sel(scheme="Hashing"))
@@ -343,14 +346,16 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
         with_interval(
             "dsptf.fig6.local",
             _interval(gains[local]),
-            f"The value is for {local}, which has the smaller gain. The times of hashing and LARD over D-SPTF are: "
+            f"The value is for {local}, which has the smaller gain. The mean time of hashing and LARD, divided by "
+            "the time of D-SPTF, is: "
             f"{each}.{said}",
             basis,
         ),
         with_interval(
             "dsptf.fig6.rest",
             _interval(gains[rest]),
-            f"The value is for {rest}, which is farther from the claim. The times of hashing and LARD over D-SPTF are: "
+            f"The value is for {rest}, which is farther from the claim. The mean time of hashing and LARD, divided by "
+            "the time of D-SPTF, is: "
             f"{each}.{said}",
             basis,
         ),

@@ -155,8 +155,8 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
         "dsptf.table4.fast_unaffected",
         all(value >= LEVEL for value in least.values()) and float(apart) <= SAME,
         note=f"Under D-SPTF the fast brick keeps these shares of its throughput, by the speed of the slow brick: {at}. At a "
-        f"speed of 0.5 an access takes twice as long. Under hashing the two bricks differ by at most {float(apart):.1%}. The "
-        f"claim is judged down to this speed, with a limit of {LEVEL:.0%} of the throughput."
+        "speed of 0.5 an access takes twice as long. The claim is judged for speeds from 1 down to 0.5, and holds if the "
+        f"share is at least {LEVEL:.0%}. Under hashing the two bricks differ by at most {float(apart):.1%}."
         + ("" if turning is None else f" If only the rotation is slower, the share is at least {turning:.2f}.")
         + " Writes, a tenth of the requests, go to both bricks, and the loop waits for them.",
     )

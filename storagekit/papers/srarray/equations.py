@@ -40,7 +40,8 @@ def equations_findings() -> list[Measurement]:
         ),
         "rotation": (
             _rotations(),
-            "The waits for even copies, random copies and all copies are compared with integrals. Even and all add up to R.",
+            "The waits for even copies, random copies and all copies are compared with integrals. The waits for "
+            "even copies and for all copies add up to R, the time of a turn.",
         ),
         "best_read": (
             _best_read(),

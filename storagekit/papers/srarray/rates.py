@@ -132,7 +132,10 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig9.gap",
             all(holds),
             basis="stand-in",
-            note=f"The gap is smaller at {sum(holds)} of {len(holds)} rates, within 1% of the response time. The mean gap of "
+            note="The gap is the response time under (R)LOOK minus the response time under (R)SATF. At "
+            f"{sum(holds)} of {len(holds)} rates the gap of the SR-Array is smaller than the gap of striping, or "
+            "larger by at "
+            "most 1% of the response time. The mean gap of "
             f"RLOOK to RSATF against the mean gap of LOOK to SATF is {told}, for Cello base and TPC-C in this order. "
             f"{stand_in(base)}",
         ),
@@ -176,11 +179,9 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
         return with_interval(claim, found, note, "stand-in")
 
     measured = "The first fifth of a window is not measured."
-    cello_note = f"The rates at 15 ms, in times the rate of the trace, are {rates}. {stand_in(base)} {measured}"
-    tpcc_note = (
-        f"The rates at 15 ms, in times the rate of the trace, are {tp} (nan: 15 ms is not reached). {stand_in(tpcc)} "
-        f"{measured}"
-    )
+    multiples = "The rates at a response time of 15 ms, as multiples of the rate of the trace, are"
+    cello_note = f"{multiples} {rates}. {stand_in(base)} {measured}"
+    tpcc_note = f"{multiples} {tp} (nan: 15 ms is not reached). {stand_in(tpcc)} {measured}"
     return [
         over("srarray.fig10.cello_vs_raid10", cello, "2x3x1", "3x1x2", cello_note),
         over("srarray.fig10.cello_vs_striping", cello, "2x3x1", "6x1x1", cello_note),

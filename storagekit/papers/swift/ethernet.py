@@ -84,7 +84,9 @@ class Prototype:
     def __post_init__(self):
         if not self.agents or min(self.agents) < 1:
             raise InputError(
-                f"The agents of the segments are {self.agents}. Each segment needs at least 1 of the agents."
+                f"The numbers of agents of the segments are {self.agents}. Give at least one segment, and at least "
+                "1 agent for "
+                "each."
             )
         if self.packet <= 0 or self.agent_speed <= 0:
             raise InputError(

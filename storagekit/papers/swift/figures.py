@@ -348,10 +348,11 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
         "The knee is the load with the largest ratio of the request rate to the completion time. The disks are busy "
         f"{busy['knee']:.0%} of the time there. At {rate[APART]:.1f}/s a request takes as long as the time between requests. "
         "Figures 5 and 6 call this load the largest. At "
-        f"{rate['saturation']:.1f}/s the disks are always busy. The load of 22/s lies beyond the knee, at "
-        f"{busy['paper']:.0%} "
-        f"of saturation. A request takes {float(there.completion) * 1e3:.0f} ms at this load, {float(there.times_alone):.1f} "
-        "times its time alone. A data-rate of 22 MB/s also contradicts figure 6 with nearly 12 MB/s."
+        f"{rate['saturation']:.1f}/s the disks are always busy. The paper's load of 22/s lies beyond this knee, at "
+        f"{busy['paper']:.0%} of saturation. A request takes {float(there.completion) * 1e3:.0f} ms at this load, "
+        f"{float(there.times_alone):.1f} "
+        "times its time alone. If the paper's number is read as 22 MB/s, it "
+        "contradicts figure 6, which has nearly 12 MB/s."
     )
     doubled = {disks: twice(data, LARGE_UNIT, disks) for disks in data.disks.values.tolist()}
     soonest = all(
@@ -502,7 +503,7 @@ def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: flo
 def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measurement:
     """Return whether every doubling along an axis gives nearly twice the value, with the least growth by series."""
     least = {name: min(_doublings(rate.sel(statistic="mean"), axis)) for name, rate in series.items()}
-    said = ", ".join(f"{name} x{growth:.2f}" for name, growth in least.items())
+    said = ", ".join(f"{growth:.2f} times ({name})" for name, growth in least.items())
     return Measurement(
         claim,
         min(least.values()),

@@ -27,8 +27,8 @@ AGENTS = tuple(range(1, 7))
 INSIGNIFICANT, SATURATED = 0.15, 0.95
 """A fourth agent "only saturates" if it adds less than this to both rates, and the Ethernet is then in use for this share."""
 CHOSEN = {
-    "read": " The text of the paper decides for this interpretation, with both numbers known: only under it does one "
-    "outstanding request reduce performance (section 3.1), and does the Ethernet limit the rate (section 4).",
+    "read": " This interpretation was chosen after both results were known, by the text of the paper. Only with it one "
+    "outstanding request reduces performance (section 3.1), and the Ethernet limits the rate (section 4).",
     "write": "",
 }
 ALONE = "The interval covers only the sampling error of table 1."
@@ -356,19 +356,15 @@ def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     note = (
         f"The value is the gain of reads with a fourth agent. The third agent adds {float(gain.sel(agents=3, **reads)):.1%}. "
         f"With the fourth agent writes gain {float(gain.sel(judged).sel(operation='write')):.1%}. A gain counts as "
-        "significant "
-        f"from {INSIGNIFICANT:.0%} on: {_yes(not small)}. The Ethernet counts as saturated from {SATURATED:.0%} on: "
-        f"{_yes(saturated)}. Four agents use {float(use.sel(judged).max()):.0%} of it. If {EXPLAINED['read', 'other']}, "
+        f"significant from {INSIGNIFICANT:.0%} on. The gain of a fourth agent is {'not ' if small else ''}significant. The "
+        f"Ethernet counts as saturated from {SATURATED:.0%} on. It is {'' if saturated else 'not '}saturated. Four "
+        f"agents use {float(use.sel(judged).max()):.0%} of it. If {EXPLAINED['read', 'other']}, "
         f"reads gain {float(gain.sel(agents=4, **other)):.1%} (the third agent adds "
         f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}. The two parts of the "
         f"statement contradict each other: with the rates of table 1, a saturated Ethernet means a gain of up to {room:.0%}."
     )
     largest = float(gain.sel(judged).max())
     return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)
-
-
-def _yes(holds: bool) -> str:
-    return "this is so here" if holds else "this is not so here"
 
 
 def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, what: str) -> list[Measurement]:
@@ -427,9 +423,10 @@ def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
     measured = checked["mean"].sel(table=4, operation=operation)
     between = bool(((measured >= rates.min()) & (measured <= rates.max())).all())
     return (
-        f"The value follows from table 1 if {EXPLAINED[operation, 'judged']}.{CHOSEN[operation]} The rate is "
-        f"{float(other.rate.sel(ethernets=2)):.0f} KB/s, {float(other.gain):.2f} times the rate of one Ethernet, if "
-        f"{EXPLAINED[operation, 'other']}. Table 1 cannot decide between the two, and the measured rates lie "
+        f"The value follows from table 1 if {EXPLAINED[operation, 'judged']}.{CHOSEN[operation]} If instead "
+        f"{EXPLAINED[operation, 'other']}, the rate is {float(other.rate.sel(ethernets=2)):.0f} KB/s, "
+        f"{float(other.gain):.2f} "
+        f"times the rate of one Ethernet. Table 1 cannot decide between the two, and the measured rates lie "
         f"{'between' if between else 'outside'} them. The second Ethernet has {predicted.attrs['second_agents']} agents. The "
         "paper does not give their number."
     )

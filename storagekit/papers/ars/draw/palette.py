@@ -43,7 +43,9 @@ WHISKERS = "Whiskers are 95% intervals over runs."
 
 
 def over_central(values: xr.DataArray, words: str) -> str:
-    """Return a sentence with the range of each protocol's means over the means of Central; empty if Central is missing.
+    """Return a sentence with the range of each protocol's means over the means of Central.
+
+    The result is empty if Central or every other protocol is missing.
 
     Parameters
     ----------
@@ -61,10 +63,9 @@ def over_central(values: xr.DataArray, words: str) -> str:
             mean.sel(protocol=name) / mean.sel(protocol=CENTRAL, drop=True) if name in present else xr.DataArray(np.nan)
         )
         if bool(share.notnull().any()):
-            told.append(
-                f"{name} {' to '.join(dict.fromkeys((f'{float(share.min()):.2f}', f'{float(share.max()):.2f}')))}"
-            )
-    return f"{words}, relative to Central, is {', '.join(told)}."
+            ends = dict.fromkeys((f"{float(share.min()):.2f}", f"{float(share.max()):.2f}"))
+            told.append(f"{' to '.join(ends)} ({name})")
+    return f"{words}, relative to Central, is {', '.join(told)}." if told else ""
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:

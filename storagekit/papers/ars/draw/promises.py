@@ -44,8 +44,8 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
         "The unit interval: hashes to find a node, and keys that move",
-        f"A node takes at most {worst:.2f} hashes. On average {tuned:.0%} of the keys move if the interval is tuned, and "
-        f"{afresh:.0%} if it is built again.",
+        f"To find a node takes at most {worst:.2f} hashes on average. {tuned:.0%} of the keys move if the interval is tuned, "
+        f"and {afresh:.0%} if it is built again (means).",
         f"If a node still covers the offset of a key, {stay:.1%} of these keys stay with it (paper: with high probability). "
         f"The metrics change at random. Values are means over {int(seen.tunes.sum()):,} intervals and "
         f"{moved.attrs['replications']} changes. Whiskers are 95% intervals.",

@@ -30,7 +30,7 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         drawn,
         "Figure 4: mean response time of reads at the published load",
-        f"{over_central(summary.response, MEAN)}{words}",
+        f"{over_central(summary.response, MEAN)}{words}".strip(),
         WHISKERS,
     )
 

@@ -39,8 +39,9 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="shared"),
         "Search against the bounds: a ratio above 1 breaks a bound",
-        f"Broken bounds in {data.attrs['settings']:,} settings: {broken or 'none'}.",
-        f"The paper does not promise the last two bounds. Ratios below {LEAST:g} are left out.",
+        f"The search breaks these bounds: {broken or 'none'}.",
+        f"The search has {data.attrs['settings']:,} random settings and then hill climbing. The paper does not promise the "
+        f"last two bounds. Ratios below {LEAST:g} are left out.",
     )
 
 

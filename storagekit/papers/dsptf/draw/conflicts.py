@@ -15,6 +15,7 @@ from storagekit.core.axes import title
 EXTRA = "Messages per request beyond 2N"
 # Width of a panel of table 6, pixels.
 PANEL = 330
+PHASES = {"random": "Its spindles have random phases.", "in step": "Its spindles are in step."}
 
 
 def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -99,7 +100,7 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         side_by_side(panels, legends="shared"),
         "Table 6: requests with conflicting claims",
         f"The setting nearest to the paper has {nearest.replace(', ', ' reads and a claim window of ')}. "
-        f"Its spindles are {spindles}. With {most} replicas it has {ours:.2f}% (paper: {said[most]:.2f}%).",
+        f"{PHASES[spindles]} With {most} replicas it has {ours:.2f}% (paper: {said[most]:.2f}%).",
         "16 requests are outstanding. Diamonds are the paper's values. The paper does not give the share of reads or the "
         "phases of the spindles. The axes of the panels differ. Whiskers are 95% intervals.",
     )

@@ -136,8 +136,8 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         side_by_side(panels, legends="shared"),
         "Throughput by interpretation of write completion",
         f'The interpretation nearest to the paper is "{nearest}": {listed(found)} for {listed(list(said))}.',
-        "The loop is the loop of table 1. The paper does not state when a write completes. Dashes are the paper's "
-        "throughput. Whiskers are 95% intervals.",
+        "The loop is the loop of table 1. Dashes are the paper's throughput, which is the same in every row. The paper does "
+        "not state with which of these rules its simulator completes a write. Whiskers are 95% intervals.",
     )
 
 

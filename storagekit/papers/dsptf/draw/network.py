@@ -45,8 +45,7 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Gain of D-SPTF by network latency",
-        f"Out of {means.sizes['replicas'] * means.sizes['depth']} loads, D-SPTF is ahead of hashing with "
-        f"{listed(_ahead(means))}.",
+        f"D-SPTF is ahead of hashing at {listed(_ahead(means))}, of {means.sizes['replicas'] * means.sizes['depth']}.",
         f"The chart shows the gain in throughput with {read_share:.0%} reads. The axis of latency has a square-root scale. "
         f"Whiskers are 95% intervals{_of(gain)}.",
         legends="bottom",
@@ -57,7 +56,7 @@ def _ahead(means: xr.DataArray) -> list[str]:
     """Return the number of loads with any gain of D-SPTF at each of the two longest latencies, in words."""
     loads = means.sizes["replicas"] * means.sizes["depth"]
     counts = {TO_MS * float(one.latency): int((one > 0).sum()) for one in means.transpose("latency", ...)[-2:]}
-    return [f"{'all' if count == loads else count} at {ms:g} ms" for ms, count in counts.items()]
+    return [f"{'all' if count == loads else count} loads with {ms:g} ms" for ms, count in counts.items()]
 
 
 def _of(summary: xr.DataArray | xr.Dataset) -> str:

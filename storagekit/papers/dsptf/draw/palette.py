@@ -124,8 +124,8 @@ def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -
 
 
 def origin(basis: xr.DataArray) -> str:
-    """Return the description of the traces in a subtitle."""
-    return "synthetic traces, except those marked real" if (basis == "trace").any() else "synthetic traces"
+    """Return the description of the traces in a subtitle, after "The traces are"."""
+    return "synthetic, except those marked real" if (basis == "trace").any() else "synthetic"
 
 
 def trace_names(basis: xr.DataArray) -> Mapping[str, str]:

@@ -63,8 +63,8 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of four traces on two equal bricks",
         told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
-        f"The panels are {origin(basis)}, with the mean response times of all requests. Grey marks are the paper's ratios "
-        "times our D-SPTF. The axes of the panels differ. Whiskers are 95% intervals.",
+        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. Grey marks are the "
+        "paper's ratios times our D-SPTF. The axes of the panels differ. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -134,7 +134,8 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Figure 7: response times of four traces on a fast and a slow brick",
         told([f"The response times over D-SPTF are: {listed(others)}"] if others else [], order),
-        f"The panels are {origin(basis)}, with the mean response times of all requests. The slow brick takes twice as long. "
+        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. The slow brick takes twice "
+        "as long. "
         "The axes of the panels differ. Whiskers are 95% intervals. The paper gives no numbers.",
     )
 

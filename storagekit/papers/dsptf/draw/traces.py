@@ -82,7 +82,7 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: characteristics of the traces",
         f"In the simulated part every figure is within {float(abs(error).max()):.1f}% of its target.",
-        f"The rows are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
+        f"The traces are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
         "compared with this share.",
     )
 
@@ -157,7 +157,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
         side_by_side(panels, legends="shared"),
         "Table 3: hit rates of reads in memory",
         told(found, schemes),
-        f"The panels are {origin(data.basis)}. Every synthetic trace matches the paper's hit rate of Central SPTF. The "
+        f"The traces are {origin(data.basis)}. Every synthetic trace matches the paper's hit rate of Central SPTF. The "
         f"system has eight replicas, 50 LUNs and {placed}.",
         legends="bottom",
     )

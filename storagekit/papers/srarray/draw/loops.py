@@ -38,7 +38,9 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Figure 12: throughput of random reads by number of disks",
         f"{_ahead(summary)} The mean error of equation 16 over the disks is {span(_apart(summary, model))}% for RLOOK.",
-        "Requests have 512 B and a locality of 3. The scheduler is RSATF or SATF, except for RLOOK in the legend. The dashed "
+        "Requests have 512 B and a locality of 3. The scheduler is RSATF for SR-Arrays and SATF for other schemes, "
+        "unless the legend "
+        "names RLOOK. The dashed "
         "line is the paper's formula for RLOOK. Whiskers are 95% intervals.",
     )
 

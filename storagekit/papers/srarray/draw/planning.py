@@ -5,7 +5,6 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts.theme import HEIGHT, WIDTH, finished
-from storagekit.charts.words import listed
 from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
@@ -46,15 +45,16 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         chart.properties(width=WIDTH, height=HEIGHT),
         "Shortfall of the planner against the best simulated layout",
-        f"The layout is within {NEAR:g}% of the best one under {listed([_share(near, case) for case in cases])}.",
+        " ".join(_share(near, case) for case in cases),
         f"The chart has {data.sizes['question']} random questions. Every layout of each question is simulated. Each step is "
         "one question.",
     )
 
 
 def _share(near: pd.Series, case: str) -> str:
-    """Return a text with the shares of a case's questions for which the plan and the paper's rule are near the best."""
+    """Return a sentence with the shares of a case's questions for which the plan and the paper's rule are near the best."""
     return (
-        f"the plan for {near[case, 'plan']:.0f}% and the paper's rule for {near[case, 'paper']:.0f}% of the questions on "
-        f"{case}"
+        f"For {case}, the plan is within {NEAR:g}% of the best layout for {near[case, 'plan']:.0f}% of the "
+        "questions, and the "
+        f"paper's rule for {near[case, 'paper']:.0f}%."
     )

@@ -13,7 +13,8 @@ from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOUR
 
 BAND = "Shaded bands show the bounds from formulas for the disks alone."
 SUSTAINED = (
-    "At the given load a request takes, on average, as long as the time between requests. Whiskers are 95% intervals."
+    "The data-rate is for the load at which the mean completion time of a request equals the time between two requests. "
+    "Whiskers are 95% intervals."
 )
 
 
