@@ -330,8 +330,11 @@ def test_what_was_measured_lies_between_the_readings(predicted, checked):
     notes = [one.note for one in prototype_findings(predicted, checked) if one.id.startswith("swift.table4.read")]
     assert len(notes) == 4
     for note in notes:
-        assert "from table 1 if times are exponential" in note and "with both numbers known" in note
-        assert "889 KB/s, 1.00 times the rate of one Ethernet, if times are fixed" in note
+        assert "from table 1 if times are exponential" in note and "after both results were known" in note
+        assert (
+            "If instead times are fixed" in note
+            and "the rate is 889 KB/s, 1.00 times the rate of one Ethernet." in note
+        )
         assert "the measured rates lie between" in note and "sampling error" in note
 
 

@@ -311,8 +311,8 @@ def test_every_number_of_the_paper_is_in_its_chart(specs):
 
 
 def test_subtitles_are_what_the_data_say(specs):
-    assert "ARS 1.06, D-SPTF 1.03 to 1.09. The disks are busy 0.3%" in heading(specs["fig4"])
-    assert "ARS 0.94, D-SPTF 0.97" in heading(specs["fig6"])
+    assert "1.06 (ARS), 1.03 to 1.09 (D-SPTF). The disks are busy 0.3%" in heading(specs["fig4"])
+    assert "0.94 (ARS), 0.97 (D-SPTF)" in heading(specs["fig6"])
     # 10 ms and one or two latencies of 10 ms over 10 ms and as many of 0.1 ms
     assert f"D-SPTF {30 / 10.2:.2f} / D-SPTF, waits for the platter {20 / 10.1:.2f}" in heading(specs["fig7"])
     assert "on at least 1 node at completion, and on at least 3 at the end of the run." in heading(specs["writes"])

@@ -132,7 +132,9 @@ def test_the_mark_of_figure_12_is_where_g_has_that_much_on_b(paper):
 
 
 def test_what_breaks_is_named_and_both_bounds_are_drawn():
-    assert f"Broken bounds in 3 settings: {PRINTED}" in heading(draw.search(attacked()).to_dict())
+    assert f"The search breaks these bounds: {PRINTED}. The search has 3 random settings" in heading(
+        draw.search(attacked()).to_dict()
+    )
     assert REPAIRED not in heading(draw.search(attacked()).to_dict())
     spec = draw.counterexample(broken()).to_dict()
     assert [row["level"] for row in rows(spec) if "level" in row] == [200]
