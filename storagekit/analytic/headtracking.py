@@ -17,15 +17,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.core.checks import require, require_not_negative, require_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, NUMBER, REAL, SEED, Kind, a, hold, takes
 from storagekit.core.units import MINUTE, US
+from storagekit.core.validation import (
+    AMOUNT,
+    MOST_COUNTED,
+    POSITIVE,
+    REAL,
+    Amount,
+    Count,
+    Finite,
+    Positive,
+    Seed,
+    Validator,
+    Whole,
+    instance_of,
+    require,
+    validate,
+    validate_fields,
+)
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 
@@ -49,11 +64,12 @@ __all__ = [
 _MOST_READS, _MOST_DRAWN = 1000, 10**8
 # seconds; decades
 _LONGEST = 1e9
-_DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
+_Mechanical = Annotated[Drive, instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')]
 # D_s and L, which divide the cylinders of a drive
-_DIVISOR = Kind(least=1)
+_Divisor = Annotated[float, Validator(least=1)]
 # Counts have a minimum that is checked later, with another message.
-_COUNTED, _SLACK = Kind(most=MOST_COUNTED, whole=True), Kind(most=1e6, unit="sectors")
+_Counted = Annotated[int, Validator(most=MOST_COUNTED, whole=True)]
+_Slack = Annotated[float, Validator(most=1e6, unit="sectors")]
 
 
 @dataclass(frozen=True)
@@ -99,24 +115,20 @@ class HeadTracking:
     variance of s^2 (1 + 1/k + 2/(3 k^2)), and the wander w contributes w^2 T^3 (k/9 + 1/12).
     """
 
-    revolution: float
-    speed_tolerance: float = 1e-3
-    wander: float = 2e-8
-    delay_mean: float = 30 * US
-    delay_shape: float = 2.0
-    first_interval: float = 0.1
-    interval: float = 2 * MINUTE
+    revolution: Positive
+    speed_tolerance: Amount = 1e-3
+    wander: Amount = 2e-8
+    delay_mean: Amount = 30 * US
+    delay_shape: Positive = 2.0
+    first_interval: Positive = 0.1
+    interval: Annotated[float, REAL.up_to(_LONGEST)] = 2 * MINUTE
     baseline: float | None = None
 
     def __post_init__(self):
-        for name in ("revolution", "delay_shape", "first_interval"):
-            require_positive(name.replace("_", " "), getattr(self, name))
-        for name in ("speed_tolerance", "wander", "delay_mean"):
-            require_not_negative(name.replace("_", " "), getattr(self, name))
-        hold(self, interval=REAL.up_to(_LONGEST))
+        validate_fields(self)
         if self.baseline is not None:
             REAL.up_to(_LONGEST)("baseline", self.baseline)
-            require_positive("baseline", self.baseline)
+            POSITIVE("baseline", self.baseline)
         if not self.first_interval <= self.interval < math.inf:
             raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
         if self.speed_tolerance >= 0.1:
@@ -135,8 +147,8 @@ class HeadTracking:
         return 1 + int(k[np.argmin(stamps + self.wander**2 * self.interval**3 * k / 9)])
 
     @classmethod
-    @takes(drive=_DRIVE)
-    def like(cls, drive: Drive) -> HeadTracking:
+    @validate
+    def like(cls, drive: _Mechanical) -> HeadTracking:
         """Return the head tracking of a drive's spindle, with defaults for all other parameters.
 
         Parameters
@@ -184,21 +196,24 @@ class TrackedAccess:
         If a value is out of range.
     """
 
-    sectors_per_track: int
-    seek_mean: float
-    replicas: int = 3
-    sectors: int = 16
-    seek_deviation: float = 30 * US
-    candidates: int = 1
+    sectors_per_track: Count
+    seek_mean: Amount
+    replicas: Count = 3
+    sectors: Whole = 16
+    seek_deviation: Amount = 30 * US
+    candidates: Count = 1
 
     def __post_init__(self):
-        hold(self, sectors_per_track=COUNT, replicas=COUNT, candidates=COUNT, sectors=NUMBER)
-        for name in ("seek_mean", "seek_deviation"):
-            require_not_negative(name.replace("_", " "), getattr(self, name))
+        validate_fields(self)
 
     @classmethod
-    @takes(drive=_DRIVE, striping=_DIVISOR, locality=_DIVISOR)
-    def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> TrackedAccess:
+    @validate
+    def like(
+        cls,
+        drive: _Mechanical,
+        striping: _Divisor = 1.0,
+        locality: _Divisor = 1.0,
+    ) -> TrackedAccess:
         """Return an access to a drive with its mean track and its mean seek within a share of its cylinders.
 
         Parameters
@@ -304,16 +319,12 @@ class Accuracy(NamedTuple):
     access_time: float
 
 
-_TRACKING = a(HeadTracking, "HeadTracking.like(load_drive(name))")
-_DRIVES = {"tracking": _TRACKING, "drives": _COUNTED, "seed": SEED}
-_REQUESTS = {
-    "tracking": _TRACKING, "access": a(TrackedAccess, "TrackedAccess.like(load_drive(name))"), "slack": _SLACK,
-    "requests": _COUNTED, "seed": SEED,
-}  # fmt: skip
+_Tracking = Annotated[HeadTracking, instance_of(HeadTracking, "HeadTracking.like(load_drive(name))")]
+_Access = Annotated[TrackedAccess, instance_of(TrackedAccess, "TrackedAccess.like(load_drive(name))")]
 
 
-@takes(**_DRIVES)
-def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
+@validate
+def calibrate(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> Tracked:
     """Return drives whose reference sectors have been read at growing intervals, and then over a whole baseline.
 
     Parameters
@@ -342,8 +353,8 @@ def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
     return _calibrate(tracking, drives, np.random.default_rng(seed))
 
 
-@takes(**_DRIVES)
-def prediction_error(tracking: HeadTracking, drives: int, *, seed: int) -> NDArray:
+@validate
+def prediction_error(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> NDArray:
     """Return the predicted minus the true angle at a time uniform in the interval after a read of the reference sector.
 
     Parameters
@@ -372,8 +383,8 @@ def prediction_error(tracking: HeadTracking, drives: int, *, seed: int) -> NDArr
     return _prediction_error(tracking, drives, np.random.default_rng(seed))
 
 
-@takes(error=REAL.each, within=AMOUNT)
-def confidence(error: ArrayLike, within: float = 0.01) -> float:
+@validate
+def confidence(error: Annotated[ArrayLike, REAL.each], within: Amount = 0.01) -> float:
     """Return the share of errors that are below a limit.
 
     Parameters
@@ -401,10 +412,8 @@ def confidence(error: ArrayLike, within: float = 0.01) -> float:
     return float(np.mean(np.abs(np.asarray(error, float)) < within))
 
 
-@takes(**_REQUESTS)
-def accesses(
-    tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, *, seed: int
-) -> TrackedAccesses:
+@validate
+def accesses(tracking: _Tracking, access: _Access, slack: _Slack, requests: _Counted, *, seed: Seed) -> TrackedAccesses:
     """Return accesses by a driver that skips replicas predicted to be less than `slack` sectors away.
 
     Parameters
@@ -445,8 +454,8 @@ def accesses(
     return _accesses(tracking, access, slack, requests, np.random.default_rng(seed))
 
 
-@takes(**_REQUESTS)
-def misses(tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, *, seed: int) -> float:
+@validate
+def misses(tracking: _Tracking, access: _Access, slack: _Slack, requests: _Counted, *, seed: Seed) -> float:
     """Return the share of `accesses` that miss their targets.
 
     Parameters
@@ -467,14 +476,18 @@ def misses(tracking: HeadTracking, access: TrackedAccess, slack: float, requests
     return float(accesses(tracking, access, slack, requests, seed=seed).missed.mean())
 
 
-@takes(
-    tracking=_TRACKING, access=_REQUESTS["access"], start=REAL, seed=SEED,
-    goal=REAL, rounds=_COUNTED, batch=_COUNTED, gain=AMOUNT,
-)  # fmt: skip
+@validate
 def adjust_slack(
-    tracking: HeadTracking, access: TrackedAccess, start: float, *, seed: int,
-    goal: float = 0.99, rounds: int = 600, batch: int = 1000, gain: float = 0.2,
-) -> Slack:  # fmt: skip
+    tracking: _Tracking,
+    access: _Access,
+    start: Finite,
+    *,
+    seed: Seed,
+    goal: Finite = 0.99,
+    rounds: _Counted = 600,
+    batch: _Counted = 1000,
+    gain: Amount = 0.2,
+) -> Slack:
     """Return the slack under feedback, which keeps more than `goal` of the requests on target.
 
     Parameters
@@ -533,8 +546,8 @@ def adjust_slack(
     return Slack(np.array(history), np.array(on_target))
 
 
-@takes(seen=a(TrackedAccesses, "accesses(...)"))
-def accuracy(seen: TrackedAccesses) -> Accuracy:
+@validate
+def accuracy(seen: Annotated[TrackedAccesses, instance_of(TrackedAccesses, "accesses(...)")]) -> Accuracy:
     """Return the quantities of Table 2 of srarray for accesses, except the demerit.
 
     Parameters
@@ -625,7 +638,7 @@ def _prediction_error(tracking: HeadTracking, drives: int, draw: np.random.Gener
 def _accesses(
     tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, draw: np.random.Generator
 ) -> TrackedAccesses:
-    require_not_negative("slack", slack, "sectors")
+    AMOUNT.in_unit("sectors")("slack", slack)
     drawn = requests * access.candidates
     require(drawn <= _MOST_DRAWN, "candidates of all requests", drawn, f"at most {_MOST_DRAWN}: give fewer requests")
     behind = _prediction_error(tracking, requests, draw) * tracking.revolution  # seconds by which the sector is late

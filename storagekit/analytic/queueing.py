@@ -4,20 +4,20 @@ Rates are per second and times are seconds. Every argument may be a number or an
 overloaded queue has no mean response time, and the result is infinite.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, RATE, SPAN, TIME, Kind, takes
+from storagekit.core.validation import Count, Rates, Span, Spans, Times, Validator, validate
 
 # Its unit is seconds squared.
-SECOND_MOMENT = Kind(least=0, unit="s^2", endless=True)
+SECOND_MOMENT = Validator(least=0, unit="s^2", endless=True)
 
 
-@takes(rate=RATE.each, service=TIME.each)
-def response_mm1(rate: ArrayLike, service: ArrayLike) -> NDArray:
+@validate
+def response_mm1(rate: Rates, service: Times) -> NDArray:
     """Return the mean response time of M/M/1: Poisson arrivals and exponential service times.
 
     Parameters
@@ -51,8 +51,8 @@ def response_mm1(rate: ArrayLike, service: ArrayLike) -> NDArray:
         return response_mg1(rate, service, 2 * np.square(np.asarray(service, float)))
 
 
-@takes(rate=RATE.each, service=TIME.each)
-def response_md1(rate: ArrayLike, service: ArrayLike) -> NDArray:
+@validate
+def response_md1(rate: Rates, service: Times) -> NDArray:
     """Return the mean response time of M/D/1: Poisson arrivals and constant service times.
 
     Parameters
@@ -86,8 +86,8 @@ def response_md1(rate: ArrayLike, service: ArrayLike) -> NDArray:
         return response_mg1(rate, service, np.square(np.asarray(service, float)))
 
 
-@takes(rate=RATE.each, service=TIME.each, second_moment=SECOND_MOMENT.each)
-def response_mg1(rate: ArrayLike, service: ArrayLike, second_moment: ArrayLike) -> NDArray:
+@validate
+def response_mg1(rate: Rates, service: Times, second_moment: Annotated[ArrayLike, SECOND_MOMENT.each]) -> NDArray:
     """Return the mean response time of M/G/1, first come first served.
 
     Parameters
@@ -125,8 +125,8 @@ def response_mg1(rate: ArrayLike, service: ArrayLike, second_moment: ArrayLike) 
         return np.where(idle > 0, service + rate * second_moment / (2 * idle), np.inf)
 
 
-@takes(rate=RATE.each, service=TIME.each, servers=COUNT)
-def response_mmc(rate: ArrayLike, service: ArrayLike, servers: int) -> NDArray:
+@validate
+def response_mmc(rate: Rates, service: Times, servers: Count) -> NDArray:
     """Return the mean response time of M/M/c: one queue for several exponential servers.
 
     Parameters
@@ -191,8 +191,8 @@ def waiting_probability(load: Any, servers: int) -> Any:
     return servers * blocked / (servers - load * (1 - blocked))
 
 
-@takes(demands=SPAN.each, customers=COUNT, think=SPAN)
-def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tuple[float, NDArray]:
+@validate
+def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple[float, NDArray]:
     """Return the throughput and the mean response times of a closed network of exponential single servers.
 
     Parameters
@@ -237,8 +237,8 @@ def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tu
     return float(throughput), response
 
 
-@takes(full_seek=SPAN.each)
-def mean_seek(full_seek: ArrayLike) -> NDArray:
+@validate
+def mean_seek(full_seek: Spans) -> NDArray:
     """Return the mean seek between independent uniform cylinders, with seek time linear in distance.
 
     Parameters
@@ -269,8 +269,8 @@ def mean_seek(full_seek: ArrayLike) -> NDArray:
     return np.asarray(full_seek, float) / 3
 
 
-@takes(revolution=SPAN.each)
-def mean_rotation(revolution: ArrayLike) -> NDArray:
+@validate
+def mean_rotation(revolution: Spans) -> NDArray:
     """Return the mean rotational wait for a uniform angle.
 
     Parameters

@@ -28,9 +28,8 @@ from storagekit.arbitration.base import AbstractArbitration, Bid, Decision, bett
 from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, bit, bit_is_set, named, pick, whole
-from storagekit.core.checks import require, require_kind, require_seconds
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SHARE, SPAN
+from storagekit.core.validation import SHARE, SPAN, instance_of, require, require_seconds
 from storagekit.workload import Requests, fraction, scramble
 
 
@@ -170,7 +169,7 @@ class DSPTFClaims(AbstractArbitration):
         self.bound = named("latency bound")(latency if bound is None else bound)
         self.waits = named("waits", whole)(waits)
         give = "whether claims arrive, as sk.arbitration.Lossy(0.05)"
-        self.delivery = require_kind("delivery", Reliable() if delivery is None else delivery, AbstractDelivery, give)
+        self.delivery = instance_of(AbstractDelivery, give)("delivery", Reliable() if delivery is None else delivery)
 
     def __check_init__(self):
         for label, time in (("network latency", self.latency), ("latency bound", self.bound)):

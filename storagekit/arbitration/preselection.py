@@ -33,8 +33,7 @@ from storagekit.core.batching import (
     row_index,
     whole,
 )
-from storagekit.core.checks import require, require_seconds, traced
-from storagekit.core.kinds import SPAN
+from storagekit.core.validation import SPAN, require, require_seconds, traced
 
 
 class Bids(NamedTuple):

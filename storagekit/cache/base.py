@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.kinds import SPAN
+from storagekit.core.validation import SPAN
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 

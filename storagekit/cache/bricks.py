@@ -29,9 +29,8 @@ from storagekit.component.events import AccessStarted, BrickStopped, RequestAdmi
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, index_of, lowest, named, pick, whole
-from storagekit.core.checks import require, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT
+from storagekit.core.validation import COUNT, require, traced
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 

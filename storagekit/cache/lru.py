@@ -26,8 +26,8 @@ from storagekit.component.events import StateSizes
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
+from storagekit.core.validation import traced
 from storagekit.workload import Requests
 
 

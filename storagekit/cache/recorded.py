@@ -13,8 +13,8 @@ from storagekit.cache.sets import BLOCK, check_capacity, check_hit_time
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.checks import shown, traced
 from storagekit.core.errors import InputError
+from storagekit.core.validation import shown, traced
 from storagekit.workload import Requests
 
 

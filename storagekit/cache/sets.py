@@ -1,7 +1,7 @@
 """Sets of blocks in the order of their last use, the data structure of the caches."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,14 +11,14 @@ from jaxtyping import Array, Bool, Int
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_WHOLE, min_row, row_index
-from storagekit.core.kinds import SPACE, SPAN, Kind, takes
+from storagekit.core.validation import SPACE, SPAN, Validator, validate
 from storagekit.workload import Requests, scramble
 
 EMPTY = -1
 # Largest number of blocks that float32 counts exactly: 128 GB in blocks of 8 KB.
 MOST_BLOCKS = 2**24
 # Validators for the number of sets and of blocks of a set, and for the sectors of a block.
-BLOCKS, BLOCK = Kind(least=1, most=MOST_BLOCKS, whole=True), Kind(least=1, most=MOST_WHOLE, whole=True)
+BLOCKS, BLOCK = Validator(least=1, most=MOST_BLOCKS, whole=True), Validator(least=1, most=MOST_WHOLE, whole=True)
 # Validators for the time of a hit, seconds, and for the size of a cache, bytes.
 check_hit_time = partial(SPAN.each, "cache hit time")
 check_capacity = partial(SPACE.each, "cache of")
@@ -134,8 +134,12 @@ def side_by_side(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     return held, jnp.put_along_axis(table, index, after, axis=0, inplace=False, mode="promise_in_bounds")
 
 
-@takes(capacity=SPACE, ways=BLOCKS, sectors=BLOCK)
-def sets_for(capacity: float | np.floating, ways: int = 32, sectors: int = 16) -> int:
+@validate
+def sets_for(
+    capacity: Annotated[float | np.floating, SPACE],
+    ways: Annotated[int, BLOCKS] = 32,
+    sectors: Annotated[int, BLOCK] = 16,
+) -> int:
     """Return the smallest number of sets that hold a capacity.
 
     Parameters

@@ -1,14 +1,16 @@
 """Distance between two distributions of times, by which a drive model is assessed."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import REAL, takes
+from storagekit.core.validation import REAL, validate
 
 
-@takes(predicted=REAL.each, measured=REAL.each)
-def demerit(predicted: ArrayLike, measured: ArrayLike) -> float:
+@validate
+def demerit(predicted: Annotated[ArrayLike, REAL.each], measured: Annotated[ArrayLike, REAL.each]) -> float:
     """Return the root mean square horizontal distance between two distributions.
 
     Parameters

@@ -1,18 +1,22 @@
 """Comparison of a drive model with a stream measured on the drive: by class of requests, and by distribution."""
 
+from typing import Annotated
+
 import numpy as np
 import xarray as xr
 
 from storagekit.calibrate.demerit import demerit
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, takes
 from storagekit.core.units import MS
+from storagekit.core.validation import instance_of, validate
 
 SHARES = np.linspace(0, 1, 501)
 
 
-@takes(stream=a(xr.Dataset, "a stream, as measured_stream makes it"))
-def demerit_by_class(stream: xr.Dataset) -> xr.Dataset:
+@validate
+def demerit_by_class(
+    stream: Annotated[xr.Dataset, instance_of(xr.Dataset, "a stream, as measured_stream makes it")],
+) -> xr.Dataset:
     """Return the demerit of a model for all requests of a stream, and for its reads and its writes.
 
     Parameters

@@ -1,13 +1,13 @@
 """Figures of a drive model as data sheets print them, its seek curve, and its zones."""
 
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
 from storagekit.core import units
-from storagekit.core.kinds import a, takes
+from storagekit.core.validation import instance_of, validate
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 
@@ -17,7 +17,7 @@ NEAR, SHORT, EVENLY = 256, 0.05, 512
 
 
 # Validator of a drive with cylinders and zones.
-DRIVE = a(Drive, 'a drive, as sk.load_drive("atlas10k")')
+DRIVE = instance_of(Drive, 'a drive, as sk.load_drive("atlas10k")')
 
 
 class DatasheetFigures(NamedTuple):
@@ -47,8 +47,8 @@ class DatasheetFigures(NamedTuple):
     inner_sustained_rate: float
 
 
-@takes(drive=DRIVE)
-def figures(drive: Drive) -> DatasheetFigures:
+@validate
+def figures(drive: Annotated[Drive, DRIVE]) -> DatasheetFigures:
     """Return the figures of a drive in the terms of a data sheet.
 
     Parameters
@@ -85,8 +85,8 @@ def figures(drive: Drive) -> DatasheetFigures:
     )
 
 
-@takes(drive=DRIVE)
-def zone_map(drive: Drive) -> xr.Dataset:
+@validate
+def zone_map(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
     """Return the zones of a drive in the order of their addresses.
 
     Parameters
@@ -125,8 +125,8 @@ def zone_map(drive: Drive) -> xr.Dataset:
     )
 
 
-@takes(drive=DRIVE)
-def seek_curve(drive: Drive) -> xr.Dataset:
+@validate
+def seek_curve(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
     """Return the seek time of a drive by distance.
 
     Parameters

@@ -5,16 +5,15 @@ Data are arrays over a dimension `statistic` (mean, low, high), from `storagekit
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 import xarray as xr
 
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, TINT, WIDTH
-from storagekit.core.checks import require_kind
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import POSITIVE, REAL, a, one_of, optional, several, takes, text
+from storagekit.core.validation import POSITIVE, REAL, Finite, Positive, instance_of, optional, several, text, validate
 
 # symbol of a line or a tick in a legend
 DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"
@@ -24,52 +23,44 @@ Layered = alt.LayerChart | alt.FacetChart
 
 def _summary(label: str, value: Any) -> xr.DataArray:
     """Return the validator of an array of means with their intervals."""
-    array = require_kind(label, value, xr.DataArray, "an array over `statistic`, as sk.interval makes it")
+    array = instance_of(xr.DataArray, "an array over `statistic`, as sk.interval makes it")(label, value)
     if "statistic" not in array.dims:
         raise InputError(f"{label} of {', '.join(map(str, array.dims))}: it has no `statistic`; sk.interval makes it")
     return array
 
 
 def _side(label: str, value: Any) -> "AxisStyle":
-    side = require_kind(label, value, AxisStyle, "an axis, as Side('Time (s)')")
+    side = instance_of(AxisStyle, "an axis, as Side('Time (s)')")(label, value)
     TITLE("title of a side", side.title)
     POSITIVE("factor of a side", side.factor)
     return side
 
 
-PALETTE = a(Mapping, "a colour by name, as {'SATF': 'steelblue'}")
+PALETTE = instance_of(Mapping, "a colour by name, as {'SATF': 'steelblue'}")
 TITLE = optional(text)
 TITLES = several(text, least=2)
 ORDER = optional(several(text))
 
 
-@takes(summary=_summary, factor=REAL)
-def table(summary: xr.DataArray, factor: float = 1.0) -> pd.DataFrame:
+@validate
+def table(summary: Annotated[xr.DataArray, _summary], factor: Finite = 1.0) -> pd.DataFrame:
     """Return one row for each point: its coordinates, and mean, low and high times `factor`."""
     wide = (summary * factor).to_dataset("statistic").reset_coords(drop=True)
     return wide[["mean", "low", "high"]].to_dataframe().reset_index()
 
 
-@takes(
-    summary=_summary,
-    x=text,
-    colour=text,
-    titles=several(text, least=3),
-    factor=POSITIVE,
-    x_factor=POSITIVE,
-    order=ORDER,
-)
+@validate
 def curves(
-    summary: xr.DataArray,
+    summary: Annotated[xr.DataArray, _summary],
     x: str,
     colour: str,
     *,
-    titles: tuple[str, str, str],
-    factor: float = 1.0,
-    x_factor: float = 1.0,
+    titles: Annotated[tuple[str, str, str], several(text, least=3)],
+    factor: Positive = 1.0,
+    x_factor: Positive = 1.0,
     x_scale: alt.Scale | None = None,
     y_scale: alt.Scale | None = None,
-    order: Sequence[str] | None = None,
+    order: Annotated[Sequence[str] | None, ORDER] = None,
 ) -> Layered:
     """Return one line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
@@ -105,14 +96,14 @@ class AxisStyle(NamedTuple):
     axis: alt.Axis | None = None
 
 
-@takes(summary=_summary, x=text, colour=text, palette=PALETTE, sides=several(_side, least=2), legend=TITLE)
+@validate
 def lines(
-    summary: xr.DataArray,
+    summary: Annotated[xr.DataArray, _summary],
     x: str,
     colour: str,
-    palette: Mapping[str, str],
-    sides: tuple[AxisStyle, AxisStyle],
-    legend: str | None,
+    palette: Annotated[Mapping[str, str], PALETTE],
+    sides: Annotated[tuple[AxisStyle, AxisStyle], several(_side, least=2)],
+    legend: Annotated[str | None, TITLE],
     *,
     model: xr.DataArray | None = None,
     basis: tuple[str, str] = ("simulated", "model"),
@@ -267,9 +258,12 @@ def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop
     return alt.layer(rule, *(text.encode(y=alt.value(drop), text="words") for text in (halo, name)))
 
 
-@takes(value=REAL, words=text, factor=REAL, place=one_of("above left", "below right"))
+@validate
 def level(
-    value: float, words: str, factor: float = 1.0, place: Literal["above left", "below right"] = "above left"
+    value: Finite,
+    words: str,
+    factor: Finite = 1.0,
+    place: Literal["above left", "below right"] = "above left",
 ) -> Layered:
     """Return a thin horizontal line across a panel at `value` times `factor`, with its name."""
     rows = pd.DataFrame({"level": [value * factor], "words": [words]})
@@ -298,22 +292,15 @@ def named_points(
     return alt.layer(halo, words, paper_points([(at, height) for at, height, _ in said], x, titles))
 
 
-@takes(
-    summary=_summary,
-    x=text,
-    titles=TITLES,
-    factor=POSITIVE,
-    order=ORDER,
-    paper=optional(a(Mapping, "a number by name")),
-)
+@validate
 def bars(
-    summary: xr.DataArray,
+    summary: Annotated[xr.DataArray, _summary],
     x: str,
     *,
-    titles: tuple[str, str],
-    factor: float = 1.0,
-    order: Sequence[str] | None = None,
-    paper: Mapping[str, float] | None = None,
+    titles: Annotated[tuple[str, str], TITLES],
+    factor: Positive = 1.0,
+    order: Annotated[Sequence[str] | None, ORDER] = None,
+    paper: Annotated[Mapping[str, float] | None, instance_of(Mapping, "a number by name")] = None,
     form: str = ",.1f",
 ) -> Layered:
     """Return one bar for each value of `x` with its interval and its number.
@@ -338,8 +325,12 @@ def bars(
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
 
 
-@takes(points=several(several(REAL, least=2)), x=text, titles=TITLES)
-def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[str, str]) -> alt.Chart:
+@validate
+def paper_points(
+    points: Annotated[Sequence[tuple[float, float]], several(several(REAL, least=2))],
+    x: str,
+    titles: Annotated[tuple[str, str], TITLES],
+) -> alt.Chart:
     """Return the paper's numbers as diamonds, as a layer over curves."""
     said = pd.DataFrame(points, columns=[x, "paper"]).assign(series="paper")
     return (

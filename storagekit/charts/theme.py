@@ -1,11 +1,11 @@
 """One theme for all charts: colours for the colour-blind, quiet axes, readable type."""
 
 from textwrap import wrap
-from typing import Literal
+from typing import Annotated, Literal
 
 import altair as alt
 
-from storagekit.core.kinds import a, one_of, takes, text
+from storagekit.core.validation import instance_of, validate
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 # what is ours where one thing of ours is drawn, the same for areas that bear other marks (40% of it on white), the paper's
@@ -34,9 +34,12 @@ THEME = {
 }
 
 
-@takes(chart=a(alt.TopLevelMixin, "a chart"), title=text, legends=one_of("right", "bottom"))
+@validate
 def finished(
-    chart: alt.TopLevelMixin, title: str, *says: str, legends: Literal["right", "bottom"] = "right"
+    chart: Annotated[alt.TopLevelMixin, instance_of(alt.TopLevelMixin, "a chart")],
+    title: str,
+    *says: str,
+    legends: Literal["right", "bottom"] = "right",
 ) -> alt.TopLevelMixin:
     """Return the chart with its title and the common theme.
 

@@ -53,16 +53,15 @@ def layout(
         return
     if disks is None:
         raise InputError("--disks: not given; say how many disks to lay out, or see `storagekit plan --help`")
+    from storagekit.core.validation import one_of
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF, Latency, Throughput
     from storagekit.plan.sr_array import best_sr_array
 
     known = {"latency": Latency(), "throughput": Throughput()}
-    if objective not in known:
-        raise InputError(f"objective {objective!r}: unknown; it is one of {', '.join(known)}")
+    one_of(*known)("objective", objective)
     schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
-    if scheduler not in schedulers:
-        raise InputError(f"scheduler {scheduler!r}: unknown; it is one of {', '.join(schedulers)}")
+    one_of(*schedulers)("scheduler", scheduler)
     answer = best_sr_array(
         load_drive(drive),
         disks,
@@ -152,8 +151,8 @@ def sessions(
 ) -> None:
     """Print the number of sessions of --rate-mb that --agents can guarantee, each striped over as few agents as possible."""
     from storagekit.analytic.forkjoin import Disk, Host, Network
-    from storagekit.core.checks import require_positive, require_whole
     from storagekit.core.units import MINUTE
+    from storagekit.core.validation import COUNT, POSITIVE
     from storagekit.drive import load_drive
     from storagekit.mediator import Cluster, Request, fill
 
@@ -161,8 +160,8 @@ def sessions(
         *(("--rate-mb", rate_mb), ("--minutes", minutes), ("--buffer-mb", buffer_mb)),
         *(("--link-gbps", link_gbps), ("--mips", mips)),
     ):
-        require_positive(option, value)
-    require_whole("--agents", agents)
+        POSITIVE(option, value)
+    COUNT("--agents", agents)
     if agents > _MOST_AGENTS:
         raise InputError(f"--agents {agents}: give at most {_MOST_AGENTS}, and ask for each part of a larger cluster")
     _require_bytes(f"--rate-mb {rate_mb:g} for --minutes {minutes:g}: an object", rate_mb * _MB * minutes * MINUTE)

@@ -9,6 +9,7 @@ import typer
 
 from storagekit.cli.plan import Drive, Json, plan_app
 from storagekit.core.errors import InputError
+from storagekit.core.validation import one_of
 
 _TB, _KB, _MS = 1e12, 1024, 1e-3
 
@@ -101,9 +102,7 @@ def schemes(
 
 def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:
     """Return the value of a name, None if no name is given. Raises InputError for an unknown name."""
-    if name is not None and name not in known:
-        raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
-    return None if name is None else known[name]
+    return None if name is None else known[one_of(*known)(what, name)]
 
 
 def _tell(answer, checked, drawn: list[str], as_json: bool) -> None:

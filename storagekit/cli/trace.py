@@ -84,7 +84,7 @@ def replay(
     is time; --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no say there.
     """
     from storagekit.cli.catalogue import schedulers, writes
-    from storagekit.core.kinds import COUNT
+    from storagekit.core.validation import COUNT
     from storagekit.drive import load_buffered, load_drive
     from storagekit.engine import System
     from storagekit.placement import Replicas
@@ -232,9 +232,9 @@ def _report(data) -> dict:
 
 def chosen(what: str, name: str, known: dict):
     """Return the value of a name. Raises InputError with the known names if it is unknown."""
-    if name not in known:
-        raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
-    return known[name]
+    from storagekit.core.validation import one_of
+
+    return known[one_of(*known)(what, name)]
 
 
 def _number(value) -> str:

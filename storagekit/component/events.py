@@ -20,9 +20,8 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
-from storagekit.core.checks import require_kind, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import several
+from storagekit.core.validation import instance_of, several, traced
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
@@ -307,7 +306,7 @@ class Switch(Component):
 
     def __check_init__(self):
         for member in self.members:
-            require_kind(f"a {self.called} of several", member, self.kind, f"members that are {self.kind.__name__}")
+            instance_of(self.kind, f"members that are {self.kind.__name__}")(f"a {self.called} of several", member)
         if traced(self.index):
             return
         index = np.asarray(self.index)

@@ -20,9 +20,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.checks import real_objects, require, shown, written
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import several
+from storagekit.core.validation import real_objects, require, several, shown, written
 
 # Times that differ by less count as equal, seconds. In float32, times of a few ms are exact to 1 ns, and times of a
 # second to 0.1 us.

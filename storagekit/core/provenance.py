@@ -5,12 +5,12 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
 
-from storagekit.core.kinds import ADDRESS, SPAN, optional, several, takes, text
+from storagekit.core.validation import ADDRESS, Span, several, validate
 
 # Drive, or scenario, of a trace that is analysed but not simulated.
 ALONE = "none: a trace by itself"
@@ -18,8 +18,12 @@ ALONE = "none: a trace by itself"
 LISTED = 16
 
 
-@takes(basis=text, seeds=optional(several(ADDRESS, of="seeds")), wall=optional(SPAN))
-def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None = None) -> dict:
+@validate
+def made_by(
+    basis: str,
+    seeds: Annotated[Sequence[int] | None, several(ADDRESS, of="seeds")] = None,
+    wall: Span | None = None,
+) -> dict:
     """Return the attributes that every result has.
 
     Parameters

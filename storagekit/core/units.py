@@ -5,7 +5,7 @@ revolution). These factors convert at the interface: `5.3 * MS` is 5.3 ms in sec
 milliseconds.
 """
 
-from storagekit.core.kinds import POSITIVE, SPACE, takes
+from storagekit.core.validation import Positive, Space, validate
 
 US = 1e-6
 MS = 1e-3
@@ -18,8 +18,8 @@ MB = 1024**2
 GB = 1024**3
 
 
-@takes(rpm=POSITIVE)
-def revolution(rpm: float) -> float:
+@validate
+def revolution(rpm: Positive) -> float:
     """Return the time of one revolution of a spindle, seconds.
 
     Parameters
@@ -40,8 +40,8 @@ def revolution(rpm: float) -> float:
     return MINUTE / rpm
 
 
-@takes(size=SPACE)
-def sectors(size: float) -> int:
+@validate
+def sectors(size: Space) -> int:
     """Return the number of sectors that a number of bytes occupies, with a partial sector counted as one.
 
     Parameters

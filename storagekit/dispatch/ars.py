@@ -17,9 +17,8 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import any_row, bit, named, row_index, union, where_tree
-from storagekit.core.checks import require, require_each_positive, require_seconds
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag
+from storagekit.core.validation import COUNT, MOST_COUNTED, NUMBER, SECTORS, TIME, flag, require, require_seconds
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.dispatch.interval_pool import Pool, pool
 from storagekit.dispatch.nodes import node_count
@@ -128,8 +127,8 @@ class ARS(AsManyAsNeeded):
     extra: int = eqx.field(static=True, default=0, converter=partial(NUMBER.up_to(OF_WRITES), "extra nodes"))
 
     def __check_init__(self):
-        require_each_positive("a window of", self.window, "s")
-        require_each_positive("a patience of", self.patience, "s")
+        TIME.each("a window of", self.window)
+        TIME.each("a patience of", self.patience)
         require_seconds("a patience of", self.patience, "time-out")
         kept = self.clients * self.pool
         require(kept <= MOST_COUNTED, "intervals of all clients", kept, f"at most {MOST_COUNTED}; lower pool")

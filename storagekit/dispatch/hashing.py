@@ -7,8 +7,8 @@ from jaxtyping import Float
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, each_named, first_true, pick, row_index
-from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
+from storagekit.core.validation import traced
 from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.workload import fraction
 

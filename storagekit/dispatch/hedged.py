@@ -8,7 +8,7 @@ from storagekit.component.events import BrickStopped, RequestAdmitted, StateSize
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, index_of, named
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SPAN
+from storagekit.core.validation import SPAN
 from storagekit.dispatch.base import AbstractDispatch, View
 from storagekit.workload import Requests
 

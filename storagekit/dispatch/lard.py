@@ -18,14 +18,13 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.component.events import StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, first_min, named, pick, put
-from storagekit.core.checks import traced, written
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, SHARE, SPAN, Kind
+from storagekit.core.validation import COUNT, SHARE, SPAN, Validator, traced, written
 from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.workload import fraction, scramble
 
 # Requests. With an infinite threshold no drive is overloaded.
-THRESHOLD = Kind(least=0, endless=True)
+THRESHOLD = Validator(least=0, endless=True)
 
 # Entries of a table of 32-bit words.
 TARGETS = COUNT.up_to(2**24)

@@ -12,9 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, bit_is_set, by_row, comes_before, named, pick, row_index, union
-from storagekit.core.checks import require, require_each_positive, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import flag, hold
+from storagekit.core.validation import TIME, require, shown, validate_fields
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import scramble
@@ -123,10 +122,10 @@ class Central(AsManyAsNeeded):
     exact: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
-        hold(self, exact=flag)
+        validate_fields(self)
         for label, times in (("service", self.service), ("write service", self.write_service)):
             for time in times:
-                require_each_positive(f"a mean {label} time of", time, "s")
+                TIME.each(f"a mean {label} time of", time)
         written = len(self.write_service)
         require(written in (0, len(self.service)), "mean write service times", written, f"{len(self.service)}, or none")
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
 from storagekit.core.batching import bit, first_min, index_of, lowest, pick, row_index
-from storagekit.core.kinds import COUNT, flag, hold
+from storagekit.core.validation import COUNT, validate_fields
 from storagekit.dispatch.base import AbstractDispatch, AsManyAsNeeded, View
 from storagekit.placement import MOST_PARTS
 from storagekit.workload import scramble
@@ -110,7 +110,7 @@ class Redundant(AbstractDispatch):
     finishing: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
-        hold(self, finishing=flag)
+        validate_fields(self)
 
     @property
     def withdraws(self):

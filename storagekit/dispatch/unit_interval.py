@@ -21,7 +21,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.checks import require, require_whole
+from storagekit.core.validation import COUNT, NUMBER, require
 from storagekit.workload import scramble
 
 ONE = 2**24
@@ -79,7 +79,7 @@ def subregions(nodes: int) -> int:
     ----------
     Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number.
     """
-    require_whole("nodes of a unit interval", nodes)
+    COUNT("nodes of a unit interval", nodes)
     return 2 ** (2 * nodes - 1).bit_length()
 
 
@@ -344,7 +344,7 @@ def select(
     ----------
     ars, section 4.2.
     """
-    require_whole("rounds of a selection", most)
+    COUNT("rounds of a selection", most)
     xp = key.__array_namespace__()
     nodes, rounds = _rows(usable.shape[0], usable), _rows(most, key)
 
@@ -397,7 +397,7 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
     """
     given = np.asarray(shares, float)
     require((given >= 0) & np.isfinite(given), "a share of", given, "0 or more and finite")
-    require_whole("nodes chosen", count, 0)
+    NUMBER("nodes chosen", count)
     require(count <= len(given), "nodes chosen", count, f"at most {len(given)}, as many as there are")
 
     def included(left: frozenset[int], count: int) -> np.ndarray:

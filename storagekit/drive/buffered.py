@@ -2,7 +2,7 @@
 
 from functools import reduce
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import stored
-from storagekit.core.kinds import takes
+from storagekit.core.validation import validate
 from storagekit.drive.base import (
     AbstractBuffer,
     AbstractDrive,
@@ -98,8 +98,8 @@ class Buffered(AbstractDrive):
         return target
 
 
-@takes(name=drive_name)
-def load_buffered(name: str | Path) -> Buffered:
+@validate
+def load_buffered(name: Annotated[str | Path, drive_name]) -> Buffered:
     """Return a drive with its controller, bus and buffer.
 
     Parameters

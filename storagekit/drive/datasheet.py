@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from storagekit.core import units
-from storagekit.core.checks import require_seconds, shown, written
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import POSITIVE, SPAN, Kind
+from storagekit.core.validation import POSITIVE, SPAN, Validator, require_seconds, shown, written
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import SeekFit, seek_from_three
 
@@ -19,7 +18,7 @@ ZONES = 16
 GRAINS = {512: 1, 4096: 8}
 _POSITIVE = replace(POSITIVE, otherwise="; take it from the data sheet")
 # Limits far beyond any real drive; rates in bytes per second, capacity in bytes.
-_RPM, _HEADS = Kind(least=60, most=1e6), Kind(least=1, most=1000, whole=True)
+_RPM, _HEADS = Validator(least=60, most=1e6), Validator(least=1, most=1000, whole=True)
 _MOST_RATE, _MOST_CAPACITY = 1e11, 1e15
 # Meaning of each time, which determines its upper limit.
 _MEANINGS = {

@@ -6,12 +6,11 @@ arm and platter.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind, flag, takes
 from storagekit.core.units import MS
+from storagekit.core.validation import Validator, flag, instance_of, shown, validate
 from storagekit.drive.disksim_file import disksim_electronics, is_disksim
 from storagekit.drive.fields import FieldRule, checked, field
 from storagekit.drive.library import drive_name, drive_path, file_facts
@@ -184,8 +183,8 @@ class Electronics(NamedTuple):
     extra: ExtraDisconnect | None
 
 
-@takes(name=drive_name)
-def load_electronics(name: str | Path) -> Electronics:
+@validate
+def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
     """Return controller, bus and buffer of a drive.
 
     Parameters
@@ -218,8 +217,8 @@ def load_electronics(name: str | Path) -> Electronics:
     return known
 
 
-@takes(name=drive_name)
-def known_electronics(name: str | Path) -> Electronics | None:
+@validate
+def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | None:
     """Return controller, bus and buffer of a drive, or None if its file has no such figures.
 
     See `load_electronics`.
@@ -281,12 +280,12 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
 def require_possible(known: Electronics) -> None:
     """Raise InputError if a figure of a drive's electronics is impossible, wherever it is from."""
-    require_kind("electronics", known, Electronics, 'those of a drive, as sk.drive.load_electronics("atlas10k")')
+    instance_of(Electronics, 'those of a drive, as sk.drive.load_electronics("atlas10k")')("electronics", known)
     for group, kind in {"overheads": Overheads, "bus": Bus, "buffer": Buffer, "extra": ExtraDisconnect}.items():
         given = getattr(known, group)
         if group == "extra" and given is None:
             continue
-        require_kind(f"electronics: {group}", given, kind, f"a storagekit.drive.electronics.{kind.__name__}(...)")
+        instance_of(kind, f"a storagekit.drive.electronics.{kind.__name__}(...)")(f"electronics: {group}", given)
         for name, one in kind.__annotations__.items():
             label, value = f"electronics: {group}: {name}", getattr(given, name)
             if isinstance(value, list | tuple):
@@ -304,7 +303,7 @@ def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
     rule, timed = _rule(name, kind), _timed(name, kind)
     unit = MS if timed else 1
     several = timed or name == "most_ahead"
-    return Kind(rule.least * unit, rule.most * unit, "s" if timed else "", whole=rule.kind is int, many=several)
+    return Validator(rule.least * unit, rule.most * unit, "s" if timed else "", whole=rule.kind is int, many=several)
 
 
 def electronics_facts(known: Electronics) -> dict[str, Any]:

@@ -4,20 +4,20 @@ The fields are validated first. Geometry, seek curve and times are made from the
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 from jaxtyping import Array
 
 from storagekit.core import units
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import REAL, a, takes, text
+from storagekit.core.validation import REAL, instance_of, validate
 from storagekit.drive.fields import FieldRule, checked, field
 from storagekit.drive.geometry import Geometry, geometry
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import SeekTable, seek_table
 
-FACTS = a(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
+FACTS = instance_of(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
 # Limits of the fields of a drive; times in ms.
 FIELDS = {
     "rpm": FieldRule(float, 60.0, 1e6),
@@ -43,8 +43,8 @@ ZONE_FIELDS = {
 _ZONE_EXTRAS = {"track_spares": FieldRule(int, 0, 10**7)}
 
 
-@takes(facts=FACTS, source=text)
-def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
+@validate
+def drive_from_facts(facts: Annotated[dict[str, Any], FACTS], source: str) -> Drive:
     """Return the drive that the fields of a drive file describe.
 
     Parameters
@@ -89,8 +89,10 @@ def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
     )
 
 
-@takes(drive=a(Drive, 'a drive, as sk.load_drive("atlas10k")'), source=text)
-def facts_of(drive: Drive, source: str) -> dict[str, Any]:
+@validate
+def facts_of(
+    drive: Annotated[Drive, instance_of(Drive, 'a drive, as sk.load_drive("atlas10k")')], source: str
+) -> dict[str, Any]:
     """Return the fields of a drive file for a drive, the inverse of `drive_from_facts`.
 
     Parameters

@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
+from storagekit.core.validation import instance_of, shown
 
 _MOST = 1e300
 
@@ -37,7 +37,7 @@ def checked(facts: dict[str, Any], name: str, rule: FieldRule, where: str) -> An
     """
     value = field(facts, name, where)
     if rule.kind is str:
-        return require_kind(f"{where}: field {name!r}", value, str, "text")
+        return instance_of(str, "text")(f"{where}: field {name!r}", value)
     if rule.kind is bool:
         if not isinstance(value, bool):
             raise InputError(f"{where}: field {name!r} is {shown(value)}; it must be true or false")

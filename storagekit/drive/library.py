@@ -5,12 +5,11 @@ import tomllib
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from storagekit.core.checks import require_seconds, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SPAN, TIME, Kind, takes
 from storagekit.core.resources import drive_files
+from storagekit.core.validation import SPAN, TIME, Validator, require_seconds, shown, validate
 from storagekit.drive.disksim_file import disksim_facts, is_disksim
 from storagekit.drive.facts import drive_from_facts
 from storagekit.drive.geometry import geometry, plain_zone
@@ -32,8 +31,8 @@ def drive_names() -> list[str]:
     return sorted(drive_files())
 
 
-@takes(name=drive_name)
-def load_drive(name: str | Path) -> Drive:
+@validate
+def load_drive(name: Annotated[str | Path, drive_name]) -> Drive:
     """Return the drive with a given name, in a file, or with a given data sheet.
 
     Parameters
@@ -72,8 +71,8 @@ def load_drive(name: str | Path) -> Drive:
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
 
 
-@takes(name=drive_name)
-def drive_facts(name: str | Path) -> dict[str, Any]:
+@validate
+def drive_facts(name: Annotated[str | Path, drive_name]) -> dict[str, Any]:
     """Return the fields of the file of a drive.
 
     Parameters
@@ -123,20 +122,14 @@ def file_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
-@takes(
-    full_seek=SPAN.each,
-    revolution=TIME.each,
-    cylinders=CYLINDERS,
-    sectors_per_track=Kind(least=1, most=10**7, whole=True),
-    overhead=SPAN.each,
-)
+@validate
 def ideal_drive(
     *,
-    full_seek: float,
-    revolution: float,
-    cylinders: int = 10_000,
-    sectors_per_track: int = 512,
-    overhead: float = 0.0,
+    full_seek: Annotated[float, SPAN.each],
+    revolution: Annotated[float, TIME.each],
+    cylinders: Annotated[int, CYLINDERS] = 10_000,
+    sectors_per_track: Annotated[int, Validator(least=1, most=10**7, whole=True)] = 512,
+    overhead: Annotated[float, SPAN.each] = 0.0,
 ) -> Drive:
     """Return the drive of the closed forms: one head, equal tracks, a seek linear in distance, no settling and no skew.
 

@@ -1,7 +1,7 @@
 """Mechanical drives: an arm, a platter and zones."""
 
 from functools import partial
-from typing import cast
+from typing import Annotated, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,8 +11,18 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import named, whole
-from storagekit.core.checks import require, require_seconds, traced
-from storagekit.core.kinds import COUNT, MOMENT, SPAN, TIME, a, flag, hold, text
+from storagekit.core.validation import (
+    COUNT,
+    MOMENT,
+    SPAN,
+    TIME,
+    flag,
+    instance_of,
+    require,
+    require_seconds,
+    traced,
+    validate_fields,
+)
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
 from storagekit.drive.geometry import SLACK, Geometry, first_and_last
@@ -59,27 +69,18 @@ class Drive(OneKind):
     DiskSim 4.0, trackSwitchPlusRotation. srarray, section 4.1, gives the cost of a track switch without settling.
     """
 
-    geometry: Geometry
-    seek: AbstractSeek
-    revolution: Float[AnyArray, "..."] = eqx.field(converter=named("revolution"))
-    head_switch: Float[AnyArray, "..."] = eqx.field(converter=named("head switch"))
-    write_settle: Float[AnyArray, "..."] = eqx.field(converter=named("write settle"))
-    overhead: Float[AnyArray, "..."] = eqx.field(converter=named("overhead"))
+    geometry: Annotated[Geometry, instance_of(Geometry, 'one of a drive, as sk.load_drive("atlas10k").geometry')]
+    seek: Annotated[AbstractSeek, instance_of(AbstractSeek, "a seek curve, as sk.drive.LinearSeek(0.01, 10_000)")]
+    revolution: Annotated[Float[AnyArray, "..."], TIME.each] = eqx.field(converter=named("revolution"))
+    head_switch: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("head switch"))
+    write_settle: Annotated[Float[AnyArray, "..."], MOMENT.each] = eqx.field(converter=named("write settle"))
+    overhead: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("overhead"))
     name: str = eqx.field(static=True)
     grain: int = eqx.field(static=True, default=1, converter=partial(COUNT, "grain"))
     settles_on_switch: Int[AnyArray, "..."] = eqx.field(converter=named("settles_on_switch", whole), default=1)
 
     def __check_init__(self):
-        hold(
-            self,
-            geometry=a(Geometry, 'one of a drive, as sk.load_drive("atlas10k").geometry'),
-            seek=a(AbstractSeek, "a seek curve, as sk.drive.LinearSeek(0.01, 10_000)"),
-            revolution=TIME.each,
-            head_switch=SPAN.each,
-            write_settle=MOMENT.each,
-            overhead=SPAN.each,
-            name=text,
-        )
+        validate_fields(self)
         if not traced(self.settles_on_switch):
             wrong = np.asarray(self.settles_on_switch)
             require(np.isin(wrong, (0, 1)), "settles_on_switch", wrong, "0 or 1")

@@ -12,14 +12,13 @@ from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_WHOLE, each_named, pick, whole
-from storagekit.core.checks import require
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, several
+from storagekit.core.validation import instance_of, require, several
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
 
-_MEMBERS = several(a(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
+_MEMBERS = several(instance_of(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
 
 
 class Places(NamedTuple):

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from functools import partial
-from typing import cast
+from typing import Annotated, cast
 
 import equinox as eqx
 import numpy as np
@@ -11,12 +11,11 @@ from jaxtyping import Array, Float, Int
 
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import named
-from storagekit.core.checks import require_each_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SPAN, Kind, a, hold, takes
+from storagekit.core.validation import SPAN, TIME, Validator, instance_of, validate, validate_fields
 
 # Limits of the number of cylinders: the upper one is far above any drive.
-CYLINDERS = Kind(least=2, most=10**8, whole=True)
+CYLINDERS = Validator(least=2, most=10**8, whole=True)
 
 
 class AbstractSeek(eqx.Module):
@@ -79,12 +78,12 @@ class SeekFit(AbstractSeek):
     Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.
     """
 
-    settle: Float[AnyArray, "..."] = eqx.field(converter=named("settle"))
-    acceleration: Float[AnyArray, "..."] = eqx.field(converter=named("acceleration"))
-    coast: Float[AnyArray, "..."] = eqx.field(converter=named("coast"))
+    settle: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("settle"))
+    acceleration: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("acceleration"))
+    coast: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("coast"))
 
     def __check_init__(self):
-        hold(self, settle=SPAN.each, acceleration=SPAN.each, coast=SPAN.each)
+        validate_fields(self)
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         space = namespace(distance)
@@ -109,11 +108,11 @@ class LinearSeek(AbstractSeek):
         If a value is impossible.
     """
 
-    full: Float[AnyArray, "..."] = eqx.field(converter=named("full"))
+    full: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("full"))
     cylinders: int = eqx.field(static=True, converter=partial(CYLINDERS, "cylinders"))
 
     def __check_init__(self):
-        hold(self, full=SPAN.each)
+        validate_fields(self)
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         space = namespace(distance)
@@ -180,7 +179,7 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
         raise InputError(f"seek curve: {known.shape} values; give at least two pairs [cylinders, time]")
     if np.any(np.diff(known[:, 0]) <= 0) or known[0, 0] < 1:
         raise InputError("seek curve: distances must rise from 1 cylinder; sort the points and drop repeats")
-    require_each_positive("seek curve: time", known[:, 1], "s")
+    TIME.each("seek curve: time", known[:, 1])
     distance = np.arange(cylinders)
     times = np.interp(distance, known[:, 0], known[:, 1])
     (near, near_time), (far, far_time) = known[-2:]
@@ -190,8 +189,10 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
     return SeekTable(times)
 
 
-@takes(table=a(SeekTable, "a measured curve, as sk.drive.SeekTable([0.0, 0.001, 0.002])"))
-def fit_seek(table: SeekTable) -> SeekFit:
+@validate
+def fit_seek(
+    table: Annotated[SeekTable, instance_of(SeekTable, "a measured curve, as sk.drive.SeekTable([0.0, 0.001, 0.002])")],
+) -> SeekFit:
     """Return the smooth seek curve nearest to a measured one.
 
     Parameters

@@ -9,8 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.checks import require_each_positive
-from storagekit.core.kinds import AMOUNT, COUNT, SECTORS, SPAN
+from storagekit.core.validation import AMOUNT, COUNT, POSITIVE, SECTORS, SPAN
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
 
@@ -71,7 +70,7 @@ class RateServer(Still):
     capacity: int = eqx.field(static=True, default=2**24, converter=partial(SECTORS, "capacity"))
 
     def __check_init__(self):
-        require_each_positive("service rate", self.rate, "sectors a second")
+        POSITIVE.in_unit("sectors a second").each("service rate", self.rate)
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
@@ -135,7 +134,7 @@ class Flash(Still):
     capacity: int = eqx.field(static=True, default=2**31 - 1, converter=partial(SECTORS, "capacity"))
 
     def __check_init__(self):
-        require_each_positive("rate", self.rate, "sectors a second")
+        POSITIVE.in_unit("sectors a second").each("rate", self.rate)
         for name in ("read_page", "program_page", "erase_block", "overhead"):
             SPAN.each(name, getattr(self, name))
         AMOUNT.each("amplification above 1", self.amplification - 1)

@@ -1,11 +1,10 @@
 """Data sheets as files, in the units that data sheets print."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from storagekit.core import units
-from storagekit.core.checks import MOST_SECONDS, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import takes, text
+from storagekit.core.validation import MOST_SECONDS, shown, validate
 from storagekit.drive.facts import FACTS
 from storagekit.drive.fields import FieldRule, checked
 from storagekit.drive.mechanical import Drive
@@ -51,8 +50,8 @@ def is_sheet(facts: dict[str, Any]) -> bool:
     return "zones" not in facts and not only_here.isdisjoint(facts)
 
 
-@takes(facts=FACTS, source=text)
-def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
+@validate
+def drive_from_sheet(facts: Annotated[dict[str, Any], FACTS], source: str) -> Drive:
     """Return the drive that the fields of a data sheet describe.
 
     Parameters

@@ -1,16 +1,15 @@
 """Run many scenarios at once: scenarios of one structure, each with all seeds, form one batch."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.typing import ArrayLike
 
 from storagekit.core.batching import MOST_WHOLE
-from storagekit.core.checks import require_takes
 from storagekit.core.errors import InputError, SimulationError
-from storagekit.core.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, a, flag, optional, several, takes
+from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, Count, instance_of, require_takes, several, validate
 from storagekit.engine.record import CORE, Record, Tally
 from storagekit.engine.run import SEEDS, Runner, keys, run_key
 from storagekit.engine.system import Scenario
@@ -24,7 +23,7 @@ LANES, TOGETHER = 16, 4096
 STRIDE = 8
 # limits of the number of requests
 ENOUGH, SOME = POSITIVE.up_to(MOST_WHOLE), AMOUNT.up_to(MOST_WHOLE)
-SCENARIO = a(Scenario, "a Scenario(system, arrivals)")
+SCENARIO = instance_of(Scenario, "a Scenario(system, arrivals)")
 
 
 def _called(label: str, value: Any) -> Any:
@@ -56,8 +55,8 @@ class Outcome(NamedTuple):
     log: Any
 
 
-@takes(scenario=SCENARIO)
-def structure(scenario: Scenario) -> tuple:
+@validate
+def structure(scenario: Annotated[Scenario, SCENARIO]) -> tuple:
     """Return the properties that two scenarios must have in common to share a batch.
 
     Parameters
@@ -93,8 +92,10 @@ def signature(scenario: Scenario) -> tuple:
     return tree, tuple((np.shape(leaf), np.asarray(leaf).dtype.str) for leaf in leaves)
 
 
-@takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS)
-def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
+@validate
+def stack(
+    scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "scenarios")], seeds: Annotated[Sequence[int], SEEDS]
+) -> tuple[Scenario, np.ndarray]:
     """Return one scenario whose numbers have a value for each run, and the keys of the runs.
 
     The runs are ordered by scenario, and within a scenario by seed. All scenarios receive the same requests. Numbers
@@ -128,8 +129,8 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
     return jax.tree.map(merge, *scenarios), np.tile(keys(seeds), (1, len(scenarios)))
 
 
-@takes(lanes=COUNT, slots=COUNT)
-def width(lanes: int, slots: int = 64) -> int:
+@validate
+def width(lanes: Count, slots: Count = 64) -> int:
     """Return the number of runs of a batch, padding included.
 
     There are only a few widths, so that sweeps of any size share a compilation, which takes longer than the padding.
@@ -153,9 +154,13 @@ def width(lanes: int, slots: int = 64) -> int:
     return each * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
 
 
-@takes(scenario=SCENARIO, key=run_key, padded=flag, together=COUNT, among=optional(COUNT))
+@validate
 def batches(
-    scenario: Scenario, key: np.ndarray, padded: bool = True, together: int = 1, among: int | None = None
+    scenario: Annotated[Scenario, SCENARIO],
+    key: Annotated[np.ndarray, run_key],
+    padded: bool = True,
+    together: Count = 1,
+    among: Count | None = None,
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
     """Yield a stacked scenario in batches of one width.
 
@@ -197,11 +202,11 @@ def batches(
             yield lanes_of(scenario, members), key[:, members], min(wide, stop - first)
 
 
-@takes(amount=ENOUGH)
+@validate
 def execute(
     scenario: Scenario,
     key: np.ndarray,
-    amount: float,
+    amount: Annotated[float, ENOUGH],
     record: Record | None = None,
     progress: Callable[[float], object] = lambda done: None,
     by: str = "answered",
@@ -238,12 +243,12 @@ def execute(
     return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
 
 
-@takes(runner=a(Runner), amount=SOME, progress=_called, stride=COUNT)
+@validate
 def steps(
     runner: Runner,
-    amount: float,
-    progress: Callable[[float], object] = lambda done: None,
-    stride: int = STRIDE,
+    amount: Annotated[float, SOME],
+    progress: Annotated[Callable[[float], object], _called] = lambda done: None,
+    stride: Count = STRIDE,
     by: str = "answered",
 ) -> Iterator[tuple[Tally, Any]]:
     """Yield the result of `execute` in pieces.
@@ -282,8 +287,8 @@ def steps(
         progress(float(np.min(done)))
 
 
-@takes(scenario=SCENARIO, members=_members)
-def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:
+@validate
+def lanes_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndarray, _members]) -> Scenario:
     """Return a stacked scenario with only some of its runs, in the given order.
 
     Parameters

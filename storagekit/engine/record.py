@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,9 +16,8 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.component.events import RequestCompleted
 from storagekit.core.batching import WORD, first_true
-from storagekit.core.checks import require_takes
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, flag, hold, several, text
+from storagekit.core.validation import flag, instance_of, require_takes, several, text, validate_fields
 from storagekit.engine.event import Report
 from storagekit.engine.state import NO_REQUEST, State
 from storagekit.engine.system import Scenario
@@ -85,12 +84,13 @@ class Sum:
     of: Callable[..., Any]
     kind: type = float
     by_drive: bool = False
-    along: Mapping[str, Sequence[float] | np.ndarray] = field(default_factory=dict)
+    along: Annotated[
+        Mapping[str, Sequence[float] | np.ndarray],
+        instance_of(Mapping, "a mapping of dimensions to labels, as {'limit': [0.01]}"),
+    ] = field(default_factory=dict)
 
     def __post_init__(self):
-        hold(
-            self, name=text, by_drive=flag, along=a(Mapping, "a mapping of dimensions to labels, as {'limit': [0.01]}")
-        )
+        validate_fields(self)
         if not isinstance(self.kind, type) or self.kind not in KINDS:
             raise InputError(f"sum {self.name!r} of kind {self.kind}: give int for counts, float for what is measured")
         if self.by_drive and self.along:
@@ -312,11 +312,13 @@ class Record:
         If two sums share a name.
     """
 
-    sums: tuple[Sum, ...] = ()
-    log: AbstractLog = field(default_factory=NoLog)
+    sums: Annotated[tuple[Sum, ...], several(instance_of(Sum), of="sums")] = ()
+    log: Annotated[AbstractLog, instance_of(AbstractLog, "a log, as sk.engine.ResponseLog()")] = field(
+        default_factory=NoLog
+    )
 
     def __post_init__(self):
-        hold(self, sums=several(a(Sum), of="sums"), log=a(AbstractLog, "a log, as sk.engine.ResponseLog()"))
+        validate_fields(self)
         object.__setattr__(self, "sums", tuple(dict.fromkeys((*CORE, *self.sums))))
         names = [one.name for one in self.sums]
         for name in names:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,12 +20,11 @@ from jaxtyping import Array, Float, Int, PyTree, Shaped, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_WHOLE, addresses
-from storagekit.core.checks import require_kind, shown, traced
 from storagekit.core.compilation import announce_compilations
 from storagekit.core.devices import compiler_options, memory, say_if_late
 from storagekit.core.errors import InputError
 from storagekit.core.garbage import uncollected
-from storagekit.core.kinds import Kind, several, takes
+from storagekit.core.validation import Validator, instance_of, several, shown, traced, validate
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
 from storagekit.engine.record import NoLog, Record, Tally
@@ -37,7 +36,7 @@ CHUNK = 128
 # block of random words for dispatchers; workloads use the first blocks, three for each thread
 OF_DISPATCH = 2**31 - 1
 # range of a seed of JAX's generator
-SEEDS = several(Kind(least=0, most=2**32 - 1, whole=True), 1, "seeds")
+SEEDS = several(Validator(least=0, most=2**32 - 1, whole=True), 1, "seeds")
 # number of states in memory while a chunk is computed: the state before it, the state after it, and an intermediate one
 COPIES = 3
 BY_LANE = PartitionSpec(None, "lane")
@@ -290,8 +289,8 @@ class Runner:
     """
 
     def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
-        require_kind("scenario of a run", scenario, Scenario, "a Scenario(system, arrivals)")
-        require_kind("record of a run", record, Record, "a record, as sk.engine.Record()")
+        instance_of(Scenario, "a Scenario(system, arrivals)")("scenario of a run", scenario)
+        instance_of(Record, "a record, as sk.engine.Record()")("record of a run", record)
         run_key("key", key)
         if scenario.system.slots == AUTO:
             raise InputError(
@@ -393,8 +392,8 @@ def _divisor(lanes: int, devices: int) -> int:
     return max(count for count in range(1, devices + 1) if lanes % count == 0)
 
 
-@takes(seeds=SEEDS)
-def keys(seeds: Sequence[int]) -> np.ndarray:
+@validate
+def keys(seeds: Annotated[Sequence[int], SEEDS]) -> np.ndarray:
     """Return the keys of independent runs.
 
     Parameters

@@ -9,9 +9,8 @@ from storagekit.arbitration import AbstractArbitration
 from storagekit.cache import AbstractCache, NoCache
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_ADDRESS, named, whole
-from storagekit.core.checks import require, require_kind
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import MOST_COUNTED, MOST_EXACT, Kind
+from storagekit.core.validation import MOST_COUNTED, MOST_EXACT, Validator, instance_of, require
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.faults.schedule import FaultSchedule
@@ -26,7 +25,7 @@ MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
 # number of slots that `simulate`, `sweep` or `replay` determines
 AUTO = -1
 # kinds of the arguments, before their ranges are checked; a run checks that its slots fit into memory
-DRIVES, SLOTS = Kind(most=MOST_COUNTED, whole=True), Kind(most=MOST_EXACT, whole=True)
+DRIVES, SLOTS = Validator(most=MOST_COUNTED, whole=True), Validator(most=MOST_EXACT, whole=True)
 
 
 class System(eqx.Module):
@@ -232,7 +231,7 @@ def _require_members(**given: object) -> None:
     for name, member in given.items():
         kind, give = _MEMBERS[name]
         order = _ORDER if name in _FIRST else ""
-        require_kind(f"a system's {name}", member, kind, give + order)
+        instance_of(kind, give + order)(f"a system's {name}", member)
 
 
 class Scenario(eqx.Module):
@@ -263,9 +262,9 @@ class Scenario(eqx.Module):
 
     def __check_init__(self):
         order = "; Scenario takes system and arrivals in this order"
-        require_kind("a scenario's system", self.system, System, f"a System(...){order}")
+        instance_of(System, f"a System(...){order}")("a scenario's system", self.system)
         arrivals = "arrivals, as sk.workload.ClosedLoop(...)"
-        require_kind("a scenario's arrivals", self.arrivals, AbstractArrivals, arrivals + order)
+        instance_of(AbstractArrivals, arrivals + order)("a scenario's arrivals", self.arrivals)
         most = self.arrivals.most_outstanding
         slots = self.system.slots
         if most is not None and slots != AUTO and most > slots:

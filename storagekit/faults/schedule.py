@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.component.events import Component, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
-from storagekit.core.checks import require, require_each_positive, require_kind, require_seconds, traced
 from storagekit.core.errors import InputError
+from storagekit.core.validation import TIME, instance_of, require, require_seconds, traced
 from storagekit.drive import AbstractMechanics
 from storagekit.workload import Requests
 
@@ -136,7 +136,7 @@ class FaultSchedule(Component):
     ):
         give = "a Slowdown(brick, speed), or outage(brick)"
         self.slowdowns = tuple(
-            require_kind("a slowdown of a fault schedule", slowdown, Slowdown, give) for slowdown in slowdowns
+            instance_of(Slowdown, give)("a slowdown of a fault schedule", slowdown) for slowdown in slowdowns
         )
         self.seeking, self.turning = named("seeking")(seeking), named("turning")(turning)
         self.timeout = named("client timeout")(timeout)
@@ -148,7 +148,7 @@ class FaultSchedule(Component):
                 limit = "from 0, speed does not concern it, to 1, it does in full"
                 require((given >= 0) & (given <= 1), name, given, limit)
         if not traced(self.timeout):
-            require_each_positive("client timeout", self.timeout, "s")
+            TIME.each("client timeout", self.timeout)
             require_seconds("client timeout", self.timeout, "time-out")
 
     def check(self, bricks: int, spare: int) -> None:

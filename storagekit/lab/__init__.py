@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
-from storagekit.core.checks import shown as _shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import called as _called
+from storagekit.core.validation import called as _called
+from storagekit.core.validation import shown as _shown
 from storagekit.lab.page import LabPage as LabPage
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from storagekit.calibrate.measured_drive import measured_stream
 from storagekit.charts import Board, Said
 from storagekit.charts.live import Control
 from storagekit.core.batching import real
-from storagekit.core.checks import require_whole
 from storagekit.core.units import HOUR, MS, SECTOR
+from storagekit.core.validation import Validator
 from storagekit.drive import Drive
 from storagekit.drive.seek import ScaledSeek
 from storagekit.lab.draw import own_drive as draw
@@ -207,7 +207,7 @@ def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTr
     Reads and writes of 4 to 16 KB have random addresses; a quarter of them are near the previous one. The seed is the key of
     all random numbers.
     """
-    require_whole("count", count, 100)
+    Validator(least=100, whole=True)("count", count)
     true, draw_of = made(drive), np.random.default_rng(seed)
     sectors = 8 * draw_of.integers(1, 5, count)
     last = true.capacity // 8 - 8

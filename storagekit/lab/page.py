@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from storagekit.charts import Board, live
-from storagekit.core.kinds import called, hold, text
+from storagekit.core.validation import called, validate_fields
 
 if TYPE_CHECKING:
     from ipywidgets import Box
@@ -22,10 +22,10 @@ class LabPage:
 
     title: str
     lead: str
-    board: Callable[..., Board]
+    board: Annotated[Callable[..., Board], called]
 
     def __post_init__(self):
-        hold(self, title=text, lead=text, board=called)
+        validate_fields(self)
 
     def live(self, **begin: Any) -> "Box":
         """Return the board for JupyterLab.

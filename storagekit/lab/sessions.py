@@ -6,8 +6,8 @@ import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
-from storagekit.core.checks import require_positive, require_whole
 from storagekit.core.units import MB, MINUTE
+from storagekit.core.validation import COUNT, POSITIVE, SPEED
 from storagekit.lab.draw import sessions as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import LabPage
@@ -17,7 +17,7 @@ from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
 GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}
 # instructions a second of each host, as in `storagekit plan sessions`
-SPEED = 10e9
+HOST_SPEED = 10e9
 RATES = (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 AGENTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
 BUFFERS = (1, 2, 4, 8, 16, 32)
@@ -75,10 +75,10 @@ def promised(
     link: bytes a second between each host and a switch; group: data blocks for each parity block, None for no redundancy;
     buffer: bytes of a stripe in a client. Raises InputError for an impossible session.
     """
-    require_whole("agents", agents)
-    require_positive("minutes", minutes)
-    require_positive("rate", rate, "bytes/s")
-    host = Host(SPEED)
+    COUNT("agents", agents)
+    POSITIVE("minutes", minutes)
+    SPEED("rate", rate)
+    host = Host(HOST_SPEED)
     cluster = Cluster((disk,) * agents, host, host, Network(link, switched=True))
     request = Request("client", rate, round(rate * minutes * MINUTE), write, buffer, group)
     return Promised(cluster, request, evenly(cluster, request))

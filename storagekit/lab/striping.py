@@ -6,9 +6,9 @@ import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, completion_bounds
 from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
-from storagekit.core.checks import require_positive, require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.units import MB, MS
+from storagekit.core.validation import COUNT, POSITIVE, SIZE
 from storagekit.lab.draw import striping as draw
 from storagekit.lab.drives import NEARLINE, drive_choice
 from storagekit.lab.page import LabPage
@@ -61,9 +61,9 @@ def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50
     for k = 1. The network is not modelled. Raises InputError for values that are not above 0, and if no width sustains the
     rate.
     """
-    require_whole("agents", agents)
-    require_positive("size", size, "bytes")
-    require_positive("rate", rate, "requests/s")
+    COUNT("agents", agents)
+    SIZE("size", size)
+    POSITIVE.in_unit("requests/s")("rate", rate)
     powers = [1 << power for power in range(agents.bit_length()) if 1 << power < agents]
     widths = tuple(_width(disk, agents, size, rate, count) for count in (*powers, agents))
     most = max(one.limit for one in widths)

@@ -10,9 +10,9 @@ from jaxtyping import Array
 
 from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
 from storagekit.core.arrays import AnyArray
-from storagekit.core.checks import require, require_positive, require_share, require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS, SECTOR
+from storagekit.core.validation import COUNT, SHARE, SIZE, require
 from storagekit.drive import Arm, Drive, Target
 from storagekit.lab.draw import tour as draw
 from storagekit.lab.drives import NEARLINE, drive_choice
@@ -180,7 +180,7 @@ def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
     `seek` (command and arm) and `rotation` are mean seconds, with random initial positions of arm and platter; `formula` is
     R / (2 D_r).
     """
-    require_positive("size", size, "bytes")
+    SIZE("size", size)
     draw = np.random.default_rng(seed)
     shares, cylinders, angles = draw.random((3, _ACCESSES), np.float32)
     sectors = max(round(size / SECTOR / drive.grain), 1) * drive.grain
@@ -231,10 +231,10 @@ def _column(values: Iterable[AnyArray]) -> np.ndarray:
 def _require_possible(drive: Drive, replicas: int, arm: float, address: float, platter: float, size: float) -> None:
     if not isinstance(drive, Drive):
         raise InputError(f"drive {getattr(drive, 'name', drive)}: it has no arm and no platter; give a disk")
-    require_whole("replicas", replicas)
+    COUNT("replicas", replicas)
     most = min(MOST_REPLICAS, drive.heads)
     require(replicas <= most, "replicas", replicas, f"at most {most}, each on a track of its own of one cylinder")
-    require_share("arm", arm)
-    require_share("address", address)
-    require_share("platter", platter)
-    require_positive("size", size, "bytes")
+    SHARE("arm", arm)
+    SHARE("address", address)
+    SHARE("platter", platter)
+    SIZE("size", size)

@@ -14,10 +14,10 @@ import pandas as pd
 
 from storagekit.charts import Board, Said, Slider, StepsControl
 from storagekit.charts.live import Control
-from storagekit.core.checks import require_share, require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
 from storagekit.core.units import KB, MS, SECTOR, US
+from storagekit.core.validation import COUNT, SHARE
 from storagekit.dispatch import DSPTF, Hashing, ShortestQueue
 from storagekit.drive import Drive
 from storagekit.engine import System
@@ -122,8 +122,8 @@ def advised(
     data: a fraction of the raw capacity. scale: factor of the rate of the trace. Reads and sizes are those of the trace;
     addresses are random, as in the planner. Raises InputError for a missing trace and for numbers out of range.
     """
-    require_whole("disks", disks)
-    require_share("data", data)
+    COUNT("disks", disks)
+    SHARE("data", data)
     trace, found = _known(asked)
     answer = schemes(
         drive,

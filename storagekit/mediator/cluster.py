@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, hold, several
+from storagekit.core.validation import instance_of, several, validate_fields
+
+_HOST = instance_of(Host, "one as Host()")
 
 
 @dataclass(frozen=True)
@@ -39,20 +42,13 @@ class Cluster:
     swift, sections 2 and 5.
     """
 
-    disks: tuple[Disk, ...]
-    agent: Host
-    client: Host
-    network: Network
+    disks: Annotated[tuple[Disk, ...], several(instance_of(Disk, "one as Disk(seek, rotation, rate)"), of="disks")]
+    agent: Annotated[Host, _HOST]
+    client: Annotated[Host, _HOST]
+    network: Annotated[Network, instance_of(Network, "one as Network(rate)")]
 
     def __post_init__(self):
-        host = a(Host, "one as Host()")
-        hold(
-            self,
-            disks=several(a(Disk, "one as Disk(seek, rotation, rate)"), of="disks"),
-            agent=host,
-            client=host,
-            network=a(Network, "one as Network(rate)"),
-        )
+        validate_fields(self)
         if not self.disks:
             raise InputError("disks 0: a cluster must have at least 1 storage agent; give a disk for each")
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Host, Network
 from storagekit.core.arrays import Figures
-from storagekit.core.kinds import unchecked
+from storagekit.core.validation import unchecked
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request

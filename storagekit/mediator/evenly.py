@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, takes
+from storagekit.core.validation import validate
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, shapes_for
 from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
@@ -68,7 +68,7 @@ class Even:
         return int(among[order[0]])
 
 
-@takes(cluster=a(Cluster), request=a(Request))
+@validate
 def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> Even:
     """Return, for each shape, the number of sessions like `request` that fit, spread evenly over the agents.
 

@@ -1,7 +1,7 @@
 """The number of sessions of one kind that a cluster serves, for a planner of video or backup servers."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from tqdm import tqdm
@@ -9,7 +9,7 @@ from tqdm import tqdm
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, takes
+from storagekit.core.validation import validate
 from storagekit.mediator.answer import Admitted, Rejected
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import demand, shape_of
@@ -103,8 +103,8 @@ class FilledCluster:
         )
 
 
-@takes(cluster=a(Cluster), request=a(Request), policy=POLICY)
-def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> FilledCluster:
+@validate
+def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, POLICY] = None) -> FilledCluster:
     """Admit sessions like `request` until one is refused.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from threading import RLock
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import ADDRESS, a, takes, text
+from storagekit.core.validation import ADDRESS, instance_of, validate
 from storagekit.mediator.answer import Proposal, Utilization
 from storagekit.mediator.book import Book, BookTable
 from storagekit.mediator.cluster import Cluster
@@ -17,7 +18,7 @@ from storagekit.mediator.demand import Demand, demand, shape_of
 from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
 from storagekit.mediator.refusal import binding
 
-_PROPOSAL = a(Proposal, "what Mediator.propose returns")
+_PROPOSAL = instance_of(Proposal, "what Mediator.propose returns")
 
 
 class Ledger:
@@ -42,7 +43,7 @@ class Ledger:
     or a session in `sessions` whose number the caller did not receive.
     """
 
-    @takes(cluster=a(Cluster))
+    @validate
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.tail = Tail.of(cluster.disks)
@@ -71,18 +72,18 @@ class Ledger:
         sums = self._book.sums
         return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
 
-    @takes(client=text)
+    @validate
     def state(self, client: str) -> AdmissionState:
         """Return the reservations that the next session of a client meets."""
         return _state(self._book, self.tail, client)
 
-    @takes(proposal=_PROPOSAL)
-    def fits(self, proposal: Proposal) -> bool:
+    @validate
+    def fits(self, proposal: Annotated[Proposal, _PROPOSAL]) -> bool:
         """Return whether a proposal can be committed now."""
         return self._refused(self._book, proposal) is None
 
-    @takes(proposal=_PROPOSAL)
-    def commit(self, proposal: Proposal) -> int | Binding:
+    @validate
+    def commit(self, proposal: Annotated[Proposal, _PROPOSAL]) -> int | Binding:
         """Reserve the resources of a proposal.
 
         Returns
@@ -123,8 +124,8 @@ class Ledger:
             {name: (one.processor, one.link) for name, one in book.clients.items()},
         )
 
-    @takes(proposal=_PROPOSAL)
-    def examined(self, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
+    @validate
+    def examined(self, proposal: Annotated[Proposal, _PROPOSAL]) -> tuple[AdmissionState, Demand, Examined]:
         """Return the state, the demand and the admission test of a proposal at all agents; see `examine`."""
         return self._examined(self._book, proposal)
 

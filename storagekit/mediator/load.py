@@ -4,16 +4,25 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.checks import require_positive, require_whole
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, NUMBER, Kind, a, hold, optional, several, takes, text
 from storagekit.core.student_t import half_width
 from storagekit.core.units import MB
+from storagekit.core.validation import (
+    COUNT,
+    NUMBER,
+    POSITIVE,
+    Count,
+    Validator,
+    instance_of,
+    several,
+    validate,
+    validate_fields,
+)
 from storagekit.mediator.answer import Admitted, Rejected
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
@@ -25,7 +34,7 @@ from storagekit.mediator.seeding import generator
 # Each session takes about 1 ms to simulate.
 MOST_SESSIONS = 10**6
 # A lower rate gives arrival times that are not finite.
-_OFFERED = Kind(least=1e-6, unit="bytes/s")
+_OFFERED = Validator(least=1e-6, unit="bytes/s")
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class SessionClass:
 
     rate: float
     size: int
-    share: float = 1.0
+    share: Annotated[float, POSITIVE.in_unit("of the sessions")] = 1.0
     write: bool = False
     group: int | None = None
     buffer: int = 4 * MB
@@ -62,8 +71,7 @@ class SessionClass:
 
     def __post_init__(self):
         self.request("any")  # Raises InputError for impossible values.
-        require_positive("share", self.share, "of the sessions")
-        hold(self, name=text)
+        validate_fields(self)
 
     def request(self, client: str, start: float = 0.0) -> Request:
         """Return the request of one session of this class."""
@@ -149,22 +157,15 @@ class LoadResult:
         return "\n".join(lines)
 
 
-@takes(
-    cluster=a(Cluster),
-    policy=optional(POLICY),
-    classes=several(a(SessionClass), of="session classes"),
-    offered=_OFFERED,
-    sessions=COUNT.up_to(MOST_SESSIONS, "; ask again with another seed for more"),
-    batches=COUNT,
-)
+@validate
 def variable_load(
     cluster: Cluster,
-    policy: Policy | None,
-    classes: Sequence[SessionClass],
-    offered: float,
-    sessions: int,
+    policy: Annotated[Policy | None, POLICY],
+    classes: Annotated[Sequence[SessionClass], several(instance_of(SessionClass), of="session classes")],
+    offered: Annotated[float, _OFFERED],
+    sessions: Annotated[int, COUNT.up_to(MOST_SESSIONS, "; ask again with another seed for more")],
     seed: int = 0,
-    batches: int = 10,
+    batches: Count = 10,
 ) -> LoadResult:
     """Simulate sessions that arrive at random times, and return the numbers of admitted and refused sessions.
 
@@ -271,7 +272,9 @@ def _admit(
 def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: int) -> None:
     if not classes:
         raise InputError("classes: none given; give at least 1")
-    require_whole("sessions", sessions, 2 * (batches + 1), ", two for each batch and for the warm-up")
+    Validator(least=2 * (batches + 1), whole=True, otherwise=", two for each batch and for the warm-up")(
+        "sessions", sessions
+    )
 
 
 def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[SessionClass, ...]) -> None:

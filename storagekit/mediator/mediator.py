@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.binding import Binding
-from storagekit.core.checks import require_kind
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, several, takes
 from storagekit.core.units import KB
+from storagekit.core.validation import instance_of, several, validate
 from storagekit.mediator.answer import Admitted, Proposal, Rejected
 from storagekit.mediator.demand import Demand, demand, shape_of, shapes_for
 from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
@@ -63,8 +63,13 @@ class Mediator:
     swift, section 6.
     """
 
-    @takes(ledger=a(Ledger, "one as Ledger(cluster)"), policy=POLICY)
-    def __init__(self, ledger: Ledger, policy: Policy | None = None, units: Iterable[int] = UNITS) -> None:
+    @validate
+    def __init__(
+        self,
+        ledger: Annotated[Ledger, instance_of(Ledger, "one as Ledger(cluster)")],
+        policy: Annotated[Policy | None, POLICY] = None,
+        units: Iterable[int] = UNITS,
+    ) -> None:
         self.ledger = ledger
         self.policy = Economical() if policy is None else policy
         self.units = units_of(units)
@@ -88,7 +93,7 @@ class Mediator:
             If the cluster can never serve the request: the buffer is too small for the smallest unit, the cluster has
             fewer agents than a group needs, or it lacks an agent of the layout.
         """
-        require_kind("request", request, Request, "one as Request(client, rate, size)")
+        instance_of(Request, "one as Request(client, rate, size)")("request", request)
         version = self.ledger.version
         state = self.ledger.state(request.client)
         if request.layout is not None:
@@ -166,7 +171,7 @@ class Mediator:
         -----
         A request that fits at a rate also fits at every lower rate, so bisection finds the limit.
         """
-        require_kind("request", request, Request, "one as Request(client, rate, size)")
+        instance_of(Request, "one as Request(client, rate, size)")("request", request)
         network = self.ledger.cluster.network
         low, high = 0.0, float(self.ledger.cluster.rates.sum() + network.rate * network.rings)
         for _ in range(_HALVINGS):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.kinds import SECTORS, a, hold
 from storagekit.core.units import KB
+from storagekit.core.validation import Sectors, instance_of, validate_fields
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class SmallUnits(Economical):
         If the limit is not a whole number of bytes.
     """
 
-    limit: int = 256 * KB
+    limit: Sectors = 256 * KB
 
     def __post_init__(self):
-        hold(self, limit=SECTORS)
+        validate_fields(self)
 
     def order(self, shapes: StripeShapes) -> NDArray:
         usual = super().order(shapes)
         return usual[np.argsort(shapes.unit[usual] > self.limit, kind="stable")]
 
 
-POLICY = a(Policy, "one as Economical()")
+POLICY = instance_of(Policy, "one as Economical()")

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storagekit.core.checks import require, require_number
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import MOMENT, NUMBER, a, takes
+from storagekit.core.validation import REAL, Moment, Whole, require, validate
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
@@ -41,9 +40,9 @@ class Rebuild:
     seconds: float
 
 
-@takes(layout=a(StripeLayout), failed=NUMBER, spare=NUMBER, cluster=a(Cluster), start=MOMENT)
+@validate
 def rebuild(
-    layout: StripeLayout, failed: int, spare: int, cluster: Cluster, share: float = 1.0, start: float = 0.0
+    layout: StripeLayout, failed: Whole, spare: Whole, cluster: Cluster, share: float = 1.0, start: Moment = 0.0
 ) -> Rebuild:
     """Return the transfers that restore the blocks of agent `failed` on agent `spare`, and the least time they take.
 
@@ -106,7 +105,7 @@ def _busy(cluster: Cluster, agent: int, lengths: np.ndarray) -> float:
 
 
 def _require_possible(layout: StripeLayout, failed: int, spare: int, cluster: Cluster, share: float) -> None:
-    require_number("share", share)
+    REAL("share", share)
     require(0 < share <= 1, "share", share, "above 0 and at most 1", "of a disk's time")
     if not layout.parity:
         raise InputError(f"agent {failed}: the object has no parity to restore it from; store it with a group")

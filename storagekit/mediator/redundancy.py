@@ -2,27 +2,27 @@
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, flag, takes
+from storagekit.core.validation import instance_of, validate
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
-_CLUSTER, _LAYOUT = a(Cluster), a(StripeLayout)
+_CLUSTER, _LAYOUT = instance_of(Cluster), instance_of(StripeLayout)
 
 
-@takes(layout=_LAYOUT)
-def storage_overhead(layout: StripeLayout) -> float:
+@validate
+def storage_overhead(layout: Annotated[StripeLayout, _LAYOUT]) -> float:
     """Return the bytes of parity for each byte of the object, a short last stripe included."""
     return extra_write_bytes(layout) / layout.size
 
 
-@takes(layout=_LAYOUT)
-def extra_write_bytes(layout: StripeLayout) -> int:
+@validate
+def extra_write_bytes(layout: Annotated[StripeLayout, _LAYOUT]) -> int:
     """Return the bytes of parity that go over the network and to disk when the object is written."""
     if not layout.parity:
         return 0
@@ -33,8 +33,8 @@ def extra_write_bytes(layout: StripeLayout) -> int:
     return full * layout.parities * layout.unit + sum(short)
 
 
-@takes(cluster=_CLUSTER, layout=_LAYOUT)
-def check_seconds(cluster: Cluster, layout: StripeLayout) -> float:
+@validate
+def check_seconds(cluster: Annotated[Cluster, _CLUSTER], layout: Annotated[StripeLayout, _LAYOUT]) -> float:
     """Return the seconds that the client's processor takes for the check data of a full stripe; 0 without parity.
 
     All data of the stripe enters the check data once.
@@ -42,8 +42,13 @@ def check_seconds(cluster: Cluster, layout: StripeLayout) -> float:
     return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
 
 
-@takes(cluster=_CLUSTER, layout=_LAYOUT)
-def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99) -> float:
+@validate
+def guaranteed_rate(
+    cluster: Annotated[Cluster, _CLUSTER],
+    layout: Annotated[StripeLayout, _LAYOUT],
+    write: bool = False,
+    confidence: float = 0.99,
+) -> float:
     """Return the highest rate at which a session with this layout is admitted when it is alone, bytes/s.
 
     Parameters
@@ -68,9 +73,13 @@ def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False,
     return Mediator(Ledger(cluster)).highest_rate(request)
 
 
-@takes(cluster=_CLUSTER, layout=_LAYOUT, write=flag)
+@validate
 def rate_with_agent_down(
-    cluster: Cluster, layout: StripeLayout, failed: int, write: bool = False, confidence: float = 0.99
+    cluster: Annotated[Cluster, _CLUSTER],
+    layout: Annotated[StripeLayout, _LAYOUT],
+    failed: int,
+    write: bool = False,
+    confidence: float = 0.99,
 ) -> float:
     """Return the highest data-rate that is still guaranteed when an agent is down, bytes/s.
 
@@ -146,9 +155,12 @@ class RedundancyCost:
         )
 
 
-@takes(cluster=_CLUSTER, layout=_LAYOUT)
+@validate
 def redundancy_cost(
-    cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99
+    cluster: Annotated[Cluster, _CLUSTER],
+    layout: Annotated[StripeLayout, _LAYOUT],
+    write: bool = False,
+    confidence: float = 0.99,
 ) -> RedundancyCost:
     """Return the cost of a layout's parity, and the rate that it preserves when an agent fails.
 

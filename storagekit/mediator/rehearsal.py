@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, several, takes
+from storagekit.core.validation import instance_of, several, validate
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.queues import Stations, flow
 from storagekit.mediator.seeding import generator
@@ -51,8 +51,12 @@ class Rehearsal:
         )
 
 
-@takes(cluster=a(Cluster), plans=several(a(TransferPlan), of="plans"))
-def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: int = 0) -> Rehearsal:
+@validate
+def rehearse(
+    cluster: Cluster,
+    plans: Annotated[Sequence[TransferPlan], several(instance_of(TransferPlan), of="plans")],
+    seed: int = 0,
+) -> Rehearsal:
     """Simulate every block of the plans through its disk and the network.
 
     Parameters

@@ -1,11 +1,11 @@
 """The request of a client to a storage mediator."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from storagekit.core.checks import require, require_number, require_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, MOMENT, a, flag, hold, optional, text
 from storagekit.core.units import MB
+from storagekit.core.validation import Count, Finite, Moment, Speed, require, validate_fields
 from storagekit.mediator.stripe_layout import BYTES, StripeLayout
 
 
@@ -42,22 +42,19 @@ class Request:
     """
 
     client: str
-    rate: float
-    size: int
+    rate: Speed
+    size: Annotated[int, BYTES]
     write: bool = False
-    buffer: int = 4 * MB
-    group: int | None = None
+    buffer: Annotated[int, BYTES] = 4 * MB
+    group: Count | None = None
     layout: StripeLayout | None = None
-    confidence: float = 0.99
-    start: float = 0.0
+    confidence: Finite = 0.99
+    start: Moment = 0.0
 
     def __post_init__(self):
-        require_positive("rate", self.rate, "bytes/s")
-        hold(self, client=text, size=BYTES, write=flag, buffer=BYTES, start=MOMENT, group=optional(COUNT))
-        require_number("confidence", self.confidence)
+        validate_fields(self)
         require(0 < self.confidence < 1, "confidence", self.confidence, "above 0 and below 1, as in 0.99")
         if self.layout is not None:
-            hold(self, layout=a(StripeLayout))
             self._agree(self.layout)
 
     def _agree(self, layout: StripeLayout) -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from storagekit.core.checks import require_whole
 from storagekit.core.errors import InputError
+from storagekit.core.validation import SEED
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -16,5 +16,5 @@ def generator(seed: int) -> np.random.Generator:
     """
     if isinstance(seed, int | float) and seed >= 2**64:
         raise InputError(f"seed {seed}: give a whole number below 2^64")
-    require_whole("seed", seed, 0)
+    SEED("seed", seed)
     return np.random.Generator(np.random.Philox(key=np.array([seed, 0], np.uint64)))

@@ -6,9 +6,8 @@ This is the work of a distribution agent (swift, section 2).
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import NUMBER
+from storagekit.core.validation import NUMBER, instance_of, shown
 from storagekit.mediator.rebuilding import Rebuild
 from storagekit.mediator.stripe_layout import Blocks
 from storagekit.mediator.transfer_plan import TransferPlan
@@ -40,7 +39,7 @@ class Agents:
         InputError
             If the plan is for a read, or if the size of `data` is not the object's size.
         """
-        if not require_kind("plan", plan, TransferPlan, "a TransferPlan").write:
+        if not instance_of(TransferPlan, "a TransferPlan")("plan", plan).write:
             raise InputError("plan of a read: give that of a write to store an object")
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"data {shown(data)}: give bytes")
@@ -74,7 +73,7 @@ class Agents:
         InputError
             If the plan is for a write, or if it reads a block that an agent does not hold or has lost.
         """
-        if require_kind("plan", plan, TransferPlan, "a TransferPlan").write:
+        if instance_of(TransferPlan, "a TransferPlan")("plan", plan).write:
             raise InputError("plan of a write: give that of a read to retrieve an object")
         transfers, found = plan.transfers, np.zeros(plan.layout.size, np.uint8)
         blocks, moments = transfers.blocks, dict(plan.failures)
@@ -100,7 +99,7 @@ class Agents:
 
         Each lost block is the exclusive or of the other blocks of its group.
         """
-        blocks = require_kind("work", work, Rebuild, "what TransferPlan.rebuild returns").reads.blocks
+        blocks = instance_of(Rebuild, "what TransferPlan.rebuild returns")("work", work).reads.blocks
         sums: dict[int, NDArray] = {}
         for row in range(blocks.count):
             block = self._get(int(blocks.agent[row]), int(blocks.offset[row]), int(blocks.length[row]))

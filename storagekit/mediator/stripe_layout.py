@@ -1,12 +1,23 @@
 """Location of an object's blocks: stripes over agents, with parity blocks that rotate over their group."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, MOST_EXACT, NUMBER, SECTORS, SPEED, flag, hold, several, takes
+from storagekit.core.validation import (
+    COUNT,
+    MOST_EXACT,
+    NUMBER,
+    SECTORS,
+    Speed,
+    Whole,
+    several,
+    validate,
+    validate_fields,
+)
 
 # Bytes of an object, and of a block. The limits keep the bytes of a stripe over all agents in 64 bits.
 BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
@@ -98,13 +109,13 @@ class StripeLayout:
     swift, section 2.
     """
 
-    size: int
-    unit: int
-    groups: tuple[tuple[int, ...], ...]
+    size: Annotated[int, BYTES]
+    unit: Annotated[int, UNIT]
+    groups: Annotated[tuple[tuple[int, ...], ...], several(agents_of, of="groups of agents")]
     parity: bool = False
 
     def __post_init__(self):
-        hold(self, size=BYTES, unit=UNIT, groups=several(agents_of, of="groups of agents"), parity=flag)
+        validate_fields(self)
         groups = self.groups
         if not self.agents:
             raise InputError(f"groups {list(groups)}: no agents given; name at least 1")
@@ -178,18 +189,18 @@ class StripeLayout:
         """Return the number of stripes, a short last one included."""
         return -(-self.size // self.stripe_bytes)
 
-    @takes(rate=SPEED)
-    def period(self, rate: float) -> float:
+    @validate
+    def period(self, rate: Speed) -> float:
         """Return the seconds that a stripe lasts at `rate` bytes/s."""
         return self.stripe_bytes / rate
 
-    @takes(agent=NUMBER)
-    def group_of(self, agent: int) -> int | None:
+    @validate
+    def group_of(self, agent: Whole) -> int | None:
         """Return the number of an agent's group, or None if the agent holds nothing of the object."""
         return next((number for number, group in enumerate(self.groups) if agent in group), None)
 
-    @takes(failed=NUMBER, spare=NUMBER)
-    def replaced(self, failed: int, spare: int) -> "StripeLayout":
+    @validate
+    def replaced(self, failed: Whole, spare: Whole) -> "StripeLayout":
         """Return the layout with a spare agent in the place of a failed one.
 
         Raises

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.checks import require_positive, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import MOMENT, NUMBER, Kind, a, flag, hold, several, text
+from storagekit.core.validation import NUMBER, Moment, Speed, Validator, several, shown, validate_fields
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.rebuilding import Rebuild, rebuild
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
 
 # Time at which an agent fails; -inf is before the whole plan.
-_LOST_AT = Kind(unit="s", endless=True, otherwise=" of seconds; leave it out for before anything")
+_LOST_AT = Validator(unit="s", endless=True, otherwise=" of seconds; leave it out for before anything")
 
 
 def _failure(label: str, value: object) -> tuple[int, float]:
@@ -59,21 +59,13 @@ class TransferPlan:
 
     layout: StripeLayout
     client: str
-    rate: float
+    rate: Speed
     write: bool
-    start: float = 0.0
-    failures: tuple[tuple[int, float], ...] = ()
+    start: Moment = 0.0
+    failures: Annotated[tuple[tuple[int, float], ...], several(_failure, of="agents with moments")] = ()
 
     def __post_init__(self):
-        require_positive("rate", self.rate, "bytes/s")
-        hold(
-            self,
-            layout=a(StripeLayout),
-            client=text,
-            write=flag,
-            start=MOMENT,
-            failures=several(_failure, of="agents with moments"),
-        )
+        validate_fields(self)
 
     @property
     def period(self) -> float:

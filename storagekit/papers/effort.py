@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from storagekit.core.errors import InputError
+from storagekit.core.validation import one_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +68,5 @@ def of_profile(profile: str, known: Mapping[str, AnEffort], first_seed: int = 0)
     InputError
         If the profile is not in `known`.
     """
-    if profile not in known:
-        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
+    one_of(*known)("profile", profile)
     return replace(known[profile], first_seed=first_seed)

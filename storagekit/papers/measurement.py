@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import xarray as xr
 
-from storagekit.core.checks import shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, flag, hold, optional, takes, text
+from storagekit.core.validation import instance_of, one_of, shown, validate, validate_fields
 from storagekit.simulation.confidence import STATISTICS
 
 BASES = ("analytic", "simulated", "stand-in", "trace")
@@ -51,13 +51,12 @@ class Measurement:
             value = getattr(self, name)
             if hasattr(value, "item") and getattr(value, "size", 0) == 1:  # a NumPy or JAX scalar
                 object.__setattr__(self, name, value.item())
-        hold(self, id=text, basis=text, note=text, holds=optional(flag))
+        validate_fields(self)
         for name in ("measured", "low", "high"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, bool | int | float):
                 raise InputError(f"{self.id}: {name} {shown(value)}: give a number, or None")
-        if self.basis not in BASES:
-            raise InputError(f"{self.id}: basis {self.basis!r} is none of {', '.join(BASES)}")
+        one_of(*BASES)(f"{self.id}: basis", self.basis)
         for name in ("measured", "low", "high"):
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):
@@ -69,9 +68,13 @@ class Measurement:
             raise InputError(f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}")
 
 
-@takes(id=text, row=a(xr.DataArray, "a row of what interval or ratio returns"))
+@validate
 def with_interval(
-    id: str, row: xr.DataArray, note: str = "", basis: str = "simulated", holds: bool | None = None
+    id: str,
+    row: Annotated[xr.DataArray, instance_of(xr.DataArray, "a row of what interval or ratio returns")],
+    note: str = "",
+    basis: str = "simulated",
+    holds: bool | None = None,
 ) -> Measurement:
     """Return the `Measurement` of one number with its interval; a single replication has no interval.
 

@@ -7,8 +7,8 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import xarray as xr
 
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
+from storagekit.core.validation import instance_of, shown
 from storagekit.dispatch import AbstractDispatch
 
 # A row of an exhibit: the name of a row of the paper, or a pair of a name and a dispatcher.
@@ -121,7 +121,7 @@ def _own(one: object, known: Collection[str], own: dict[str, AbstractDispatch], 
     if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)):
         raise InputError(f"{what} {shown(one)}: give a name, or a pair of a name and a dispatcher")
     name, dispatch = one
-    require_kind(f"{what} {name!r}", dispatch, AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()")
+    instance_of(AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()")(f"{what} {name!r}", dispatch)
     if name in known:
         raise InputError(f"{what} {name!r}: the paper has that; give a row of your own another name")
     own[name] = dispatch

@@ -18,8 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import WORD, mask_of, whole
-from storagekit.core.checks import require, traced
-from storagekit.core.kinds import MOST_COUNTED, SECTORS
+from storagekit.core.validation import MOST_COUNTED, SECTORS, require, traced
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.checks import shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT
+from storagekit.core.validation import COUNT, shown
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.placement.base import AbstractPlacement, require_drives, stripe_unit
 from storagekit.placement.striped import UNIT

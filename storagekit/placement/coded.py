@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
-from storagekit.core.checks import require, traced
+from storagekit.core.validation import require, traced
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, Location
 from storagekit.placement.replicas import OneReplica

@@ -11,9 +11,8 @@ from jaxtyping import Int
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import addresses, named, whole
-from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SECTORS
+from storagekit.core.validation import SECTORS, traced
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, Location, require_drives
 from storagekit.placement.replicas import OneReplica

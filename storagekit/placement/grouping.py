@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Annotated
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.kinds import COUNT, hold, several
+from storagekit.core.validation import COUNT, several, validate_fields
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,13 @@ class Grouping:
         If there is no brick, or a brick has less than one drive.
     """
 
-    sizes: tuple[int, ...]
+    sizes: Annotated[tuple[int, ...], several(COUNT, 1, "bricks")]
 
     def __post_init__(self):
         # Layouts create a `Grouping` wherever they compute the brick of a drive, so that valid sizes skip the slower
         # `hold`.
         if not (type(self.sizes) is tuple and self.sizes and all(type(one) is int and one > 0 for one in self.sizes)):
-            hold(self, sizes=several(COUNT, 1, "bricks"))
+            validate_fields(self)
 
     @property
     def count(self) -> int:

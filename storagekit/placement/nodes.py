@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Int
 
 from storagekit.core.batching import MOST_WHOLE
-from storagekit.core.checks import require
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, SECTORS, a, flag, several, takes
+from storagekit.core.validation import COUNT, SECTORS, flag, instance_of, require, several, validate
 from storagekit.placement.striped import UNIT
 
 # Maximum number of segments: a table has a column for each.
@@ -167,9 +166,12 @@ class _Filling:
         return space, begin
 
 
-@takes(nodes=several(a(Node), 1, "nodes"), volumes=several(a(Volume), 1, "volumes"), wraps=flag, spread=flag)
+@validate
 def laid_out(
-    nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool, spread: bool = False
+    nodes: Annotated[tuple[Node, ...], several(instance_of(Node), 1, "nodes")],
+    volumes: Annotated[tuple[Volume, ...], several(instance_of(Volume), 1, "volumes")],
+    wraps: bool,
+    spread: bool = False,
 ) -> Int[np.ndarray, "field segment"]:
     """Return the locations of the parts of every segment, the volumes end to end.
 

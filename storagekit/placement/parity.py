@@ -9,7 +9,7 @@ from jaxtyping import Int, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import mask_of, named, whole
-from storagekit.core.checks import require
+from storagekit.core.validation import require
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
 from storagekit.placement.striped import UNIT, WithParity

@@ -6,8 +6,8 @@ from jaxtyping import Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, real, whole
-from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
+from storagekit.core.validation import traced
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.placement.base import AbstractPlacement, Location, require_drives
 from storagekit.workload import Requests

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,9 +15,8 @@ from jaxtyping import Array, Bool, Int, UInt32
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import addresses, real, whole
-from storagekit.core.checks import shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, flag, hold, takes
+from storagekit.core.validation import instance_of, shown, validate, validate_fields
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
 from storagekit.placement.base import MOST_PARTS
 from storagekit.placement.nodes import Node, Volume, laid_out
@@ -139,14 +138,7 @@ class Segments(OneReplica):
     tables: _Tables | None = None
 
     def __check_init__(self):
-        hold(self, wraps=flag, whole_blocks=flag, spread=flag)
-        for kind, given in ((Node, self.nodes), (Volume, self.volumes)):
-            for one in given:
-                if not isinstance(one, kind):
-                    what = kind.__name__
-                    raise InputError(
-                        f"{shown(one)} among the {what.lower()}s of Segments: give a placement.{what} for each"
-                    )
+        validate_fields(self)
         if not self.nodes or not self.volumes:
             raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of both")
         if self._most > len(self.nodes):
@@ -347,8 +339,11 @@ class Segments(OneReplica):
         return laid_out(self._measured(drive), self.volumes, self.wraps, self.spread)
 
 
-@takes(trace=a(RequestTrace), layout=a(Segments, "Segments, as sk.placement.Segments(nodes, volumes)"))
-def cut(trace: RequestTrace, layout: Segments) -> tuple[RequestTrace, Int[np.ndarray, " piece"]]:
+@validate
+def cut(
+    trace: RequestTrace,
+    layout: Annotated[Segments, instance_of(Segments, "Segments, as sk.placement.Segments(nodes, volumes)")],
+) -> tuple[RequestTrace, Int[np.ndarray, " piece"]]:
     """Divide the requests of a trace at the ends of segments (ars, section 4.3).
 
     Parameters

@@ -19,13 +19,12 @@ from jaxtyping import Array, Float, Int
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
-from storagekit.core.checks import require, traced
-from storagekit.core.kinds import Kind
+from storagekit.core.validation import Validator, require, traced
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location, require_drives, stripe_unit
 from storagekit.workload import Requests
 
-_MOST_REPLICAS = partial(Kind(least=1, most=MOST_PARTS, whole=True), "most_replicas")
+_MOST_REPLICAS = partial(Validator(least=1, most=MOST_PARTS, whole=True), "most_replicas")
 
 
 class SRMirror(AbstractPlacement):

@@ -14,9 +14,8 @@ from jaxtyping import Array, Int, Shaped, UInt32
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import named, real, whole
-from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind
+from storagekit.core.validation import Validator, traced
 from storagekit.drive import AbstractLayout, AbstractMechanics
 from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
 from storagekit.placement.replicas import OneReplica
@@ -24,7 +23,7 @@ from storagekit.workload import Requests
 
 UNIT = 64 * units.KB // units.SECTOR
 
-_DRIVES = Kind(least=1, most=MOST_PARTS, unit="drives", whole=True)
+_DRIVES = Validator(least=1, most=MOST_PARTS, unit="drives", whole=True)
 
 
 class Strips(NamedTuple):

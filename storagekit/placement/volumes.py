@@ -10,7 +10,7 @@ from jaxtyping import Int
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import addresses, whole
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SECTORS
+from storagekit.core.validation import SECTORS
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, Location, stripe_unit
 from storagekit.placement.replicas import OneReplica

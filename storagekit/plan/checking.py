@@ -7,8 +7,8 @@ import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, Kind, optional
 from storagekit.core.student_t import half_width
+from storagekit.core.validation import COUNT, Validator, optional
 from storagekit.plan.answer import Check, LayoutAnswer, LayoutRow, SizeAnswer
 from storagekit.plan.goal import ResponseGoal
 from storagekit.plan.objective import Latency, Objective
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # independent runs; an interval needs at least two
-RUNS = Kind(least=2, most=10_000, whole=True, otherwise=", for an interval")
+RUNS = Validator(least=2, most=10_000, whole=True, otherwise=", for an interval")
 _REQUESTS = optional(COUNT.up_to(10**8))
 
 

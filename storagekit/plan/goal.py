@@ -12,7 +12,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Load, costs, occupied, used_share
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import Spindle
-from storagekit.core.checks import require_positive, require_seconds
+from storagekit.core.validation import Positive, Time, require_seconds, validate_fields
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,14 @@ class ResponseGoal(Goal):
     A batch job without a response time is described by a `ThroughputGoal`.
     """
 
-    response: float
-    rate: float
+    response: Time
+    rate: Positive
 
     what = "response, s"
 
     def __post_init__(self):
-        require_positive("response", self.response, "s")
+        validate_fields(self)
         require_seconds("response", self.response, "response")
-        require_positive("rate", self.rate)
 
     @property
     def outstanding(self):
@@ -96,14 +95,13 @@ class ResponseGoal(Goal):
 class ThroughputGoal(Goal):
     """A throughput of at least `rate` requests a second with `queue` outstanding requests for each disk."""
 
-    rate: float
-    queue: float
+    rate: Positive
+    queue: Positive
 
     what = "throughput, requests/s"
 
     def __post_init__(self):
-        require_positive("rate", self.rate)
-        require_positive("queue", self.queue)
+        validate_fields(self)
 
     @property
     def outstanding(self):

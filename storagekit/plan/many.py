@@ -10,9 +10,8 @@ from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Linear
-from storagekit.core.checks import require_seconds
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, REAL, SPAN, TIME, unchecked
+from storagekit.core.validation import COUNT, REAL, SPAN, TIME, require_seconds, unchecked
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, require_ranking, with_mirrors
 

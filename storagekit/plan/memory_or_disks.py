@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from storagekit.core.checks import require_positive
+from storagekit.core.validation import POSITIVE
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
     'memory'
     """
     for label, value in (("cache", cache), ("disks", disks), ("disk_size", disk_size)):
-        require_positive(label, value)
+        POSITIVE(label, value)
     if price_ratio is not None:
-        require_positive("price_ratio", price_ratio)
+        POSITIVE("price_ratio", price_ratio)
     break_even = disks * disk_size / cache
     cheaper = None
     if price_ratio is not None:
@@ -82,5 +82,5 @@ def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, d
     """
     sizes = (("memory_size", memory_size), ("disk_size", disk_size))
     for label, value in (("memory_price", memory_price), ("disk_price", disk_price), *sizes):
-        require_positive(label, value)
+        POSITIVE(label, value)
     return (memory_price / memory_size) / (disk_price / disk_size)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import equations
 from storagekit.analytic.array.costs import Costs, Load
 from storagekit.analytic.array.positioning import Numbers, Spindle
-from storagekit.core.kinds import unchecked
+from storagekit.core.validation import unchecked
 
 # called with validated arguments
 _rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchecked(equations.rotation_write_all)

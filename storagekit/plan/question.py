@@ -7,9 +7,8 @@ from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, Kind
+from storagekit.core.validation import COUNT, Validator, instance_of, shown
 from storagekit.drive import Drive
 from storagekit.plan.goal import Goal
 from storagekit.plan.objective import Objective
@@ -23,7 +22,7 @@ DISKS = COUNT.up_to(100_000, "; plan one of several equal arrays")
 MIRRORS = COUNT.up_to(1000)
 ANY_MIRRORS = MIRRORS.up_to(MIRRORS.most, ", or None for any")
 # Requests for each disk: below the minimum, rounding errors decide.
-QUEUE = Kind(least=1e-6, most=1e9)
+QUEUE = Validator(least=1e-6, most=1e9)
 
 
 def with_mirrors(every: Layouts, mirrors: int | None) -> Layouts:
@@ -40,8 +39,8 @@ def planned_drive(label: str, value: Any) -> Drive | DriveFigures:
 
 def require_ranking(objective: Any, scheduler: Any) -> None:
     """Raise InputError if layouts cannot be ranked by this objective under this scheduler."""
-    require_kind("objective", objective, Objective, "Latency() or Throughput()")
-    require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
+    instance_of(Objective, "Latency() or Throughput()")("objective", objective)
+    instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Check of one answer about shares by simulation."""
 
-from storagekit.core.checks import require_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT
+from storagekit.core.validation import COUNT, POSITIVE, TIME
 from storagekit.plan.checking import RUNS
 from storagekit.plan.sharing_answer import SharesAnswer, SharesCheck, SharesRow
 from storagekit.plan.sharing_question import numbers
@@ -20,11 +19,11 @@ def check_shares(
     from storagekit.simulation import by_stream, interval, replicate
 
     seeds, threads, depth = RUNS("seeds", seeds), COUNT("threads", threads), COUNT("depth", depth)
-    require_positive("within", within)
+    POSITIVE("within", within)
     question = answer.question
     if seconds is None:
         seconds = _ENOUGH * MEAN / max(question.bricks)
-    require_positive("seconds", seconds, "s")
+    TIME("seconds", seconds)
     given = numbers(question)
     _require_room("streams", len(given.weights), _MOST_STREAMS)
     _require_room("bricks", len(given.capacity), _MOST_BRICKS)

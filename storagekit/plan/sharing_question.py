@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from storagekit.core.checks import require, require_not_negative, require_number, require_positive, require_whole, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import several
+from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, REAL, one_of, require, several, shown
 
 # tolerance of sums of shares
 _ROUNDING = 1e-9
@@ -64,13 +63,12 @@ class Numbers(NamedTuple):
 
 def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Policy) -> SharesQuestion:
     """Return the question. Raises InputError; see `storagekit.plan.shares`."""
-    if not isinstance(policy, str) or policy not in WORDS:
-        raise InputError(f"policy {policy!r}: it is one of {', '.join(WORDS)}")
+    one_of(*WORDS)("policy", policy)
     bricks = _as_given("bricks", bricks)
     if not bricks:
         raise InputError("no bricks: give for each the bytes a second that it makes")
     for number, rate in enumerate(bricks):
-        require_positive(f"brick {number}: a rate of", rate, "bytes a second")
+        POSITIVE.in_unit("bytes a second")(f"brick {number}: a rate of", rate)
     if not isinstance(streams, Mapping) or not streams:
         what = "no streams" if isinstance(streams, Mapping) else f"streams {shown(streams)}"
         raise InputError(f"{what}: give them by name, as in {{'f': Stream(weight=1, bricks=[0])}}")
@@ -103,11 +101,11 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
     label = f"stream {name!r}"
     if not isinstance(stream, Stream):
         raise InputError(f"{label}: a {type(stream).__name__}; give a Stream, as in Stream(weight=1, bricks=[0])")
-    require_positive(f"{label}: a weight of", stream.weight)
+    POSITIVE(f"{label}: a weight of", stream.weight)
     if not _as_given(f"{label}: bricks", stream.bricks):
         raise InputError(f"{label} without bricks: give the numbers of those it uses, as in bricks=[0]")
     for brick in stream.bricks:
-        require_whole(f"{label}: brick", brick, least=0)
+        NUMBER(f"{label}: brick", brick)
         if brick >= bricks:
             raise InputError(
                 f"{label}: brick {brick} of {bricks}, which are numbered 0 to {bricks - 1}; add it or leave it out"
@@ -115,7 +113,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
     if len(set(stream.bricks)) < len(stream.bricks):
         raise InputError(f"{label}: bricks {list(stream.bricks)}; name each once")
     if stream.minimum is not None:
-        require_not_negative(f"{label}: a minimum share of", stream.minimum)
+        AMOUNT(f"{label}: a minimum share of", stream.minimum)
     limits = stream.demand if isinstance(stream.demand, Mapping) else {None: stream.demand}
     if not limits:
         raise InputError(f"{label}: a demand at no brick; leave it out, or give bytes a second by brick")
@@ -123,7 +121,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         if brick is not None and brick not in stream.bricks:
             raise InputError(f"{label}: a demand at brick {brick}, which it does not use; name it among its bricks")
         if rate is not None:
-            require_number(f"{label}: a demand of", rate)
+            REAL(f"{label}: a demand of", rate)
             require(rate > 0, f"{label}: a demand of", rate, "above 0; leave out bricks that it asks nothing of")
 
 

@@ -12,9 +12,8 @@ from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import DiskKind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.core.binding import Binding
-from storagekit.core.checks import require_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT
+from storagekit.core.validation import COUNT, POSITIVE
 from storagekit.drive import Drive
 from storagekit.plan.answer import SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
@@ -192,7 +191,7 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
 def _check(price, budget) -> None:
     for label, value in (("price", price), ("budget", budget)):
         if value is not None:
-            require_positive(label, value)
+            POSITIVE(label, value)
     if budget is not None and price is None:
         raise InputError(
             f"budget {budget:g}: give the price of a disk with it, or in its place most_disks, the disks that there may be"

@@ -12,7 +12,7 @@ from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.kinds import Population, SharedCosts, population, shared_costs
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.core.binding import Binding
-from storagekit.core.kinds import COUNT, unchecked
+from storagekit.core.validation import COUNT, unchecked
 from storagekit.drive import Drive
 from storagekit.plan.answer import Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions

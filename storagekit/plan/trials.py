@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,25 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.core.checks import require, require_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, NUMBER, POSITIVE, SEED, SHARE, SPAN, Kind, a, hold, several, takes, text
 from storagekit.core.units import MS
+from storagekit.core.validation import (
+    POSITIVE,
+    Count,
+    Positive,
+    Seed,
+    Share,
+    Span,
+    Validator,
+    Whole,
+    instance_of,
+    one_of,
+    require,
+    several,
+    text,
+    validate,
+    validate_fields,
+)
 from storagekit.drive import Drive
 from storagekit.plan.answer import LayoutAnswer
 from storagekit.plan.checking import asked_of, enough, outstanding
@@ -45,40 +60,32 @@ class RandomQuestion:
     overhead: seconds of an access in the place of the overhead of the drive. Raises InputError for impossible values.
     """
 
-    drive: Drive | DriveFigures
-    overhead: float
-    disks: int
-    read_share: float
-    queue: int
-    locality: float
+    drive: Annotated[Drive | DriveFigures, planned_drive]
+    overhead: Span
+    disks: Annotated[int, DISKS]
+    read_share: Share
+    queue: Count
+    locality: Positive
 
     def __post_init__(self):
-        hold(
-            self,
-            drive=planned_drive,
-            overhead=SPAN,
-            disks=DISKS,
-            read_share=SHARE,
-            queue=COUNT,
-            locality=POSITIVE,
-        )
+        validate_fields(self)
 
 
-@takes(
-    count=NUMBER,
-    seed=SEED,
-    real=several(a(Drive, "drives, as load_drive(name)"), of="drives"),
-    share=SHARE,
-)
+@validate
 def random_questions(
-    count: int, seed: int = 0, *, real: Sequence[Drive] = (), share: float = 0.25, most_disks: int = 48
+    count: Whole,
+    seed: Seed = 0,
+    *,
+    real: Annotated[Sequence[Drive], several(instance_of(Drive, "drives, as load_drive(name)"), of="drives")] = (),
+    share: Share = 0.25,
+    most_disks: int = 48,
 ) -> list[RandomQuestion]:
     """Return random questions with uniform parameters.
 
     S is 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (foreground writes), q 1 to 32, L 1 to
     20. A `share` of them uses one of the `real` drives, if there are any. Raises InputError for numbers out of range.
     """
-    most_disks = Kind(least=2, most=DISKS.most, whole=True)("most_disks", most_disks)
+    most_disks = Validator(least=2, most=DISKS.most, whole=True)("most_disks", most_disks)
     generator = np.random.default_rng(seed)
     questions = []
     for _ in range(count):
@@ -98,16 +105,14 @@ def random_questions(
     return questions
 
 
-@takes(
-    questions=several(a(RandomQuestion), of="questions"), seed=SEED, mirrors=MIRRORS, cases=several(text, of="cases")
-)
+@validate
 def plan_against_simulation(
-    questions: Sequence[RandomQuestion],
+    questions: Annotated[Sequence[RandomQuestion], several(instance_of(RandomQuestion), of="questions")],
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     effort: float = 1.0,
-    mirrors: int = 1,
-    cases: Sequence[str] = tuple(CASES),
+    mirrors: Annotated[int, MIRRORS] = 1,
+    cases: Annotated[Sequence[str], several(text, of="cases")] = tuple(CASES),
 ) -> "xr.Dataset":
     """Simulate every layout of every question, and compare the choices of the planner and of the paper's rule.
 
@@ -131,7 +136,7 @@ def plan_against_simulation(
     from storagekit.core.provenance import made_jointly
     from storagekit.plan.simulating import simulate
 
-    require_positive("effort", effort)
+    POSITIVE("effort", effort)
     require(
         effort <= MOST_EFFORT,
         "effort",
@@ -140,9 +145,7 @@ def plan_against_simulation(
     )
     if not cases:
         raise InputError(f"cases: none given; give some of {', '.join(CASES)}")
-    unknown = [case for case in cases if case not in CASES]
-    if unknown:
-        raise InputError(f"case {unknown[0]!r}: it is one of {', '.join(CASES)}")
+    several(one_of(*CASES))("case", cases)
     answers = {case: [_answer(question, case, mirrors) for question in questions] for case in cases}
     parts, made = [], []
     for case in cases:

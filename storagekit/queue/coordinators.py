@@ -18,9 +18,8 @@ from jaxtyping import Array, Bool, Int, UInt32
 from storagekit.core import int64_pair
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, pick, put, row_index, whole
-from storagekit.core.checks import require, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT
+from storagekit.core.validation import COUNT, require, traced
 from storagekit.workload import Requests, below, scramble
 
 # Largest value of a 32-bit word.

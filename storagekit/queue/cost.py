@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, UInt32
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.checks import require, require_each_positive
+from storagekit.core.validation import POSITIVE, require
 
 
 class AbstractCost(eqx.Module):
@@ -72,7 +72,7 @@ class ByTime(AbstractCost):
     def __check_init__(self):
         access = self.access
         require((access >= 0) & (access < 10), "an access of", access, "0 or more and below 10", "s")
-        require_each_positive("a rate of", self.rate, "bytes a second")
+        POSITIVE.in_unit("bytes a second").each("a rate of", self.rate)
 
     def units(self, sectors):
         seconds = self.access + sectors * (units.SECTOR / self.rate)

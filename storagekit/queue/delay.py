@@ -16,8 +16,8 @@ from jaxtyping import Array, Float, Shaped, UInt32
 from storagekit.core import int64_pair
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import each_named
-from storagekit.core.checks import require
 from storagekit.core.errors import InputError
+from storagekit.core.validation import require
 
 # Ticks of a unit of cost of the stream with the largest weight.
 TICKS = 2**16

@@ -8,8 +8,8 @@ from jaxtyping import Array, Int, UInt32
 from storagekit.component.events import RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, bit_is_set, named, row_index, whole
-from storagekit.core.checks import require
 from storagekit.core.errors import InputError
+from storagekit.core.validation import require
 from storagekit.queue.base import AbstractQueue, Queued
 
 # Largest number of parts that a brick issues at once: one for the part that ended, and one for a part that was

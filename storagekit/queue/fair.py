@@ -9,7 +9,7 @@ unequal weights, it is that time divided by their number and by the ratio of the
 
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -35,9 +35,8 @@ from storagekit.core.batching import (
     union,
     whole,
 )
-from storagekit.core.checks import require, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, hold
+from storagekit.core.validation import instance_of, require, traced, validate_fields
 from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.queue.base import AbstractQueue, Queued
 from storagekit.queue.coordinators import AbstractCoordinators, OneCoordinator, ServiceLedger, account, ledger
@@ -132,9 +131,11 @@ class FairQueue(AbstractQueue):
 
     depth: Int[AnyArray, "..."]
     weights: tuple[Float[AnyArray, "..."], ...]
-    delay: AbstractDelay
-    coordinators: AbstractCoordinators
-    cost: AbstractCost
+    delay: Annotated[AbstractDelay, instance_of(AbstractDelay, "what counts of service elsewhere, as sk.queue.Total()")]
+    coordinators: Annotated[
+        AbstractCoordinators, instance_of(AbstractCoordinators, "who sends requests, as sk.queue.OneCoordinator()")
+    ]
+    cost: Annotated[AbstractCost, instance_of(AbstractCost, "what is shared, as sk.queue.ByBytes()")]
 
     def __init__(
         self,
@@ -152,12 +153,7 @@ class FairQueue(AbstractQueue):
         self.cost = ByBytes() if cost is None else cost
 
     def __check_init__(self):
-        hold(
-            self,
-            delay=a(AbstractDelay, "what counts of service elsewhere, as sk.queue.Total()"),
-            coordinators=a(AbstractCoordinators, "who sends requests, as sk.queue.OneCoordinator()"),
-            cost=a(AbstractCost, "what is shared, as sk.queue.ByBytes()"),
-        )
+        validate_fields(self)
         require(self.depth >= 1, "a queue depth of", self.depth, "at least 1")
         if not 1 <= len(self.weights) <= MOST_STREAMS:
             raise InputError(f"weights of {len(self.weights)} streams: give them for 1 to {MOST_STREAMS}")

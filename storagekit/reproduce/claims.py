@@ -9,6 +9,7 @@ import yaml
 
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
+from storagekit.core.validation import one_of
 
 # The C loader, where PyYAML has it, reads a file in a tenth of the time.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -148,11 +149,8 @@ def _refuse_repeated(ids: list[str], path: Path) -> None:
 
 def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
     for entry in exhibit.get("claims", ()):
-        if entry.get("kind") not in KINDS:
-            kind = entry.get("kind")
-            raise InputError(f"{entry['id']}: kind {kind!r} is none of {', '.join(KINDS)}")
-        if entry.get("evidence", "paper") not in EVIDENCE:
-            raise InputError(f"{entry['id']}: evidence {entry['evidence']!r} is none of {', '.join(EVIDENCE)}")
+        one_of(*KINDS)(f"{entry['id']}: kind", entry.get("kind"))
+        one_of(*EVIDENCE)(f"{entry['id']}: evidence", entry.get("evidence", "paper"))
         for element, expected in _elements(entry, exhibit.get("setup", {})):
             yield Claim(
                 id=f"{entry['id']}[{','.join(element)}]" if element else entry["id"],

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from storagekit.core.atomic_files import replacing, write_text
 from storagekit.core.compilation import announce_compilations
 from storagekit.core.errors import InputError
+from storagekit.core.validation import one_of
 from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
 from storagekit.reproduce.files import as_svg
@@ -80,8 +81,7 @@ class Page:
     """
 
     def __init__(self, out: str | Path, paper: str, profile: str, seed: int):
-        if profile not in PROFILES:
-            raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(PROFILES)}")
+        one_of(*PROFILES)("profile", profile)
         announce_compilations()
         self.paper, self.profile, self.seed = paper, profile, seed
         self.folder = Path(out).resolve() / paper

@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from storagekit.core import devices
 from storagekit.core.errors import InputError
 from storagekit.core.resources import real_traces, reproductions_path, trace_names
+from storagekit.core.validation import one_of
 from storagekit.reproduce import cache, claims, folders, keeping, parameters
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.processes import end_children
@@ -193,8 +194,7 @@ def reproduce(
     jobs = devices.cores() if jobs is None else jobs
     if jobs < 1:
         raise InputError(f"jobs {jobs}: at least one notebook must run; give 1 or more")
-    if profile not in PROFILES:
-        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(PROFILES)}")
+    one_of(*PROFILES)("profile", profile)
     if seed < 0:
         raise InputError(f"seed {seed}: negative; give 0 or more")
     if seed > MOST_SEED:

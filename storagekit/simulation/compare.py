@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from storagekit.core.atomic_files import replacing
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import POSITIVE, Kind, a, several, takes, text
 from storagekit.core.units import MS
+from storagekit.core.validation import Positive, Validator, instance_of, one_of, several, validate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,22 +29,16 @@ SEEDS = 8
 MOST_REQUESTS = 2**31 - 1
 
 
-@takes(
-    schemes=a(Mapping, "systems by name"),
-    against=text,
-    requests=Kind(least=1, most=MOST_REQUESTS, whole=True),
-    scale=POSITIVE,
-    measures=several(lambda _, measure: measure, of="measures"),
-)
+@validate
 def compare(
     asked: "RequestTrace | AbstractArrivals",
-    schemes: "Mapping[str, System]",
+    schemes: Annotated["Mapping[str, System]", instance_of(Mapping, "systems by name")],
     *,
     seeds: int | Sequence[int] = SEEDS,
     against: str | None = None,
-    requests: int | None = None,
-    scale: float = 1.0,
-    measures: "Sequence[Measure]" = (),
+    requests: Annotated[int | None, Validator(least=1, most=MOST_REQUESTS, whole=True)] = None,
+    scale: Positive = 1.0,
+    measures: Annotated["Sequence[Measure]", several(lambda _, measure: measure, of="measures")] = (),
 ) -> "Comparison":
     """Simulate the same requests with every scheme, and compare the results.
 
@@ -100,8 +94,7 @@ def compare(
         if not isinstance(system, System):
             raise InputError(f"scheme {name!r} is a {type(system).__name__}: give a System")
     base = next(iter(schemes)) if against is None else against
-    if base not in schemes:
-        raise InputError(f"against {base!r}: no such scheme; it is one of {', '.join(schemes)}")
+    one_of(*schemes)("against", base)
     data = compared(asked, schemes, seeds=seeds, requests=requests, scale=scale, measures=measures)
     return Comparison(data, summarized(data, base), overloads(data))
 

@@ -1,20 +1,25 @@
 """Confidence intervals of means over independent runs."""
 
+from typing import Annotated
+
 import numpy as np
 import xarray as xr
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind, a, takes, text
 from storagekit.core.student_t import half_width
+from storagekit.core.validation import Validator, instance_of, validate
 
-DATA, ARRAY = a(xr.Dataset, "a Dataset, as sk.replicate(...) returns"), a(xr.DataArray, "one variable of a Dataset")
+DATA, ARRAY = (
+    instance_of(xr.Dataset, "a Dataset, as sk.replicate(...) returns"),
+    instance_of(xr.DataArray, "one variable of a Dataset"),
+)
 # confidence level of an interval, which has no ends at level 1
-LEVEL = Kind(least=0, most=1 - 1e-12, above=True)
+LEVEL = Validator(least=0, most=1 - 1e-12, above=True)
 STATISTICS = ["mean", "low", "high"]
 
 
-@takes(data=DATA, dim=text, level=LEVEL)
-def interval(data: xr.Dataset, dim: str = "seed", level: float = 0.95) -> xr.Dataset:
+@validate
+def interval(data: Annotated[xr.Dataset, DATA], dim: str = "seed", level: Annotated[float, LEVEL] = 0.95) -> xr.Dataset:
     """Return mean and confidence interval over independent replications along `dim` (Student's t).
 
     NaN values are left out. Attributes are kept.
@@ -59,8 +64,13 @@ def interval(data: xr.Dataset, dim: str = "seed", level: float = 0.95) -> xr.Dat
     return combined
 
 
-@takes(numerator=ARRAY, denominator=ARRAY, dim=text, level=LEVEL)
-def ratio(numerator: xr.DataArray, denominator: xr.DataArray, dim: str = "seed", level: float = 0.95) -> xr.DataArray:
+@validate
+def ratio(
+    numerator: Annotated[xr.DataArray, ARRAY],
+    denominator: Annotated[xr.DataArray, ARRAY],
+    dim: str = "seed",
+    level: Annotated[float, LEVEL] = 0.95,
+) -> xr.DataArray:
     """Return mean and confidence interval of the ratio of two paired measurements.
 
     Common random numbers make the two measurements of a pair alike.

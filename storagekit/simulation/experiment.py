@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import xarray as xr
 
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import NUMBER, Kind, flag, optional, several, takes
+from storagekit.core.validation import NUMBER, Validator, instance_of, several, shown, validate
 from storagekit.engine import Scenario
 from storagekit.simulation.measures import Measure, several_measures, sums_of
 from storagekit.simulation.provenance import provenance
@@ -25,7 +24,7 @@ from storagekit.simulation.sweeping import simulated
 from storagekit.simulation.time_series import stopped_by
 
 # kind of a seed, before its range is checked
-WHOLE = Kind(whole=True)
+WHOLE = Validator(whole=True)
 # prefix of an axis that has the name of a measure
 AXIS = "axis_"
 
@@ -173,7 +172,7 @@ def replicate(
     )
 
 
-@takes(allow_held_up=flag, store=optional(_folder), slots=TRIED)
+@validate
 def sweep(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -186,9 +185,9 @@ def sweep(
     measures: Sequence[Measure] = (),
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
-    store: str | Path | None = None,
+    store: Annotated[str | Path | None, _folder] = None,
     client: Any = None,
-    slots: Sequence[int] = (),
+    slots: Annotated[Sequence[int], TRIED] = (),
 ) -> xr.Dataset:
     """Simulate `build(**point)` at every point of the grid that `axes` spans, with every seed.
 
@@ -250,7 +249,7 @@ def sweep(
         raise InputError(
             f"what builds a sweep's scenarios: given {shown(build)}; give a function that makes one, and the axes after it"
         )
-    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
+    instance_of(Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")("axes", axes)
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
     asked = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
     check_axes(axes, asked.measures)
@@ -408,4 +407,4 @@ def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
         raise InputError(
             f"the sweep's axes {', '.join(point) or '(none)'}: {fault}; name them as build's parameters"
         ) from fault
-    return require_kind("what is simulated", build(**point), Scenario, "a Scenario(system, arrivals)")
+    return instance_of(Scenario, "a Scenario(system, arrivals)")("what is simulated", build(**point))

@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -11,9 +11,8 @@ import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.core.checks import require, require_kind, require_takes
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import takes, text
+from storagekit.core.validation import instance_of, require, require_takes, validate
 from storagekit.engine import AUTO, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.simulation.experiment import built, check_axes, grid, listed
 from storagekit.simulation.measures import Measure, measured, sums_of
@@ -47,19 +46,19 @@ class History(NamedTuple):
     pieces: xr.Dataset
 
 
-@takes(requests=REQUESTS, pieces=REQUESTS, warm_up=NUMERIC, title=text, slots=TRIED)
+@validate
 def history(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
     *,
-    requests: int,
+    requests: Annotated[int, REQUESTS],
     seeds: Sequence[int] = (0,),
-    pieces: int = 40,
-    warm_up: float = 0.0,
+    pieces: Annotated[int, REQUESTS] = 40,
+    warm_up: Annotated[float, NUMERIC] = 0.0,
     at_end: Callable[[State, np.ndarray], None] = lambda state, lanes: None,
     title: str = "replaying",
     measures: Sequence[Measure] = (),
-    slots: Sequence[int] = SLOTS,
+    slots: Annotated[Sequence[int], TRIED] = SLOTS,
 ) -> History:
     """Simulate `build(**point)` at every point of the grid that `axes` spans until `requests` requests have completed.
 
@@ -101,7 +100,7 @@ def history(
     InputError
         If the scenarios differ in structure, or if a setting is impossible.
     """
-    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
+    instance_of(Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")("axes", axes)
     require_takes("at_end", at_end, ("state", "lanes"))
     seeds, asked = listed(seeds), beside(measures)
     check_axes(axes, asked)

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from storagekit.core.checks import require_kind, require_takes
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, hold, several, text
+from storagekit.core.validation import instance_of, require_takes, several, validate_fields
 from storagekit.engine import Sum, Tally
 from storagekit.simulation.batches import kept
 
@@ -61,11 +61,11 @@ class Measure:
     name: str
     unit: str
     meaning: str
-    needs: tuple[Sum, ...]
+    needs: Annotated[tuple[Sum, ...], several(instance_of(Sum), of="sums")]
     of: Callable[..., xr.DataArray]
 
     def __post_init__(self):
-        hold(self, name=text, unit=text, meaning=text, needs=several(a(Sum), of="sums"))
+        validate_fields(self)
         if self.name in TAKEN:
             raise InputError(f"a measure named {self.name!r}: results have that already; choose another name")
         require_takes(f"measure {self.name!r}", self.of, [one.name for one in self.needs])
@@ -119,9 +119,7 @@ def several_measures(label: str, value: object) -> tuple[Measure, ...]:
         If the value is not a sequence of measures.
     """
     given = several(lambda _, one: one, of="measures")(label, value)
-    return tuple(
-        require_kind("a measure of a run", one, Measure, "one, as sk.simulation.Measure(...)") for one in given
-    )
+    return tuple(instance_of(Measure, "one, as sk.simulation.Measure(...)")("a measure of a run", one) for one in given)
 
 
 def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:

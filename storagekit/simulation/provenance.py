@@ -1,11 +1,12 @@
 """The attributes of a simulated result: the drives, the components, and the first scenario."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
 import jax
 
-from storagekit.core.kinds import several, takes
 from storagekit.core.provenance import as_text, made_by
+from storagekit.core.validation import several, validate
 from storagekit.drive import AbstractDrive, Mixed
 from storagekit.engine import Scenario
 from storagekit.engine.batch import SCENARIO
@@ -48,8 +49,8 @@ def provenance(
     )
 
 
-@takes(scenarios=several(SCENARIO, 1, "scenarios"))
-def described(scenarios: Sequence[Scenario]) -> dict[str, str]:
+@validate
+def described(scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "scenarios")]) -> dict[str, str]:
     """Return the attributes of a result that describe the simulated scenarios.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from storagekit.core.kinds import COUNT, MOST_EXACT, several
+from storagekit.core.validation import COUNT, MOST_EXACT, several
 from storagekit.engine import AUTO, Scenario, structure
 
 # numbers of slots of the first and of the last attempt; closed loops of hundreds of requests begin with more

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from storagekit.core.checks import require_kind
+from storagekit.core.validation import instance_of
 from storagekit.engine import NO_REQUEST, Record, ResponseLog, Scenario, System, keys
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.provenance import provenance
@@ -67,8 +67,8 @@ def replay(
     '11 ms on average, 99% within 29 ms'
     """
     order = "; replay takes a trace and a system in this order"
-    require_kind("the trace of a replay", trace, RequestTrace, f'a trace, as sk.read_trace("trace.spc"){order}')
-    require_kind("the system of a replay", system, System, f"a System(...){order}")
+    instance_of(RequestTrace, f'a trace, as sk.read_trace("trace.spc"){order}')("the trace of a replay", trace)
+    instance_of(System, f"a System(...){order}")("the system of a replay", system)
     capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))
     asked = beside(measures)

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from storagekit.core.batching import MOST_WHOLE
-from storagekit.core.checks import require
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, Kind, text
+from storagekit.core.validation import COUNT, Validator, require, text
 
 # kinds of the arguments, before their ranges are checked; requests have numbers of 32 bits
-NUMERIC, REQUESTS = Kind(endless=True), Kind(most=MOST_WHOLE, whole=True)
+NUMERIC, REQUESTS = Validator(endless=True), Validator(most=MOST_WHOLE, whole=True)
 # largest number of requests of a run with a precision
 BUDGET = 1_000_000
 # factor between the lengths at which the precision of a run is checked

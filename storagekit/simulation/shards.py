@@ -8,12 +8,13 @@ and workers may have any number of devices. Only a structure that has a single r
 import time
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.core.kinds import takes, text
+from storagekit.core.validation import validate
 from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
 from storagekit.simulation.measures import Measure
@@ -148,11 +149,11 @@ def pieces(group: ShardGroup, wanted: Set[int], seeds: int) -> Iterator[ShardGro
         yield replace(group, members=members, scenarios=scenarios)
 
 
-@takes(amount=ENOUGH, title=text, by=text)
+@validate
 def run(
     scenario: Scenario,
     key: np.ndarray,
-    amount: float,
+    amount: Annotated[float, ENOUGH],
     record: Record | None = None,
     title: str = "simulating",
     by: str = "answered",

@@ -3,15 +3,15 @@
 from jaxtyping import Array, Bool, Int, Num
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, takes
 from storagekit.core.units import SECTOR
+from storagekit.core.validation import Count, validate
 from storagekit.engine import Report, Sum, answered
 from storagekit.simulation.measures import Measure
 from storagekit.simulation.standard_measures import ELAPSED
 
 
-@takes(streams=COUNT)
-def by_stream(streams: int) -> tuple[Measure, ...]:
+@validate
+def by_stream(streams: Count) -> tuple[Measure, ...]:
     """Return measures for each stream, for the argument `measures` of `simulate`.
 
     They are `stream_throughput`, `stream_rate` and `stream_response`.

@@ -6,17 +6,16 @@ An event counts in the window in which it happens.
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.core.checks import require, require_kind
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import MOST_COUNTED, flag, several, takes, text
 from storagekit.core.units import SECTOR
+from storagekit.core.validation import MOST_COUNTED, instance_of, require, several, validate
 from storagekit.engine import NO_REQUEST, Record, Runner, Scenario, ServiceLog, batches, stack
 from storagekit.engine.batch import SCENARIO
 from storagekit.engine.run import SEEDS
@@ -50,13 +49,13 @@ class Timed(NamedTuple):
     log: Any
 
 
-@takes(seconds=NUMERIC, window=NUMERIC, backlog=flag, title=text)
+@validate
 def windows(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
     *,
-    seconds: float,
-    window: float = 1.0,
+    seconds: Annotated[float, NUMERIC],
+    window: Annotated[float, NUMERIC] = 1.0,
     seeds: int | Sequence[int] = (0,),
     backlog: bool = False,
     title: str = "simulating",
@@ -106,7 +105,7 @@ def windows(
         f"at least {seconds / MOST_COUNTED:g} s, of which a run of {seconds:g} s has {MOST_COUNTED}",
         "s",
     )
-    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
+    instance_of(Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")("axes", axes)
     check_axes(axes, (), OWN)
     seeds = listed(seeds)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -132,9 +131,13 @@ def windows(
     return grid(flat, axes).assign_attrs(provenance(scenarios, axes, seeds, length, time.perf_counter() - began))
 
 
-@takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS, seconds=NUMERIC, backlog=flag)
+@validate
 def logs(
-    scenarios: Sequence[Scenario], seeds: Sequence[int], seconds: float, *, backlog: bool = False
+    scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "scenarios")],
+    seeds: Annotated[Sequence[int], SEEDS],
+    seconds: Annotated[float, NUMERIC],
+    *,
+    backlog: bool = False,
 ) -> Iterator[Timed]:
     """Yield the service log of scenarios of one structure in pieces, until every run has reached a simulated time.
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from storagekit.core.devices import cores
 from storagekit.core.errors import InputError, SimulationError
-from storagekit.core.kinds import COUNT, MOST_COUNTED, takes
+from storagekit.core.validation import COUNT, MOST_COUNTED, validate
 from storagekit.engine import Record
 from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.simulation.measures import Measure, sums_of
@@ -152,9 +152,9 @@ def _result(future: Any) -> Done:
         future.release()
 
 
-@takes(count=COUNT.up_to(MOST_COUNTED, " workers"))
+@validate
 @contextmanager
-def local_workers(count: int) -> Iterator["Client"]:
+def local_workers(count: Annotated[int, COUNT.up_to(MOST_COUNTED, " workers")]) -> Iterator["Client"]:
     """Start workers as processes of this machine, which share its cores, and end them with the block.
 
     In a script the call must be below `if __name__ == "__main__":`, because each process imports the script.

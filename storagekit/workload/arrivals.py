@@ -16,16 +16,15 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, WORD, named, whole
-from storagekit.core.checks import of_kind, require_each_positive, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind, a, flag
+from storagekit.core.validation import POSITIVE, Validator, flag, instance_of, traced
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
 # the remedy in an error message
 REQUESTS = "a model of them, as sk.workload.RandomRequests(...)"
 # validates the gaps between the requests of a trace, seconds
-GAP = Kind(least=0, unit="s", endless=True).each
+GAP = Validator(least=0, unit="s", endless=True).each
 
 
 class Window(NamedTuple):
@@ -230,7 +229,9 @@ class ClosedLoop(AbstractRandomArrivals):
     candidates, as in DiskSim and in dsptf's figure 1. With `replaced_before_choice` it sees N.
     """
 
-    requests: RandomRequests = eqx.field(converter=of_kind("requests of a closed loop", RandomRequests, REQUESTS))
+    requests: RandomRequests = eqx.field(
+        converter=partial(instance_of(RandomRequests, REQUESTS), "requests of a closed loop")
+    )
     outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole))
     replaced_before_choice: bool = eqx.field(
         static=True, converter=partial(flag, "replaced before choice"), default=False
@@ -282,11 +283,13 @@ class PoissonArrivals(AbstractRandomArrivals):
         If the rate is not above 0.
     """
 
-    requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
+    requests: RandomRequests = eqx.field(
+        converter=partial(instance_of(RandomRequests, REQUESTS), "requests of arrivals")
+    )
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"))
 
     def __check_init__(self):
-        require_each_positive("arrival rate", self.rate, "a second")
+        POSITIVE.in_unit("a second").each("arrival rate", self.rate)
 
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
@@ -330,7 +333,7 @@ class RecordedArrivals(AbstractArrivals):
         If the shapes differ, or a value is out of its range.
     """
 
-    requests: Requests = eqx.field(converter=partial(a(Requests), "requests of a trace"))
+    requests: Requests = eqx.field(converter=partial(instance_of(Requests), "requests of a trace"))
     gap: Float[AnyArray, "row"] = eqx.field(converter=partial(GAP, "gap between requests"))
     scale: Float[AnyArray, "..."] = eqx.field(converter=named("trace scale"), default=1.0)
     clients: bool = eqx.field(static=True, converter=partial(flag, "clients"), default=False)
@@ -339,7 +342,7 @@ class RecordedArrivals(AbstractArrivals):
         asked = np.shape(self.requests.number)
         if np.ndim(self.gap) != 1 or np.shape(self.gap) != asked:
             raise InputError(f"gaps {list(np.shape(self.gap))} of requests {list(asked)}: give one for each, in a row")
-        require_each_positive("trace scale", self.scale)
+        POSITIVE.each("trace scale", self.scale)
 
     @property
     def told_apart(self):

@@ -1,5 +1,7 @@
 """A closed loop and a Poisson stream as one component, so that systems under either share a compiled program."""
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -7,8 +9,8 @@ from jaxtyping import Float, Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, named, whole
-from storagekit.core.checks import of_kind, require_each_positive, traced
 from storagekit.core.errors import InputError
+from storagekit.core.validation import POSITIVE, instance_of, traced
 from storagekit.workload.arrivals import REQUESTS, AbstractRandomArrivals, PoissonArrivals
 from storagekit.workload.requests import RandomRequests
 
@@ -41,12 +43,14 @@ class ClosedOrOpen(AbstractRandomArrivals):
     8
     """
 
-    requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
+    requests: RandomRequests = eqx.field(
+        converter=partial(instance_of(RandomRequests, REQUESTS), "requests of arrivals")
+    )
     outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole), default=0)
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"), default=1.0)
 
     def __check_init__(self):
-        require_each_positive("arrival rate", self.rate, "a second")
+        POSITIVE.in_unit("a second").each("arrival rate", self.rate)
         if not traced(self.outstanding) and np.any(np.asarray(self.outstanding) < 0):
             raise InputError(
                 f"{np.min(self.outstanding)} requests outstanding: give at least 1 for a closed loop, 0 for an open stream"

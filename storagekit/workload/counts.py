@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import each_named, named, whole
-from storagekit.core.checks import require, require_each_positive, traced, written
 from storagekit.core.errors import InputError
+from storagekit.core.validation import TIME, require, traced, written
 
 # above it float32 does not represent every whole number
 MOST_THREADS = 2**24
@@ -200,8 +200,8 @@ class OnOff(AbstractPeriodic):
 
     def __check_init__(self):
         _require_possible(self.threads)
-        require_each_positive("time on", self.on, "s")
-        require_each_positive("time off", self.off, "s")
+        TIME.each("time on", self.on)
+        TIME.each("time off", self.off)
 
     @property
     def peak(self):
@@ -257,7 +257,7 @@ class Sinusoid(AbstractPeriodic):
         if not (traced(self.low) or traced(self.high)) and np.any(self.low > self.high):
             low, high = np.max(self.low), np.min(self.high)
             raise InputError(f"threads from {written(low)} to {written(high)}: the lower number comes first")
-        require_each_positive("period", self.period, "s")
+        TIME.each("period", self.period)
         if not traced(self.phase):
             require(np.isfinite(self.phase), "phase", self.phase, "finite", "turns")
 
@@ -315,7 +315,7 @@ class Steps(AbstractCount):
         for count in self.counts:
             _require_possible(count)
         for time in self.times:
-            require_each_positive("time of change", time, "s")
+            TIME.each("time of change", time)
         for before, after in zip(self.times, self.times[1:], strict=False):
             if not (traced(before) or traced(after)):
                 require(np.asarray(before) < after, "time of change", after, f"after {written(np.max(before))} s", "s")

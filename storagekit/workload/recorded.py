@@ -1,6 +1,6 @@
 """Arrivals of a trace: its requests, at its times, addressed to the sectors of a system."""
 
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
 from jaxtyping import Array
@@ -10,7 +10,7 @@ from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import addresses, real
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SECTORS, takes
+from storagekit.core.validation import Sectors, validate
 from storagekit.workload.arrivals import RecordedArrivals
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import Requests
@@ -20,8 +20,10 @@ from storagekit.workload.trace.records import TRACE
 BLOCK = 8
 
 
-@takes(trace=TRACE, capacity=SECTORS, unit=SECTORS)
-def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int = BLOCK) -> RecordedArrivals:
+@validate
+def recorded(
+    trace: Annotated[RequestTrace, TRACE], capacity: Sectors, scale: float = 1.0, unit: Sectors = BLOCK
+) -> RecordedArrivals:
     """Return the arrivals of a trace on a system.
 
     Parameters
@@ -83,8 +85,8 @@ def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:
     return cast(Array, values.astype(kind, copy=False))
 
 
-@takes(trace=TRACE, capacity=SECTORS)
-def wrapped(trace: RequestTrace, capacity: int) -> float:
+@validate
+def wrapped(trace: Annotated[RequestTrace, TRACE], capacity: Sectors) -> float:
     """Return the share of requests whose addresses wrap around in `recorded`.
 
     Parameters

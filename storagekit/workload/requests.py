@@ -10,14 +10,13 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_WHOLE, named
-from storagekit.core.checks import of_kind, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind
+from storagekit.core.validation import Validator, instance_of, traced
 from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 
 # sectors between possible start addresses
-GRID = Kind(least=1, most=MOST_WHOLE, unit="sectors", whole=True)
+GRID = Validator(least=1, most=MOST_WHOLE, unit="sectors", whole=True)
 SIZE = "a distribution of bytes, as sk.workload.FixedSize(4096)"
 
 
@@ -74,7 +73,7 @@ class RandomRequests(eqx.Module):
         If a value is out of its range.
     """
 
-    size: AbstractSize = eqx.field(converter=of_kind("size of requests", AbstractSize, SIZE))
+    size: AbstractSize = eqx.field(converter=partial(instance_of(AbstractSize, SIZE), "size of requests"))
     read_share: Float[AnyArray, "..."] = eqx.field(converter=named("read share"))
     locality: Float[AnyArray, "..."] = eqx.field(converter=named("locality"), default=1.0)
     alignment: int = eqx.field(static=True, converter=partial(GRID, "alignment"), default=8)

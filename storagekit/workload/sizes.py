@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, Int
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import each_named, named
-from storagekit.core.checks import require, require_each_positive, traced, written
 from storagekit.core.errors import InputError
+from storagekit.core.validation import POSITIVE, require, traced, written
 
 # limit of the mean of exponential sizes, bytes, so that the sectors of the largest size fit in 32 bits
 MOST_MEAN = 2**35
@@ -163,7 +163,7 @@ class MixedSizes(AbstractSize):
             )
         for size, share in zip(self.sizes, self.shares, strict=True):
             _require_possible(size)
-            require_each_positive("share of a request size", share)
+            POSITIVE.each("share of a request size", share)
 
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         edge, total = jnp.zeros_like(uniform), sum(self.shares[1:], start=self.shares[0])

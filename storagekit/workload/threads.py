@@ -18,9 +18,8 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, first_min, named, pick, row_index
-from storagekit.core.checks import require, require_kind, require_seconds, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import ADDRESS, NUMBER, SECTORS, several
+from storagekit.core.validation import ADDRESS, NUMBER, SECTORS, instance_of, require, require_seconds, several, traced
 from storagekit.workload.arrivals import REQUESTS, AbstractArrivals, Window
 from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
@@ -72,7 +71,7 @@ class Group(eqx.Module):
         volumes: Sequence[int] | None = None,
         most: int | None = None,
     ):
-        self.requests = require_kind("requests of a group", requests, RandomRequests, REQUESTS)
+        self.requests = instance_of(RandomRequests, REQUESTS)("requests of a group", requests)
         self.think, self.stream = named("a think time of")(think), NUMBER("stream", stream)
         self.threads = threads if isinstance(threads, AbstractCount) else Steady(threads)
         self.volumes = None if volumes is None else several(ADDRESS, of="numbers of volumes")("volume", volumes)
@@ -156,7 +155,7 @@ class Threads(AbstractArrivals):
             threads = think = most = None
         give = "a Group(...), or requests, as sk.workload.RandomRequests(...)"
         listed = groups if np.iterable(groups) else [groups]
-        self.groups = tuple(require_kind("a group of threads", group, Group, give) for group in listed)
+        self.groups = tuple(instance_of(Group, give)("a group of threads", group) for group in listed)
         self.volume = None if volume is None else SECTORS("sectors of a volume", volume)
         if any(given is not None for given in (threads, think, most)):
             raise InputError("threads, think or most beside groups: give each group its own")

@@ -12,9 +12,8 @@ from jaxtyping import Array, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import addresses, each_named
-from storagekit.core.checks import require, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, SECTORS, several
+from storagekit.core.validation import COUNT, SECTORS, require, several, traced
 from storagekit.workload.randomness import below, fraction, scramble
 from storagekit.workload.requests import RandomRequests, Requests
 

@@ -39,9 +39,8 @@ from storagekit.core.batching import (
     where_tree,
     whole,
 )
-from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT
+from storagekit.core.validation import COUNT, traced
 from storagekit.drive import AbstractMechanics
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests

@@ -20,7 +20,7 @@ from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, bit_is_set, by_row, named, pick, row_index, union
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, SPACE
+from storagekit.core.validation import COUNT, SPACE
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, BacklogClock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Price

@@ -5,12 +5,12 @@ References
 srarray, section 3.4.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Int, UInt32
 
-from storagekit.core.kinds import ADDRESS, COUNT, a, takes
+from storagekit.core.validation import COUNT, Address, instance_of, validate
 from storagekit.placement import MOST_PARTS
 
 
@@ -64,10 +64,12 @@ class Recovery(NamedTuple):
     left: int
 
 
-@takes(
-    table=a(Pending, "what a crash leaves, as the `pending` of a run"), sector=ADDRESS, replicas=COUNT.up_to(MOST_PARTS)
-)
-def recovery(table: Pending, sector: int, replicas: int) -> Recovery:
+@validate
+def recovery(
+    table: Annotated[Pending, instance_of(Pending, "what a crash leaves, as the `pending` of a run")],
+    sector: Address,
+    replicas: Annotated[int, COUNT.up_to(MOST_PARTS)],
+) -> Recovery:
     """Return the copies that restore a sector after a crash, from the metadata table alone.
 
     Parameters

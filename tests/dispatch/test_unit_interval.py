@@ -424,12 +424,12 @@ def test_inclusion_without_shares_is_equal():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: subregions(0), "nodes of a unit interval 0: give a whole number, at least 1"),
+        (lambda: subregions(0), "nodes of a unit interval 0: give a whole number, between 1 and 1000000"),
         (lambda: inclusion(np.array([0.5, -0.1]), 1), "a share of -0.1: it must be 0 or more and finite"),
         (lambda: inclusion(np.array([0.5, 0.5]), 3), "nodes chosen 3: it must be at most 2"),
         (
             lambda: select(interval_of([1], 1), words(1), np.ones((1, 1), np.int32), np.ones((1, 1), bool), 0),
-            "rounds of a selection 0: give a whole number, at least 1",
+            "rounds of a selection 0: give a whole number, between 1 and 1000000",
         ),
     ],
 )

@@ -183,7 +183,7 @@ def test_seeds_are_runs(oracle):
 def test_a_seed_is_a_whole_number_from_0(oracle):
     plan = TransferPlan(StripeLayout.over(100, 4, (0,)), "a", 1.0, False)
     for seed in (-1, 1.5, np.nan):
-        with pytest.raises(InputError, match=f"seed {seed}: give a whole number, at least 0"):
+        with pytest.raises(InputError, match=f"seed {seed}: give a whole number, between 0 and 18446744073709551615"):
             rehearse(oracle.cluster_of(4), [plan], seed)
 
 

@@ -515,9 +515,9 @@ PAIR = (Node(1), Node(1))
             lambda: Segments(PAIR, Volume(128, 128, 1)),
             "Volume of storagekit.placement alone: Segments takes a tuple of nodes",
         ),
-        (lambda: Segments([2], [Volume(128, 128, 1)]), "2 among the nodes of Segments: give a placement.Node for each"),
-        (lambda: Segments(PAIR, [128]), "128 among the volumes of Segments: give a placement.Volume for each"),
-        (lambda: Segments([Volume(128, 128, 1)], PAIR), "Volume of storagekit.placement among the nodes of Segments"),
+        (lambda: Segments([2], [Volume(128, 128, 1)]), "nodes: given 2; give a Node"),
+        (lambda: Segments(PAIR, [128]), "volumes: given 128; give a Volume"),
+        (lambda: Segments([Volume(128, 128, 1)], PAIR), "nodes: given Volume of storagekit.placement; give a Node"),
         (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one of both"),
         (lambda: Segments(PAIR, []), "0 volumes on 2 nodes"),
         (

@@ -326,7 +326,9 @@ def test_bad_input_is_refused(wrong, message):
 
 @pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
 def test_impossible_figures_of_a_drive_are_refused(field):
-    assert_refused(lambda: DriveFigures(**{"full_seek": S, "revolution": R} | {field: -1.0}), f"{field} -1")
+    assert_refused(
+        lambda: DriveFigures(**{"full_seek": S, "revolution": R} | {field: -1.0}), f"{field.replace('_', ' ')} -1"
+    )
 
 
 def test_any_number_of_mirrors_is_as_many_as_can_be_told():

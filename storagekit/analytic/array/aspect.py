@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, hold, optional, takes, text
+from storagekit.core.validation import Count, text, validate, validate_fields
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Layout:
     srarray, section 2.5.
     """
 
-    striping: int
-    replicas: int
-    mirrors: int
+    striping: Count
+    replicas: Count
+    mirrors: Count
 
     def __post_init__(self):
-        hold(self, striping=COUNT, replicas=COUNT, mirrors=COUNT)
+        validate_fields(self)
 
     @classmethod
     def parse(cls, name: str) -> "Layout":
@@ -125,8 +125,8 @@ class Layouts:
         """Return the layouts that a mask or an array of indices selects."""
         return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])
 
-    @takes(mirrors=optional(COUNT))
-    def mirrored(self, mirrors: int | None) -> "Layouts":
+    @validate
+    def mirrored(self, mirrors: Count | None) -> "Layouts":
         """Return the layouts with a given number of mirrors.
 
         Parameters
@@ -150,9 +150,9 @@ class Layouts:
         return Layout(int(self.striping[number]), int(self.replicas[number]), int(self.mirrors[number]))
 
 
-@takes(disks=COUNT, most_replicas=COUNT)
+@validate
 @lru_cache(maxsize=1024)
-def layouts(disks: int, most_replicas: int = MOST_REPLICAS) -> Layouts:
+def layouts(disks: Count, most_replicas: Count = MOST_REPLICAS) -> Layouts:
     """Return every layout of a number of disks.
 
     Parameters

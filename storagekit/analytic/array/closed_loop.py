@@ -7,23 +7,39 @@ distributed as Beta(r, r (N - 1)), and n is binomial. With r = 1 the service doe
 vary less than exponential ones keep the locations busier; this part is an approximation.
 """
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import Numbers
-from storagekit.core.checks import require_broadcast
-from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SPAN, TIME, Kind, takes, unchecked
+from storagekit.core.validation import (
+    AMOUNT,
+    COUNT,
+    MOST_COUNTED,
+    SPAN,
+    TIME,
+    Positive,
+    Validator,
+    require_broadcast,
+    unchecked,
+    validate,
+)
 
 # The sums below have a removable pole at r = 1.
 _LEAST_SHAPE = 1 + 1e-6
 # number of locations, and r of the product form; they need not be whole
-_PLACES = Kind(least=1, most=MOST_COUNTED).each
+_PLACES = Validator(least=1, most=MOST_COUNTED).each
 # Number of requests. Beyond it, the differences of the sums below lose all digits.
-_REQUESTS = Kind(least=0, most=1e9).each
+_REQUESTS = Validator(least=0, most=1e9).each
 
 
-@takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
-def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
+@validate(together=require_broadcast)
+def waiting_at_choice(
+    places: Annotated[Numbers, _PLACES],
+    outstanding: Annotated[Numbers, _REQUESTS],
+    shape: Annotated[Numbers, _PLACES] = 1.0,
+) -> NDArray:
     """Return n such that 1/(n + 1) is its mean over the choices of a location.
 
     A mean seek distance depends on this number.
@@ -64,8 +80,12 @@ def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.
     return 1 / (few / outstanding - unchecked(idle_place)(places, outstanding - 1, shape) / 2) - 1
 
 
-@takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
-def idle_place(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
+@validate(together=require_broadcast)
+def idle_place(
+    places: Annotated[Numbers, _PLACES],
+    outstanding: Annotated[Numbers, _REQUESTS],
+    shape: Annotated[Numbers, _PLACES] = 1.0,
+) -> NDArray:
     """Return the probability that no request is at a location: B(r, b + Q) / B(r, b), with b = r (N - 1).
 
     Parameters
@@ -93,8 +113,12 @@ def idle_place(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> N
     return np.exp(betaln(shape, others + outstanding) - betaln(shape, others))
 
 
-@takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, servers=COUNT.up_to(1000).each)
-def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
+@validate(together=require_broadcast)
+def staffed(
+    places: Annotated[Numbers, _PLACES],
+    outstanding: Annotated[Numbers, _REQUESTS],
+    servers: Annotated[NDArray, COUNT.up_to(1000).each],
+) -> NDArray:
     """Return the share of the time that a server works, at locations with m servers each.
 
     A request occupies one server.
@@ -139,8 +163,13 @@ def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
     return works
 
 
-@takes(require_broadcast, waiting=_REQUESTS, time=TIME.each, more=SPAN.each, share=POSITIVE)
-def shape_of(waiting: NDArray, time: NDArray, more: NDArray, share: float) -> NDArray:
+@validate(together=require_broadcast)
+def shape_of(
+    waiting: Annotated[NDArray, _REQUESTS],
+    time: Annotated[NDArray, TIME.each],
+    more: Annotated[NDArray, SPAN.each],
+    share: Positive,
+) -> NDArray:
     """Return r of the service 1 + (r - 1)/n from the service times of two queues.
 
     Parameters
@@ -168,8 +197,13 @@ def shape_of(waiting: NDArray, time: NDArray, more: NDArray, share: float) -> ND
     return 1 + fall * waiting / np.maximum(1 - fall, 1e-3)
 
 
-@takes(require_broadcast, places=_PLACES, queue=Kind(least=1e-9, most=1e9).each, variation=AMOUNT.each, shape=_PLACES)
-def busy_share(places: Numbers, queue: Numbers, variation: Numbers, shape: Numbers = 1.0) -> NDArray:
+@validate(together=require_broadcast)
+def busy_share(
+    places: Annotated[Numbers, _PLACES],
+    queue: Annotated[Numbers, Validator(least=1e-9, most=1e9).each],
+    variation: Annotated[Numbers, AMOUNT.each],
+    shape: Annotated[Numbers, _PLACES] = 1.0,
+) -> NDArray:
     """Return the share of the time that a location works.
 
     Parameters

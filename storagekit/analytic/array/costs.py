@@ -14,6 +14,7 @@ Throughput keeps the rotation of equations 12 to 16, and departs from them in th
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,22 @@ from storagekit.analytic.array.elevator import Scheduler, crowding_of
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
 from storagekit.analytic.array.shapes import Columns, Shapes
-from storagekit.core.checks import numbers, require, require_broadcast, require_number, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import AMOUNT, COUNT, POSITIVE, SHARE, SPAN, a, takes, unchecked
+from storagekit.core.validation import (
+    AMOUNT,
+    COUNT,
+    POSITIVE,
+    REAL,
+    SHARE,
+    SPAN,
+    instance_of,
+    numbers,
+    require,
+    require_broadcast,
+    shown,
+    unchecked,
+    validate,
+)
 
 # relative step of the queue in the finite difference of the service time
 _STEP = 0.1
@@ -88,7 +102,7 @@ class Load:
         return (1 - np.asarray(self.read_share, float)) * self.background
 
 
-_LOAD = a(Load, "what is asked of an array, single_load(0.7, 0.0, 4.0, 1.0, 1.0)")
+_LOAD = instance_of(Load, "what is asked of an array, single_load(0.7, 0.0, 4.0, 1.0, 1.0)")
 
 
 def single_load(read_share: float, background: float, queue: float, locality: float, data: float) -> Load:
@@ -119,7 +133,7 @@ def single_load(read_share: float, background: float, queue: float, locality: fl
     """
     given = {"read_share": read_share, "background": background, "queue": queue, "locality": locality, "data": data}
     for label, value in given.items():
-        require_number(label, value)
+        REAL(label, value)
     return Load(**given)
 
 
@@ -141,8 +155,8 @@ class Costs:
     disk_time: NDArray
     busy: NDArray
 
-    @takes(disks=POSITIVE.each)
-    def throughput(self, disks: Numbers) -> NDArray:
+    @validate
+    def throughput(self, disks: Annotated[Numbers, POSITIVE.each]) -> NDArray:
         """Return the throughput of an array, requests a second.
 
         Parameters
@@ -186,16 +200,15 @@ def _whole(load: Load, layouts: Shapes, used: NDArray, **arrays) -> None:
     )
 
 
-@takes(
-    _whole,
-    spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"),
-    load=_LOAD,
-    layouts=_shapes,
-    disks=DISKS.each,
-    used=AMOUNT.each,
-    scheduler=a(Scheduler, "a scheduler that formulas know, RLOOK() or RSATF()"),
-)
-def costs(spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, used: NDArray, scheduler: Scheduler) -> Costs:
+@validate(together=_whole)
+def costs(
+    spindle: Annotated[Spindle, instance_of(Spindle, "the view of a drive, spindle(load_drive(name))")],
+    load: Annotated[Load, _LOAD],
+    layouts: Annotated[Shapes, _shapes],
+    disks: Annotated[Numbers, DISKS.each],
+    used: Annotated[NDArray, AMOUNT.each],
+    scheduler: Annotated[Scheduler, instance_of(Scheduler, "a scheduler that formulas know, RLOOK() or RSATF()")],
+) -> Costs:
     """Return the costs of a request in each layout.
 
     Parameters
@@ -228,8 +241,10 @@ def costs(spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, used: N
     return Costs(_latency(spindle, load, layouts, reach), disk_time, busy)
 
 
-@takes(_together, load=_LOAD, layouts=_shapes, disks=DISKS.each)
-def used_share(load: Load, layouts: Shapes, disks: Numbers) -> NDArray:
+@validate(together=_together)
+def used_share(
+    load: Annotated[Load, _LOAD], layouts: Annotated[Shapes, _shapes], disks: Annotated[Numbers, DISKS.each]
+) -> NDArray:
     """Return the share of a disk's cylinders that hold data or replicas.
 
     Parameters
@@ -331,8 +346,14 @@ def _beside_reads(
     return np.where(own, write / read, 1.0), np.where(own, last + (harmonic - last) * waiting, harmonic)
 
 
-@takes(require_broadcast, p=SHARE.each, heads=COUNT.each, written=COUNT.each, longer=POSITIVE.each, last=POSITIVE.each)
-def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last: Numbers) -> tuple[NDArray, NDArray]:
+@validate(together=require_broadcast)
+def visible(
+    p: Annotated[Numbers, SHARE.each],
+    heads: Annotated[NDArray, COUNT.each],
+    written: Annotated[NDArray, COUNT.each],
+    longer: Annotated[Numbers, POSITIVE.each],
+    last: Annotated[Numbers, POSITIVE.each],
+) -> tuple[NDArray, NDArray]:
     """Return the ratio of requests that wait at a disk to those of its mirror, and the share of reads.
 
     Parameters
@@ -371,8 +392,14 @@ def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last:
     return present / heads / (p / heads + (1 - p) * longer * last), p / accesses
 
 
-@takes(_together, load=_LOAD, layouts=_shapes, read=SPAN.each, write=SPAN.each, settle=SPAN.each)
-def occupied(load: Load, layouts: Shapes, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:
+@validate(together=_together)
+def occupied(
+    load: Annotated[Load, _LOAD],
+    layouts: Annotated[Shapes, _shapes],
+    read: Annotated[NDArray, SPAN.each],
+    write: Annotated[NDArray, SPAN.each],
+    settle: Annotated[Numbers, SPAN.each],
+) -> NDArray:
     """Return the disk time of a mean request, seconds.
 
     Parameters

@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
-from storagekit.core.kinds import MOST_COUNTED, Kind, takes
+from storagekit.core.validation import MOST_COUNTED, Validator, validate
 
 
 class Scheduler(ABC):
@@ -69,8 +69,8 @@ class RSATF(Scheduler):
         return spindle.least(reach, arc, np.broadcast_to(waiting, np.shape(reach)))
 
 
-@takes(heads=Kind(least=1, most=MOST_COUNTED).each)
-def crowding_of(heads: Numbers) -> NDArray:
+@validate
+def crowding_of(heads: Annotated[Numbers, Validator(least=1, most=MOST_COUNTED).each]) -> NDArray:
     """Return the density of requests ahead of an elevator relative to the density elsewhere.
 
     Parameters

@@ -15,12 +15,26 @@ Source: Yu et al., Trading capacity for performance in a disk array, OSDI 2000 (
 
 import inspect
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from storagekit.core.checks import require, require_broadcast
-from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SHARE, SPAN, TIME, Call, Kind, takes, unchecked
+from storagekit.core.validation import (
+    AMOUNT,
+    MOST_COUNTED,
+    POSITIVE,
+    SHARE,
+    SPAN,
+    TIME,
+    Amount,
+    Call,
+    Count,
+    Validator,
+    require,
+    require_broadcast,
+    unchecked,
+    validate,
+)
 
 # a number, or an array of NumPy or JAX
 Number = Any
@@ -29,7 +43,7 @@ MOST_REPLICAS = 6
 # section 2.4: up to this queue, requests are too sparse for a stroke, and a seek is random
 SPARSE_QUEUE = 3
 # a number of disks, which need not be whole
-DISKS = Kind(least=1, most=MOST_COUNTED)
+DISKS = Validator(least=1, most=MOST_COUNTED)
 # validators of the arguments of the formulas, by name
 _KINDS = {
     "full_seek": SPAN,
@@ -67,8 +81,10 @@ def _formula(function: Call) -> Call:
     """Return a formula that validates each argument by its name, and that its arrays broadcast."""
     # Without seeks no aspect is the best.
     kinds = _KINDS | ({"full_seek": TIME} if function.__name__.startswith(("best_", "unbounded_")) else {})
-    held = {name: kinds[name].each for name in inspect.signature(function).parameters}
-    return takes(require_broadcast, **held)(function)
+    function.__annotations__ |= {
+        name: Annotated[Number, kinds[name].each] for name in inspect.signature(function).parameters
+    }
+    return validate(function, together=require_broadcast)
 
 
 @_formula
@@ -411,8 +427,12 @@ def _some(reads, background_writes, foreground_writes):
     require(requests > 0, "requests", requests, "some: give reads or writes above 0")
 
 
-@takes(_some, reads=AMOUNT.each, background_writes=AMOUNT.each, foreground_writes=AMOUNT.each)
-def unpropagated_share(reads, background_writes, foreground_writes):
+@validate(together=_some)
+def unpropagated_share(
+    reads: Annotated[Any, AMOUNT.each],
+    background_writes: Annotated[Any, AMOUNT.each],
+    foreground_writes: Annotated[Any, AMOUNT.each],
+):
     """Return the share of requests that do not propagate copies in the foreground.
 
     All arguments are counts, all are rates or all are shares.
@@ -863,8 +883,8 @@ def unbounded_replicas(
     return _namespace(square).clip(square, 0, None) ** 0.5
 
 
-@takes(optimum=AMOUNT, disks=COUNT, most=COUNT)
-def practical_replicas(optimum: float, disks: int, most: int = MOST_REPLICAS) -> int:
+@validate
+def practical_replicas(optimum: Amount, disks: Count, most: Count = MOST_REPLICAS) -> int:
     """Return the largest factor of `disks` that exceeds neither `optimum` nor `most`.
 
     Parameters

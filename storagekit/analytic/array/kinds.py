@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,17 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Costs, Load, costs
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, Spindle, spindle
-from storagekit.core.checks import require_whole
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, POSITIVE, a, hold, several, takes, unchecked
+from storagekit.core.validation import (
+    COUNT,
+    Count,
+    Positive,
+    instance_of,
+    several,
+    unchecked,
+    validate,
+    validate_fields,
+)
 from storagekit.drive import Drive
 
 # version without validation, for arguments that have been validated
@@ -40,12 +49,12 @@ class DiskKind:
         If a value has the wrong type or is out of range.
     """
 
-    spindle: Linear | Curve
-    count: int
-    capacity: float
+    spindle: Annotated[Linear | Curve, instance_of(Spindle, "the view of a drive, spindle(load_drive(name))")]
+    count: Count
+    capacity: Positive
 
     def __post_init__(self):
-        hold(self, spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"), count=COUNT, capacity=POSITIVE)
+        validate_fields(self)
 
 
 @dataclass(frozen=True)
@@ -63,10 +72,10 @@ class Population:
         If there are no kinds, or one has another type.
     """
 
-    kinds: tuple[DiskKind, ...]
+    kinds: Annotated[tuple[DiskKind, ...], several(instance_of(DiskKind), 1, "kinds of disks")]
 
     def __post_init__(self):
-        hold(self, kinds=several(a(DiskKind), 1, "kinds of disks"))
+        validate_fields(self)
 
     @property
     def disks(self) -> int:
@@ -103,7 +112,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     InputError
         If a drive, the number of drives or the number of disks is wrong.
     """
-    require_whole("disks", disks)
+    COUNT("disks", disks)
     if isinstance(drive, Drive | DriveFigures):
         return Population((DiskKind(spindle(drive, overhead), int(disks), 1.0),))
     if not isinstance(drive, Sequence) or isinstance(drive, str):
@@ -153,7 +162,7 @@ class SharedCosts:
         return np.all(self.used <= _SLACK, axis=0)
 
 
-@takes(disks=a(Population), load=a(Load), layouts=a(Layouts), scheduler=a(Scheduler))
+@validate
 def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> SharedCosts:
     """Return the costs of each layout if every disk is equally busy.
 

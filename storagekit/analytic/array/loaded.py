@@ -20,6 +20,7 @@ Three parts are approximations:
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, comb, log2
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,17 @@ from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
-from storagekit.core.checks import require
-from storagekit.core.kinds import POSITIVE, SHARE, SPAN, a, hold, takes, unchecked
+from storagekit.core.validation import (
+    SHARE,
+    SPAN,
+    Positive,
+    Share,
+    instance_of,
+    require,
+    unchecked,
+    validate,
+    validate_fields,
+)
 
 # length of the time grid, in mean waits of the requests that wait
 _COVERED = 14.0
@@ -65,12 +75,12 @@ class TransferSizes:
         If a value is out of range, the shapes differ, or the shares do not sum to 1.
     """
 
-    seconds: NDArray
-    shares: NDArray
-    again: NDArray | float = 0.0
+    seconds: Annotated[NDArray, _SPANS]
+    shares: Annotated[NDArray, _SHARES]
+    again: Annotated[NDArray | float, _SPANS] = 0.0
 
     def __post_init__(self):
-        hold(self, seconds=_SPANS, shares=_SHARES, again=_SPANS)
+        validate_fields(self)
         sizes = np.shape(self.seconds)
         require(len(sizes) == 1 and sizes[0] > 0, "seconds of shape", str(sizes), "[size], at least one")
         require(
@@ -115,8 +125,8 @@ class Loaded:
     time: NDArray
     within: NDArray
 
-    @takes(share=SHARE)
-    def quantile(self, share: float) -> float:
+    @validate
+    def quantile(self, share: Share) -> float:
         """Return the response time within which a share of the requests completes.
 
         Parameters
@@ -194,12 +204,16 @@ class _Served:
         return self.services.sizes.shares @ self.writes
 
 
-@takes(
-    spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"), shape=a(Shape), reach=SHARE, sizes=a(TransferSizes),
-    disks=DISKS, rate=POSITIVE, reads=SHARE,
-)  # fmt: skip
+@validate  # fmt: skip
 def loaded(
-    spindle: Spindle, shape: Shape, reach: float, sizes: TransferSizes, *, disks: int, rate: float, reads: float
+    spindle: Annotated[Spindle, instance_of(Spindle, "the view of a drive, spindle(load_drive(name))")],
+    shape: Shape,
+    reach: Share,
+    sizes: TransferSizes,
+    *,
+    disks: Annotated[int, DISKS],
+    rate: Positive,
+    reads: Share,
 ) -> Loaded:
     """Calculate the response times of an array under Poisson arrivals.
 

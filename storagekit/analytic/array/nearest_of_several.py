@@ -9,12 +9,23 @@ next. With G(t) the probability that one time exceeds t,
 
 from functools import lru_cache
 from math import comb
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.core.checks import require, require_broadcast
-from storagekit.core.kinds import COUNT, MOST_COUNTED, SHARE, SPAN, TIME, Kind, takes
+from storagekit.core.validation import (
+    COUNT,
+    MOST_COUNTED,
+    SPAN,
+    TIME,
+    Shares,
+    Spans,
+    Validator,
+    require,
+    require_broadcast,
+    validate,
+)
 
 # The mean times are smooth in the seek's share of seek + arc. Linear interpolation between these points is accurate
 # to 1e-5.
@@ -23,7 +34,7 @@ _PARTS = np.linspace(0.0, 1.0, 401)
 _SEEK_SAMPLES = 64
 _TIMES = 193
 # number of heads, or of requests from which one head takes the nearest; it need not be whole
-_COPIES = Kind(least=1, most=MOST_COUNTED).each
+_COPIES = Validator(least=1, most=MOST_COUNTED).each
 # largest number of heads that are idle with a probability: the binomial coefficients of more exceed a float64
 _CHANCED = 1000
 
@@ -60,8 +71,8 @@ def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLik
     require(np.shape(idle) in ((), one_each), "idle of shape", str(np.shape(idle)), f"() or {one_each}, as arc is")
 
 
-@takes(_linear, full=SPAN.each, arc=SPAN.each, copies=_COPIES, idle=SHARE.each)
-def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:
+@validate(together=_linear)
+def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], idle: Shares = 1.0) -> NDArray:
     """Return the mean of the least of `copies` positioning times, with seeks linear in distance, seconds.
 
     Parameters
@@ -102,8 +113,8 @@ def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLi
     return total
 
 
-@takes(_last, full=SPAN.each, arc=SPAN.each, copies=COUNT.each)
-def most_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray) -> NDArray:
+@validate(together=_last)
+def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each]) -> NDArray:
     """Return the mean of the greatest of `copies` positioning times, with seeks linear in distance, seconds.
 
     Parameters
@@ -211,8 +222,8 @@ def _area(time, full):
     return np.where(time < 0, time, within)
 
 
-@takes(power=Kind(least=0, above=True).each)
-def distances(power: ArrayLike = 2.0) -> NDArray:
+@validate
+def distances(power: Annotated[ArrayLike, Validator(least=0, above=True).each] = 2.0) -> NDArray:
     """Return equally likely distances with the density k (1 - d)^(k - 1).
 
     Parameters
@@ -235,8 +246,13 @@ def distances(power: ArrayLike = 2.0) -> NDArray:
     return 1 - (1 - middle) ** (1 / np.asarray(power, float)[..., None])
 
 
-@takes(_sampled, seeks=SPAN.each, arc=TIME.each, copies=COUNT.each, idle=SHARE.each)
-def least_sampled(seeks: NDArray, arc: NDArray, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:
+@validate(together=_sampled)
+def least_sampled(
+    seeks: Annotated[NDArray, SPAN.each],
+    arc: Annotated[NDArray, TIME.each],
+    copies: Annotated[NDArray, COUNT.each],
+    idle: Shares = 1.0,
+) -> NDArray:
     """Return the mean of the least of `copies` positioning times, with seeks sampled from any curve, seconds.
 
     Parameters
@@ -268,8 +284,10 @@ def least_sampled(seeks: NDArray, arc: NDArray, copies: NDArray, idle: ArrayLike
     return np.trapezoid(chosen, axis=1) * step
 
 
-@takes(_sampled, seeks=SPAN.each, arc=TIME.each, copies=COUNT.each)
-def most_sampled(seeks: NDArray, arc: NDArray, copies: NDArray) -> NDArray:
+@validate(together=_sampled)
+def most_sampled(
+    seeks: Annotated[NDArray, SPAN.each], arc: Annotated[NDArray, TIME.each], copies: Annotated[NDArray, COUNT.each]
+) -> NDArray:
     """Return the mean of the greatest of `copies` positioning times, with seeks sampled from any curve, seconds.
 
     Parameters

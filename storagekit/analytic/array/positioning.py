@@ -5,7 +5,7 @@ A reach is a distance as a share of the full stroke: the cylinders that hold dat
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
 from jaxtyping import Array
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import seek_striped
-from storagekit.core.checks import require_not_negative, require_positive, require_seconds
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SPAN, TIME, hold, text, unchecked
+from storagekit.core.validation import SPAN, TIME, Amount, Positive, require_seconds, unchecked, validate_fields
 from storagekit.drive import Drive
 
 Numbers = float | NDArray
@@ -56,19 +55,15 @@ class DriveFigures:
         If `full_seek`, `revolution` or `capacity` is not above 0, or another time is below 0.
     """
 
-    full_seek: float
-    revolution: float
-    overhead: float = 0.0
-    write_settle: float = 0.0
-    capacity: float = 1.0
+    full_seek: Positive
+    revolution: Positive
+    overhead: Amount = 0.0
+    write_settle: Amount = 0.0
+    capacity: Positive = 1.0
     name: str = "linear seek"
 
     def __post_init__(self):
-        hold(self, name=text)
-        for label in ("full_seek", "revolution", "capacity"):
-            require_positive(label, getattr(self, label))
-        for label in ("overhead", "write_settle"):
-            require_not_negative(label, getattr(self, label))
+        validate_fields(self)
         meanings = {"full_seek": "seek", "revolution": "revolution", "overhead": "overhead", "write_settle": "settling"}
         for label, meaning in meanings.items():
             require_seconds(label, getattr(self, label), meaning)
@@ -194,15 +189,15 @@ class Linear(Spindle):
         If a time is below 0, or a revolution is 0.
     """
 
-    full_seek: Numbers
-    revolution: Numbers
-    overhead: Numbers
-    write_settle: Numbers = 0.0
+    full_seek: Annotated[Numbers, _SPANS]
+    revolution: Annotated[Numbers, _TIMES]
+    overhead: Annotated[Numbers, _SPANS]
+    write_settle: Annotated[Numbers, _SPANS] = 0.0
 
     assumption = "seek time is linear in distance"
 
     def __post_init__(self):
-        hold(self, full_seek=_SPANS, revolution=_TIMES, overhead=_SPANS, write_settle=_SPANS)
+        validate_fields(self)
 
     def hop(self, reach):
         return np.multiply(self.full_seek, reach)
@@ -329,7 +324,7 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
         If `drive` has another type, or the overhead is impossible.
     """
     if overhead is not None:
-        require_not_negative("overhead", overhead, "s")
+        SPAN("overhead", overhead)
     if isinstance(drive, DriveFigures):
         own = drive.overhead if overhead is None else overhead
         return Linear(drive.full_seek, drive.revolution, own, drive.write_settle)

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, hold
+from storagekit.core.validation import Amount, Count, Positive, Whole, validate_fields
 
 
 class Shapes(Protocol):
@@ -62,16 +62,16 @@ class Shape:
         If a number is out of range.
     """
 
-    replicas: int = 1
-    heads: int = 1
-    written: int = 1
-    turned: float = 0.0
-    room: float = 1.0
-    pool: int = 0
-    group: int = 0
+    replicas: Count = 1
+    heads: Count = 1
+    written: Count = 1
+    turned: Amount = 0.0
+    room: Positive = 1.0
+    pool: Whole = 0
+    group: Whole = 0
 
     def __post_init__(self):
-        hold(self, replicas=COUNT, heads=COUNT, written=COUNT, turned=AMOUNT, room=POSITIVE, pool=NUMBER, group=NUMBER)
+        validate_fields(self)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,25 @@ may be numbers or arrays, and arrays broadcast.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.core.checks import numbers, require, require_broadcast, require_each_positive, require_takes, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import AMOUNT, COUNT, a, takes
+from storagekit.core.validation import (
+    AMOUNT,
+    COUNT,
+    POSITIVE,
+    instance_of,
+    numbers,
+    require,
+    require_broadcast,
+    require_takes,
+    shown,
+    validate,
+    validate_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -54,22 +66,20 @@ class Side:
         batchcost_f,A = max(batchcost_f1,A, ..., batchcost_fn,A)
     """
 
-    weight: ArrayLike
+    weight: Annotated[ArrayLike, POSITIVE.each]
     largest: ArrayLike
     largest_anywhere: ArrayLike | None = None
-    bricks: ArrayLike = 1
+    bricks: Annotated[ArrayLike, COUNT.each] = 1
     largest_batch: ArrayLike | None = None
-    coordinators: ArrayLike = 1
+    coordinators: Annotated[ArrayLike, COUNT.each] = 1
 
     def __post_init__(self):
-        require_each_positive("weight", self.weight)
+        validate_fields(self)
         _require_least("largest cost at the brick", self.largest, 0)
         if self.largest_anywhere is not None:
             _require_least("largest cost at any brick", self.largest_anywhere, 0)
         if self.largest_batch is not None:
             _require_least("largest batchcost", self.largest_batch, 0, endless=True)
-        COUNT.each("bricks", self.bricks)
-        COUNT.each("coordinators", self.coordinators)
         require_broadcast(**{name: value for name, value in vars(self).items() if value is not None})
         anywhere, here = np.broadcast_arrays(self.anywhere, self.largest)
         require(anywhere >= here, "largest cost at any brick", anywhere, "at least the largest at the brick itself")
@@ -85,7 +95,7 @@ class Side:
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
-_SIDE = a(Side, "what a bound must know of a stream, Side(weight=1, largest=8)")
+_SIDE = instance_of(Side, "what a bound must know of a stream, Side(weight=1, largest=8)")
 # For one stream in equation 8: the cost that its queues multiply, and the number of batches added to D_SFQ.
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
@@ -98,8 +108,8 @@ def _reading(label: str, value: Reading) -> Reading:
     return value
 
 
-@takes(side=_SIDE)
-def printed(side: Side) -> tuple[ArrayLike, ArrayLike]:
+@validate
+def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
     """Return the terms of equation 8 as printed: the largest cost at the brick, and D_SFQ + 1 batches.
 
     Parameters
@@ -127,8 +137,8 @@ def printed(side: Side) -> tuple[ArrayLike, ArrayLike]:
     return side.largest, 1
 
 
-@takes(side=_SIDE)
-def repaired(side: Side) -> tuple[ArrayLike, ArrayLike]:
+@validate
+def repaired(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
     """Return the terms of equation 8 with the largest cost at any brick, and D_SFQ + n batches for n coordinators.
 
     Parameters
@@ -155,8 +165,8 @@ def repaired(side: Side) -> tuple[ArrayLike, ArrayLike]:
     return side.anywhere, side.coordinators
 
 
-@takes(f=_SIDE, g=_SIDE)
-def bound_one_server(f: Side, g: Side, depth: ArrayLike) -> NDArray:
+@validate
+def bound_one_server(f: Annotated[Side, _SIDE], g: Annotated[Side, _SIDE], depth: ArrayLike) -> NDArray:
     """Return the largest unfairness of SFQ(D) on one server.
 
     Parameters
@@ -192,8 +202,14 @@ def bound_one_server(f: Side, g: Side, depth: ArrayLike) -> NDArray:
     return each * (np.asarray(depth, float) + 1)
 
 
-@takes(f=_SIDE, g=_SIDE, reading=_reading)
-def bound_total(f: Side, g: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
+@validate
+def bound_total(
+    f: Annotated[Side, _SIDE],
+    g: Annotated[Side, _SIDE],
+    depth: ArrayLike,
+    waiting: ArrayLike,
+    reading: Annotated[Reading, _reading],
+) -> NDArray:
     """Return the largest unfairness of TOTAL-DSFQ in the work of all bricks.
 
     Parameters
@@ -248,8 +264,8 @@ def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) 
     return (queues * cost + (waiting + batches) * side.batch) / weight
 
 
-@takes(require_broadcast, weight=numbers, minimum=numbers)
-def delay_factor(weight: ArrayLike, minimum: ArrayLike) -> NDArray:
+@validate(together=require_broadcast)
+def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[ArrayLike, numbers]) -> NDArray:
     """Return the largest delay of a request, as a multiple of its cost, that keeps a minimum share of every brick.
 
     Parameters
@@ -293,8 +309,14 @@ def delay_factor(weight: ArrayLike, minimum: ArrayLike) -> NDArray:
     return (weight / minimum - 1) / others
 
 
-@takes(require_broadcast, work=AMOUNT.each, share=numbers, largest=numbers, others=numbers, depth=numbers)
-def floor(work: ArrayLike, share: ArrayLike, largest: ArrayLike, others: ArrayLike, depth: ArrayLike) -> NDArray:
+@validate(together=require_broadcast)
+def floor(
+    work: Annotated[ArrayLike, AMOUNT.each],
+    share: Annotated[ArrayLike, numbers],
+    largest: Annotated[ArrayLike, numbers],
+    others: Annotated[ArrayLike, numbers],
+    depth: Annotated[ArrayLike, numbers],
+) -> NDArray:
     """Return the least work that a brick does for a stream with a minimum share while the stream is backlogged there.
 
     Parameters
@@ -336,8 +358,13 @@ def floor(work: ArrayLike, share: ArrayLike, largest: ArrayLike, others: ArrayLi
     return np.asarray(share, float) * np.asarray(work, float) - shortfall(share, largest, others, depth)
 
 
-@takes(require_broadcast, share=numbers, largest=numbers, others=numbers, depth=numbers)
-def shortfall(share: ArrayLike, largest: ArrayLike, others: ArrayLike, depth: ArrayLike) -> NDArray:
+@validate(together=require_broadcast)
+def shortfall(
+    share: Annotated[ArrayLike, numbers],
+    largest: Annotated[ArrayLike, numbers],
+    others: Annotated[ArrayLike, numbers],
+    depth: Annotated[ArrayLike, numbers],
+) -> NDArray:
     """Return the largest work by which a stream may fall behind its minimum share of a brick, as in `floor`.
 
     Parameters

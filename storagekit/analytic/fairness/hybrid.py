@@ -19,8 +19,8 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from storagekit.analytic.fairness.bounds import delay_factor
-from storagekit.analytic.fairness.maxmin import STREAMS, MaxMin, max_min_rates
-from storagekit.core.kinds import takes
+from storagekit.analytic.fairness.maxmin import MaxMin, Numeric, Reach, max_min_rates
+from storagekit.core.validation import validate
 
 # Largest change of a settled rate between two rounds, relative to the largest capacity. Rounding alone may change
 # rates by 1e-11.
@@ -58,13 +58,13 @@ class _Brick(NamedTuple):
         return np.minimum(np.maximum(self.weight * height - self.elsewhere, self.least * height), self.demand)
 
 
-@takes(**STREAMS)
+@validate
 def hybrid_rates(
-    capacity: ArrayLike,
-    weights: ArrayLike,
-    reach: ArrayLike,
-    demand: ArrayLike = np.inf,
-    minimum: ArrayLike = 0.0,
+    capacity: Numeric,
+    weights: Numeric,
+    reach: Reach,
+    demand: Numeric = np.inf,
+    minimum: Numeric = 0.0,
 ) -> WithMinimums:
     """Return the long-run rates of streams, each backlogged where its `demand` is infinite and limited by it elsewhere.
 

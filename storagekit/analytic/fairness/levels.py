@@ -1,12 +1,11 @@
 """Calculate the long-run rates of total proportional sharing at bricks where several streams wait."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.core.checks import numbers, require, require_broadcast, require_each_positive
-from storagekit.core.kinds import takes
+from storagekit.core.validation import POSITIVE, numbers, require, require_broadcast, validate
 
 
 class WaterLevel(NamedTuple):
@@ -27,8 +26,12 @@ class WaterLevel(NamedTuple):
     service: NDArray
 
 
-@takes(other=numbers, weights=numbers, capacity=numbers)
-def water_level(other: ArrayLike, weights: ArrayLike, capacity: ArrayLike) -> WaterLevel:
+@validate
+def water_level(
+    other: Annotated[ArrayLike, numbers],
+    weights: Annotated[ArrayLike, numbers],
+    capacity: Annotated[ArrayLike, numbers],
+) -> WaterLevel:
     """Return the long-run rates under TOTAL-DSFQ of streams that are all backlogged at a set S of bricks.
 
     Parameters
@@ -75,7 +78,7 @@ def water_level(other: ArrayLike, weights: ArrayLike, capacity: ArrayLike) -> Wa
     require_broadcast(rates_elsewhere=other[..., 0], capacity=capacity)
     for label, values in (("rate elsewhere", other), ("capacity", capacity)):
         require((values >= 0) & np.isfinite(values), label, values, "0 or more and finite")
-    require_each_positive("weight", weights)
+    POSITIVE.each("weight", weights)
     order = np.argsort(other, axis=-1, kind="stable")
     ordered, weight = np.take_along_axis(other, order, -1), np.take_along_axis(weights, order, -1)
     least = ordered[..., :1]

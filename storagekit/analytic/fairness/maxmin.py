@@ -16,17 +16,15 @@ tolerance, and the level is computed from the cut and not taken from the solver.
 """
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from storagekit.core.binding import Binding
-from storagekit.core.checks import numbers, require, require_each_positive, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import NUMBER, takes
+from storagekit.core.validation import POSITIVE, Whole, numbers, require, shown, validate
 
 # relative rounding error of sums of shares
 _ROUNDING = 1e-12
@@ -56,8 +54,8 @@ class MaxMin:
     demand: Float[np.ndarray, "stream brick"]
     bottleneck: Bool[np.ndarray, "stream brick"]
 
-    @takes(stream=NUMBER)
-    def binding(self, stream: int) -> Binding:
+    @validate
+    def binding(self, stream: Whole) -> Binding:
         """Return the limit of one stream: its full bricks, with its service and their total service, or its demand.
 
         Parameters
@@ -94,18 +92,16 @@ def _reach(label: str, value: ArrayLike) -> np.ndarray:
     return given.astype(bool)
 
 
-STREAMS = MappingProxyType({
-    "capacity": numbers, "weights": numbers, "reach": _reach, "demand": numbers, "minimum": numbers
-})  # fmt: skip
+Numeric, Reach = Annotated[ArrayLike, numbers], Annotated[ArrayLike, _reach]
 
 
-@takes(**STREAMS)
+@validate
 def max_min_rates(
-    capacity: ArrayLike,
-    weights: ArrayLike,
-    reach: ArrayLike,
-    demand: ArrayLike = np.inf,
-    minimum: ArrayLike = 0.0,
+    capacity: Numeric,
+    weights: Numeric,
+    reach: Reach,
+    demand: Numeric = np.inf,
+    minimum: Numeric = 0.0,
 ) -> MaxMin:
     """Return the weighted max-min fair rates R_f = sum over bricks of x_fb, and the allocation x.
 
@@ -167,7 +163,7 @@ def _checked(capacity, weights, reach, demand, minimum) -> tuple[np.ndarray, ...
     require(capacity.shape == (bricks,), "capacity of shape", str(capacity.shape), f"({bricks},), one for each brick")
     require(weights.shape == (streams,), "weights of shape", str(weights.shape), f"({streams},), one for each stream")
     require((capacity >= 0) & np.isfinite(capacity), "capacity", capacity, "0 or more and finite")
-    require_each_positive("weight", weights)
+    POSITIVE.each("weight", weights)
     demand, minimum = np.asarray(demand, float), np.asarray(minimum, float)
     require(demand.shape in ((), reach.shape), "demand of shape", str(demand.shape), f"{reach.shape}, as reach is")
     require(minimum.shape in ((), (streams,)), "minimum of shape", str(minimum.shape), f"({streams},), one a stream")

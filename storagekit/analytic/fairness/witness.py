@@ -5,7 +5,7 @@ largest fall of U, or of -U: the highest value so far minus the present one. So 
 not n^2 intervals. Sums are float64. For whole costs they are exact up to 2^53, for a run of any length.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT
-from storagekit.core.checks import numbers, require, require_each_positive, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import takes
+from storagekit.core.validation import POSITIVE, numbers, require, shown, validate
 
 # the value in a log of float32
 _INSTANT = float(np.float32(INSTANT))
@@ -31,12 +30,12 @@ def _flags(label: str, value: Bool[AnyArray, "..."]) -> Bool[np.ndarray, "..."]:
     return given.astype(bool)
 
 
-@takes(served=numbers, weights=numbers, backlogged=_flags, gap=numbers)
+@validate
 def largest_unfairness(
-    served: Shaped[AnyArray, "event stream *batch"],
-    weights: ArrayLike,
-    backlogged: Bool[AnyArray, "event *batch"],
-    gap: Float[AnyArray, "event *batch"],
+    served: Annotated[Shaped[AnyArray, "event stream *batch"], numbers],
+    weights: Annotated[ArrayLike, numbers],
+    backlogged: Annotated[Bool[AnyArray, "event *batch"], _flags],
+    gap: Annotated[Float[AnyArray, "event *batch"], numbers],
 ) -> Float[np.ndarray, "*batch"]:
     """Return the largest | W_f / phi_f - W_g / phi_g | of any interval with both streams backlogged at one brick.
 
@@ -73,7 +72,7 @@ def largest_unfairness(
     """
     cost, joint, away = _log(served, backlogged, gap, "event", "stream")
     require(cost.shape[1] == 2, "streams", cost.shape[1], "2: unfairness is between the two of a pair")
-    require_each_positive("weight", weights)
+    POSITIVE.each("weight", weights)
     require(
         np.shape(weights)[:1] == (2,), "weights of shape", str(np.shape(weights)), "one for each of the two streams"
     )
@@ -82,11 +81,11 @@ def largest_unfairness(
     return np.maximum(_largest_fall(apart, joint, away), _largest_fall(-apart, joint, away))
 
 
-@takes(normalized=numbers, backlogged=_flags, gap=numbers)
+@validate
 def worst_interval(
-    normalized: Float[np.ndarray, "event stream"],
-    backlogged: Bool[np.ndarray, " event"],
-    gap: Float[np.ndarray, " event"],
+    normalized: Annotated[Float[np.ndarray, "event stream"], numbers],
+    backlogged: Annotated[Bool[np.ndarray, " event"], _flags],
+    gap: Annotated[Float[np.ndarray, " event"], numbers],
 ) -> tuple[int, int]:
     """Return the interval of the largest unfairness: it begins after one event and ends with another.
 
@@ -129,13 +128,13 @@ def worst_interval(
     return best[1], best[2]
 
 
-@takes(served=numbers, total=numbers, share=numbers, backlogged=_flags, gap=numbers)
+@validate
 def largest_drop(
-    served: Shaped[AnyArray, "event *batch"],
-    total: Shaped[AnyArray, "event *batch"],
-    share: ArrayLike,
-    backlogged: Bool[AnyArray, "event *batch"],
-    gap: Float[AnyArray, "event *batch"],
+    served: Annotated[Shaped[AnyArray, "event *batch"], numbers],
+    total: Annotated[Shaped[AnyArray, "event *batch"], numbers],
+    share: Annotated[ArrayLike, numbers],
+    backlogged: Annotated[Bool[AnyArray, "event *batch"], _flags],
+    gap: Annotated[Float[AnyArray, "event *batch"], numbers],
 ) -> Float[np.ndarray, "*batch"]:
     """Return the largest m W_A - W_f of any interval of a stream's backlog at one brick, as bounded by `shortfall`.
 

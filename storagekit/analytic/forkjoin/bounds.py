@@ -3,24 +3,22 @@
 The service times may have any distribution.
 """
 
+from typing import Annotated
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.queueing import response_mg1
-from storagekit.core.kinds import COUNT, MOST_EXACT, RATE, SIZE, a, takes
+from storagekit.core.validation import MOST_EXACT, SIZE, Count, Rates, instance_of, validate
 
 _GRID = 2**14
-_PARTS = {
-    "disk": a(Disk, "Disk.like(load_drive(name))"),
-    "unit": SIZE.up_to(MOST_EXACT),
-    "blocks": COUNT,
-    "disks": COUNT,
-}
+_Disk = Annotated[Disk, instance_of(Disk, "Disk.like(load_drive(name))")]
+_Unit = Annotated[float, SIZE.up_to(MOST_EXACT)]
 
 
-@takes(**_PARTS)
-def latest(disk: Disk, unit: float, blocks: int, disks: int) -> float:
+@validate
+def latest(disk: _Disk, unit: _Unit, blocks: Count, disks: Count) -> float:
     """Return the mean time of the last of several disks to serve its blocks, all disks idle at first.
 
     Parameters
@@ -77,8 +75,8 @@ def _uniform(width: float, step: float) -> NDArray:
     return points
 
 
-@takes(**_PARTS, rate=RATE.each)
-def completion_bounds(disk: Disk, unit: float, blocks: int, disks: int, rate: ArrayLike) -> tuple[NDArray, NDArray]:
+@validate
+def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rate: Rates) -> tuple[NDArray, NDArray]:
     """Return a lower and an upper bound of the mean time to complete a request on several disks.
 
     Parameters

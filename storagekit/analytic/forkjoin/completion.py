@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.forkjoin.random_requests import draw, most_blocks, work
 from storagekit.analytic.forkjoin.recursion import Paths, RequestStream, completion_times
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
-from storagekit.core.checks import numbers, require
-from storagekit.core.kinds import COUNT, SEED, a, several
+from storagekit.core.validation import COUNT, SEED, instance_of, numbers, require, several
 
 # After this number of halvings the interval is 6e-5 of saturation.
 _HALVINGS = 14
@@ -42,7 +41,7 @@ class Simulation:
     """
 
     def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
-        systems = several(a(StripedSystem), of="systems")("systems", systems)
+        systems = several(instance_of(StripedSystem), of="systems")("systems", systems)
         require(len(systems) > 0, "systems", 0, "at least one")
         requests, seeds = COUNT("requests", requests), several(_SEED, of="numbers")("seeds", seeds)
         shares = sorted({system.write_share for system in systems})

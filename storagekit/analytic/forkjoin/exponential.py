@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.queueing import response_mm1
-from storagekit.core.checks import require, require_broadcast
-from storagekit.core.kinds import COUNT, RATE, TIME, takes
+from storagekit.core.validation import Count, Rates, Times, require, require_broadcast, validate
 
 
-@takes(queues=COUNT)
-def harmonic(queues: int) -> float:
+@validate
+def harmonic(queues: Count) -> float:
     """Return H_N = 1 + 1/2 + ... + 1/N, the mean of the latest of N exponential times of mean 1.
 
     Parameters
@@ -38,8 +37,8 @@ def harmonic(queues: int) -> float:
     return float(np.sum(1.0 / np.arange(1, queues + 1)))
 
 
-@takes(require_broadcast, rate=RATE.each, service=TIME.each)
-def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
+@validate(together=require_broadcast)
+def response_two(rate: Rates, service: Times) -> NDArray:
     """Return the exact mean response time of two queues.
 
     Parameters
@@ -75,8 +74,8 @@ def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
     return np.where(load < 1, (12 - load) / 8, 1) * response_mm1(rate, service)
 
 
-@takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
-def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
+@validate(together=require_broadcast)
+def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
     """Return the approximate mean response time of N queues by Nelson and Tantawi; it is exact for two queues.
 
     Parameters
@@ -117,8 +116,8 @@ def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray
     return np.where(load < 1, grown + 4 / 11 * (1 - grown) * load, 1) * response_two(rate, service)
 
 
-@takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
-def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
+@validate(together=require_broadcast)
+def response_interpolated(rate: Rates, service: Times, queues: Count) -> NDArray:
     """Return the mean response time of N queues by Varma and Makowski's interpolation.
 
     It is exact as the load approaches 0 and 1, linear between the two limits, and exact for two queues.
@@ -157,8 +156,8 @@ def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> N
     return np.where(load < 1, light + (heavy(queues) - light) * load, 1) * response_mm1(rate, service)
 
 
-@takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
-def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[NDArray, NDArray]:
+@validate(together=require_broadcast)
+def response_bounds(rate: Rates, service: Times, queues: Count) -> tuple[NDArray, NDArray]:
     """Return a lower and an upper bound of the mean response time of N queues.
 
     Parameters
@@ -203,8 +202,8 @@ def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[N
     return alone - part + harmonic(queues) * part, harmonic(queues) * alone
 
 
-@takes(queues=COUNT)
-def heavy(queues: int) -> float:
+@validate
+def heavy(queues: Count) -> float:
     """Return V_N of `response_interpolated`, the limit of (1 - rho) R_N / S as the load approaches 1.
 
     Parameters

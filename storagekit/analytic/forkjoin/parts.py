@@ -6,16 +6,26 @@ Source: swift, sections 5.1 and 5.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.core.checks import require_not_negative, require_positive, require_seconds
-from storagekit.core.kinds import COUNT, SPACE, SPAN, a, flag, hold, takes, text
 from storagekit.core.units import MB, SECTOR
+from storagekit.core.validation import (
+    AMOUNT,
+    POSITIVE,
+    SPAN,
+    Count,
+    Spaces,
+    Span,
+    instance_of,
+    require_seconds,
+    validate,
+    validate_fields,
+)
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 
@@ -50,15 +60,17 @@ class Disk:
     name: str = "disk"
 
     def __post_init__(self):
-        hold(self, name=text)
+        validate_fields(self)
         for label, meaning in (("seek", "seek"), ("rotation", "revolution")):
-            require_not_negative(f"{self.name}: {label}", getattr(self, label), "s")
+            SPAN(f"{self.name}: {label}", getattr(self, label))
             require_seconds(f"{self.name}: {label}", getattr(self, label), meaning)
-        require_positive(f"{self.name}: rate", self.rate, "bytes a second")
+        POSITIVE.in_unit("bytes a second")(f"{self.name}: rate", self.rate)
 
     @classmethod
-    @takes(drive=a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")'))
-    def like(cls, drive: Drive) -> Disk:
+    @validate
+    def like(
+        cls, drive: Annotated[Drive, instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')]
+    ) -> Disk:
         """Return a disk with the mean times of a mechanical drive.
 
         Parameters
@@ -90,13 +102,13 @@ class Disk:
         passing = float(jnp.mean(drive.locate(cast(Array, address), cast(Array, count)).transfer))
         return cls(seek, float(drive.revolution) / 2, MB / passing, drive.name)
 
-    @takes(unit=SPACE.each)
-    def transfer(self, unit: ArrayLike) -> NDArray:
+    @validate
+    def transfer(self, unit: Spaces) -> NDArray:
         """Return the transfer time of `unit` bytes, seconds."""
         return self._passing(unit)
 
-    @takes(unit=SPACE.each)
-    def mean(self, unit: ArrayLike) -> NDArray:
+    @validate
+    def mean(self, unit: Spaces) -> NDArray:
         """Return the mean time of a block of `unit` bytes, seconds: seek, rotation and transfer."""
         return self.seek + self.rotation + self._passing(unit)
 
@@ -107,8 +119,8 @@ class Disk:
         """
         return (self.seek**2 + self.rotation**2) / 3
 
-    @takes(unit=SPACE.each)
-    def slowest(self, unit: ArrayLike) -> NDArray:
+    @validate
+    def slowest(self, unit: Spaces) -> NDArray:
         """Return the longest possible time of a block of `unit` bytes, seconds."""
         return 2 * (self.seek + self.rotation) + self._passing(unit)
 
@@ -155,23 +167,23 @@ class Host:
     duplex: bool = False
 
     def __post_init__(self):
-        hold(self, duplex=flag)
-        require_positive("host speed", self.speed, "instructions a second")
+        validate_fields(self)
+        POSITIVE.in_unit("instructions a second")("host speed", self.speed)
         for label in ("per_packet", "per_byte", "per_check_byte"):
-            require_not_negative(f"host {label}", getattr(self, label))
+            AMOUNT(f"host {label}", getattr(self, label))
 
-    @takes(size=SPACE.each)
-    def seconds(self, size: ArrayLike) -> NDArray:
+    @validate
+    def seconds(self, size: Spaces) -> NDArray:
         """Return the time to send or to receive a packet of `size` bytes, seconds."""
         return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
 
-    @takes(sending=SPAN, receiving=SPAN)
-    def busy(self, sending: float, receiving: float) -> float:
+    @validate
+    def busy(self, sending: Span, receiving: Span) -> float:
         """Return the time that the busier processor works, seconds, given the seconds of sending and of receiving."""
         return max(sending, receiving) if self.duplex else sending + receiving
 
-    @takes(size=SPACE.each)
-    def check_seconds(self, size: ArrayLike) -> NDArray:
+    @validate
+    def check_seconds(self, size: Spaces) -> NDArray:
         """Return the time to add `size` bytes to check data, seconds."""
         return self.per_check_byte * np.asarray(size, float) / self.speed
 
@@ -199,16 +211,15 @@ class Network:
 
     rate: float
     acquisition: float = 0.0
-    rings: int = 1
+    rings: Count = 1
     switched: bool = False
 
     def __post_init__(self):
-        hold(self, switched=flag)
-        require_positive("network rate", self.rate, "bytes a second")
-        require_not_negative("token acquisition", self.acquisition, "s")
-        hold(self, rings=COUNT)
+        validate_fields(self)
+        POSITIVE.in_unit("bytes a second")("network rate", self.rate)
+        SPAN("token acquisition", self.acquisition)
 
-    @takes(size=SPACE.each)
-    def seconds(self, size: ArrayLike) -> NDArray:
+    @validate
+    def seconds(self, size: Spaces) -> NDArray:
         """Return the time that a packet of `size` bytes holds a ring or a link, seconds, with the token acquisition."""
         return self.acquisition + np.asarray(size, float) / self.rate

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.forkjoin.striping import Striping
-from storagekit.core.checks import require, require_whole
+from storagekit.core.validation import COUNT, require
 from storagekit.workload.randomness import fraction, words
 
 # a few GB of random numbers
@@ -63,7 +63,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
     InputError
         If there are no requests or seeds, two seeds are equal, or there are more than 10^8 blocks in all.
     """
-    require_whole("requests", requests)
+    COUNT("requests", requests)
     require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "different from one another, at least one")
     drawn = requests * len(seeds) * blocks
     require(

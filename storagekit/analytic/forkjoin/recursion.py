@@ -14,12 +14,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
-from storagekit.core.checks import require, require_broadcast, shown, traced
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SPAN, Kind, a
+from storagekit.core.validation import SPAN, Validator, instance_of, require, require_broadcast, shown, traced
 
 # Beyond it, the resolution of float32 is minutes.
-_SPANS, _TRANSIT = SPAN.up_to(1e9).each, Kind(least=-1e9, most=1e9, unit="s").each
+_SPANS, _TRANSIT = SPAN.up_to(1e9).each, Validator(least=-1e9, most=1e9, unit="s").each
 
 
 class RequestStream(NamedTuple):
@@ -171,7 +170,7 @@ def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array
 
 def _stream(given: RequestStream) -> RequestStream:
     """Return the stream with arrays. Raises InputError unless it is a valid `RequestStream`."""
-    gap, read, work, blocks = a(RequestStream, "RequestStream(gap, read, work, blocks)")("stream", given)
+    gap, read, work, blocks = instance_of(RequestStream, "RequestStream(gap, read, work, blocks)")("stream", given)
     gap, work, blocks = (_SPANS(label, part) for label, part in (("gap", gap), ("work", work), ("blocks", blocks)))
     if not traced(read) and np.asarray(read).dtype.kind != "b":
         raise InputError(f"read {shown(read)}: give True or False for each request")
@@ -188,8 +187,8 @@ def _stream(given: RequestStream) -> RequestStream:
 def _paths(given: Paths, stream: RequestStream) -> Paths:
     """Return the paths with arrays. Raises InputError unless they are valid and fit the disks of the stream."""
     ways = []
-    for name, way in zip(Paths._fields, a(Paths, "Paths(read, write)")("paths", given), strict=True):
-        parts = a(Path, "Path(out, offset, port, transit, receive)")(name, way)._asdict()
+    for name, way in zip(Paths._fields, instance_of(Paths, "Paths(read, write)")("paths", given), strict=True):
+        parts = instance_of(Path, "Path(out, offset, port, transit, receive)")(name, way)._asdict()
         kinds = {part: _TRANSIT if part == "transit" else _SPANS for part in parts}
         held = {part: kinds[part](f"{name} {part}", value) for part, value in parts.items()}
         ways.append(

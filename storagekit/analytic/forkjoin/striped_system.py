@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.bounds import latest
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.analytic.forkjoin.recursion import Paths, path
 from storagekit.analytic.forkjoin.striping import Striping
-from storagekit.core.checks import require, require_not_negative, require_share
-from storagekit.core.kinds import RATE, a, hold, takes
+from storagekit.core.validation import SPACE, Rates, Share, require, validate, validate_fields
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,15 @@ class StripedSystem:
     network: Network
     client: Host = field(default_factory=Host)
     agent: Host = field(default_factory=Host)
-    write_share: float = 0.2
+    write_share: Share = 0.2
     control: float = 64.0
 
     def __post_init__(self):
-        hold(self, disk=a(Disk), striping=a(Striping), network=a(Network), client=a(Host), agent=a(Host))
-        require_share("write share", self.write_share)
-        require_not_negative("control packet", self.control, "bytes")
+        validate_fields(self)
+        SPACE("control packet", self.control)
 
-    @takes(rate=RATE.each)
-    def utilization(self, rate: ArrayLike) -> dict[str, NDArray]:
+    @validate
+    def utilization(self, rate: Rates) -> dict[str, NDArray]:
         """Return the utilization of each resource, by name; for disks and agents, of the busiest one.
 
         Parameters

@@ -7,8 +7,17 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import NDArray
 
-from storagekit.core.checks import require, require_positive, written
-from storagekit.core.kinds import COUNT, MOST_COUNTED, NUMBER, SHARE, hold, takes
+from storagekit.core.validation import (
+    MOST_COUNTED,
+    Count,
+    Share,
+    Size,
+    Whole,
+    require,
+    validate,
+    validate_fields,
+    written,
+)
 
 
 @dataclass(frozen=True)
@@ -45,17 +54,15 @@ class Striping:
     swift, section 2.
     """
 
-    request: float
-    unit: float
-    disks: int
-    groups: int = 0
-    failed: int = 0
+    request: Size
+    unit: Size
+    disks: Count
+    groups: Whole = 0
+    failed: Whole = 0
 
     def __post_init__(self):
-        require_positive("request", self.request, "bytes")
-        require_positive("unit", self.unit, "bytes")
         blocks = self.request / self.unit
-        hold(self, disks=COUNT, groups=NUMBER, failed=NUMBER)
+        validate_fields(self)
         require(blocks <= MOST_COUNTED, "blocks in a request", blocks, f"at most {MOST_COUNTED}: give a larger unit")
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,
@@ -115,8 +122,8 @@ class Striping:
         """Return a mask of the failed disks: the first disk of each of the first `failed` groups."""
         return (np.arange(self.disks) % self.members == 0) & (self.group_of < self.failed)
 
-    @takes(write_share=SHARE)
-    def accesses(self, write_share: float) -> float:
+    @validate
+    def accesses(self, write_share: Share) -> float:
         """Return the mean number of blocks that a request reads or writes on all disks.
 
         Failed disks do not change the number for a read.
@@ -139,8 +146,8 @@ class Striping:
         written = self.rows * (self.disks - self.failed) if self.groups else self.blocks
         return (1 - write_share) * self.blocks + write_share * written
 
-    @takes(write_share=SHARE)
-    def busiest(self, write_share: float) -> float:
+    @validate
+    def busiest(self, write_share: Share) -> float:
         """Return the mean number of blocks of a request on the busiest disk.
 
         In a group with a failed disk it is the number of rows.

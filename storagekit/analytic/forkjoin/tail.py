@@ -14,19 +14,20 @@ hundredth of the exponent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
-from storagekit.core.kinds import SPACE, Kind, a, takes
+from storagekit.core.validation import Spaces, Validator, instance_of, validate
 
 _POINTS = 64
 # theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to a single
 # one
 _LEAST, _MOST = 1e-2, 1e4
 _TRANSFER = 65536
-_PERIOD = Kind(least=0, unit="s", above=True, endless=True)
+_PERIOD = Validator(least=0, unit="s", above=True, endless=True)
 
 
 def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
@@ -97,8 +98,12 @@ class Tail:
         return np.minimum(least, count[..., 0] * self.most)
 
 
-@takes(disk=a(Disk, "Disk.like(load_drive(name))"), units=SPACE.each, period=_PERIOD)
-def lateness_bound(disk: Disk, units: ArrayLike, period: float) -> float:
+@validate
+def lateness_bound(
+    disk: Annotated[Disk, instance_of(Disk, "Disk.like(load_drive(name))")],
+    units: Spaces,
+    period: Annotated[float, _PERIOD],
+) -> float:
     """Return a bound on the probability that the blocks of several sessions take longer than a period at a disk.
 
     Parameters

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import altair as alt
 import pandas as pd
@@ -16,7 +16,7 @@ from altair.utils.schemapi import debug_mode
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.controls import Control
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, called, hold, text
+from storagekit.core.validation import called, instance_of, validate_fields
 
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget
@@ -50,14 +50,14 @@ class Board:
     waiting: text until the first answer is computed. If it is given, the board is shown before the first call.
     """
 
-    answer: Callable[..., Any]
-    draw: "Callable[[Any], alt.TopLevelMixin | Filled]"
-    controls: Mapping[str, "Control | ValueWidget"]
-    words: Callable[[Any], Any] = str
+    answer: Annotated[Callable[..., Any], called]
+    draw: Annotated["Callable[[Any], alt.TopLevelMixin | Filled]", called]
+    controls: Annotated[Mapping[str, "Control | ValueWidget"], instance_of(Mapping, "controls by name")]
+    words: Annotated[Callable[[Any], Any], called] = str
     waiting: str = ""
 
     def __post_init__(self):
-        hold(self, answer=called, draw=called, controls=a(Mapping, "controls by name"), words=called, waiting=text)
+        validate_fields(self)
 
     def beginning(self, **values: Any) -> "Board":
         """Return the same board with other initial values of some controls, by their names.

@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import POSITIVE, REAL, a, hold, several, text
+from storagekit.core.validation import REAL, Finite, Positive, instance_of, several, text, validate_fields
 
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget
@@ -49,14 +49,14 @@ class Slider(Control):
     """
 
     label: str
-    value: float
-    low: float
-    high: float
-    step: float = 1
-    few: Sequence[float] = ()
+    value: Finite
+    low: Finite
+    high: Finite
+    step: Positive = 1
+    few: Annotated[Sequence[float], several(REAL)] = ()
 
     def __post_init__(self):
-        hold(self, label=text, value=REAL, low=REAL, high=REAL, step=POSITIVE, few=several(REAL))
+        validate_fields(self)
         if not self.low <= self.value <= self.high:
             raise InputError(f"{self.label}: begins at {self.value:g}, not within {self.low:g} to {self.high:g}")
 
@@ -91,12 +91,12 @@ class StepsControl(Control):
     """
 
     label: str
-    value: float
-    values: Sequence[float]
-    few: Sequence[float] = ()
+    value: Finite
+    values: Annotated[Sequence[float], several(REAL)]
+    few: Annotated[Sequence[float], several(REAL)] = ()
 
     def __post_init__(self):
-        hold(self, label=text, value=REAL, values=several(REAL), few=several(REAL))
+        validate_fields(self)
         if self.value not in self.values:
             raise InputError(f"{self.label}: begins at {self.value:g}, which is none of its values")
 
@@ -121,12 +121,12 @@ class ChoiceControl(Control):
     """
 
     label: str
-    options: Mapping[str, Any]
+    options: Annotated[Mapping[str, Any], instance_of(Mapping, "things by name")]
     value: str = ""
-    few: Sequence[str] = ()
+    few: Annotated[Sequence[str], several(text)] = ()
 
     def __post_init__(self):
-        hold(self, label=text, options=a(Mapping, "things by name"), value=text, few=several(text))
+        validate_fields(self)
         if not self.options:
             raise InputError(f"{self.label}: nothing to choose from")
         if self.value and self.value not in self.options:

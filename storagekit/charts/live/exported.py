@@ -8,7 +8,7 @@ from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import vl_convert
 from tqdm import tqdm
@@ -17,7 +17,7 @@ from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import ChoiceControl, Control
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, takes, text
+from storagekit.core.validation import instance_of, validate
 
 # this number of answers takes a minute or two, and some megabytes
 MOST = 5000
@@ -25,8 +25,14 @@ _DIGITS = 5
 _PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind in ("html", "js", "css"))
 
 
-@takes(board=a(Board), path=a(str | Path, "the path of a file"), title=text, lead=text)
-def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Path:
+@validate
+def export(
+    board: Board,
+    path: Annotated[str | Path, instance_of(str | Path, "the path of a file")],
+    *,
+    title: str,
+    lead: str = "",
+) -> Path:
     """Write one HTML file with the answers of the board at every combination of the `stops` of its controls.
 
     title, lead: plain text above the board. The function computes all answers, with a progress bar, and returns the path.

@@ -11,9 +11,9 @@ import altair as alt
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Control
-from storagekit.core.checks import shown
 from storagekit.core.errors import InputError
 from storagekit.core.optional_packages import require_extra
+from storagekit.core.validation import shown
 
 if TYPE_CHECKING:
     from ipywidgets import HTML, Box, ValueWidget

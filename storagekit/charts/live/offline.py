@@ -1,18 +1,20 @@
 """A chart with all scripts that its interaction needs, as a page."""
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import altair as alt
 
-from storagekit.core.kinds import COUNT, a, takes
+from storagekit.core.validation import Count, instance_of, validate
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 
-@takes(chart=a(alt.TopLevelMixin, "a chart"), height=COUNT)
-def offline(chart: alt.TopLevelMixin, height: int = 460) -> "HTML":
+@validate
+def offline(
+    chart: Annotated[alt.TopLevelMixin, instance_of(alt.TopLevelMixin, "a chart")], height: Count = 460
+) -> "HTML":
     """Return a chart with all scripts that its interaction needs, for JupyterLab and for a static page; about 1 MB."""
     from IPython.display import HTML
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 
-from storagekit.core.kinds import a, hold, optional, several, text
+from storagekit.core.validation import instance_of, several, text, validate_fields
 
 
 @dataclass(frozen=True)
@@ -15,11 +15,11 @@ class Said:
     """An answer in words. headline: one sentence; lines: further sentences; table: shown with its index first."""
 
     headline: str
-    lines: Sequence[str] = ()
-    table: pd.DataFrame | None = None
+    lines: Annotated[Sequence[str], several(text)] = ()
+    table: Annotated[pd.DataFrame | None, instance_of(pd.DataFrame, "a table of pandas")] = None
 
     def __post_init__(self):
-        hold(self, headline=text, lines=several(text), table=optional(a(pd.DataFrame, "a table of pandas")))
+        validate_fields(self)
 
     def __str__(self) -> str:
         shown = [] if self.table is None else ["", self.table.to_string()]

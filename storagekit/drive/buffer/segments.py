@@ -28,7 +28,7 @@ The model omits:
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -38,7 +38,7 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_WHOLE, pick, row_index, where_tree
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, hold, takes
+from storagekit.core.validation import instance_of, validate, validate_fields
 from storagekit.drive.base import Arm, Target
 from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 from storagekit.drive.electronics import Electronics, require_possible
@@ -50,7 +50,7 @@ LONG_AGO = -10.0
 # Larger than the number of uses of any segment.
 NEVER = 2**30
 
-DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
+DRIVE = instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
 
 
 class Faster(StrEnum):
@@ -161,13 +161,15 @@ class BufferSegments(eqx.Module):
         If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a figure is impossible.
     """
 
-    drive: Drive
+    drive: Annotated[Drive, DRIVE]
     electronics: Electronics
-    faster: Faster = eqx.field(static=True, default=Faster.EITHER)
+    faster: Annotated[Faster, instance_of(Faster, "one of sk.drive.buffer.Faster")] = eqx.field(
+        static=True, default=Faster.EITHER
+    )
 
     def __check_init__(self):
         require_possible(self.electronics)
-        hold(self, drive=DRIVE, faster=a(Faster, "one of sk.drive.buffer.Faster"))
+        validate_fields(self)
         if self.drive.capacity > MOST_WHOLE:
             raise InputError(f"a buffer for {self.drive.capacity} sectors: modelled are drives of up to {MOST_WHOLE}")
         if self.drive.grain != 1:
@@ -341,8 +343,8 @@ class BufferSegments(eqx.Module):
         return jnp.where(landing > 0, landing, pending)
 
 
-@takes(drive=DRIVE)
-def faster(drive: Drive, electronics: Electronics) -> Faster:
+@validate
+def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     """Return the carrier that takes less time for a sector: the bus or the platter.
 
     Parameters

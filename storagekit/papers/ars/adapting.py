@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from storagekit.core.checks import require
-from storagekit.core.errors import InputError
 from storagekit.core.provenance import made_by
+from storagekit.core.validation import one_of, require
 from storagekit.dispatch import ARS
 from storagekit.dispatch.unit_interval import FREE, ONE
 from storagekit.engine import AbstractLog, Record, Report, Runner, Scenario, State, stack
@@ -111,8 +110,7 @@ def adapting(
     InputError
         If the setting is unknown, or `every` is not above 0 or exceeds `seconds`.
     """
-    if setting not in HELD:
-        raise InputError(f"The setting {setting!r} is unknown. Use one of {', '.join(HELD)}.")
+    one_of(*HELD)("setting", setting)
     require(
         0 < every <= seconds,
         "time between samples",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from storagekit.core.errors import InputError
 from storagekit.core.units import GB, KB, MB, MS, SECTOR
+from storagekit.core.validation import one_of
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Preselection, Randomized
 from storagekit.drive import Arm, Drive, Mixed, load_drive
 from storagekit.engine import Scenario, System
@@ -82,8 +82,7 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
     InputError
         If there is no such layout.
     """
-    if name not in LAYOUTS:
-        raise InputError(f"The layout {name!r} is unknown. Use one of {', '.join(LAYOUTS)}.")
+    one_of(*LAYOUTS)("layout", name)
     sizes = PUBLISHED if name == "wrapped" else SCALED
     replicated = Volume(sizes[0], SEGMENTS[0] // SECTOR, parts=3, block=BLOCK)
     coded = Volume(sizes[1], SEGMENTS[1] // SECTOR, parts=4, needed=2, block=BLOCK)
@@ -288,8 +287,7 @@ def requests(
     InputError
         If the setting is unknown.
     """
-    if setting not in SETTINGS:
-        raise InputError(f"The setting {setting!r} is unknown. Use one of {', '.join(SETTINGS)}.")
+    one_of(*SETTINGS)("setting", setting)
     volumes = (layout() if on is None else on).volumes
     sizes = [volume.sectors for volume in volumes]
     return VolumeRequests(ExponentialSize(size), read_share, volumes=sizes, shares=SETTINGS[setting], clients=CLIENTS)

@@ -9,9 +9,9 @@ from typing import Any
 
 import xarray as xr
 
-from storagekit.core.errors import InputError
 from storagekit.core.provenance import made_jointly
 from storagekit.core.units import KB, MB
+from storagekit.core.validation import one_of
 from storagekit.dispatch import ARS
 from storagekit.engine import Scenario
 from storagekit.papers.ars.cluster import (
@@ -100,8 +100,7 @@ def fig6(
         If the order, the layout or a protocol is unknown.
     """
     volumes = layout(on)
-    if order not in ORDERS:
-        raise InputError(f"The service order {order!r} is unknown. Use one of {', '.join(ORDERS)}.")
+    one_of(*ORDERS)("service order", order)
     dispatch = protocols_on(volumes, protocols)
 
     def run(protocol: str, mix: str) -> Scenario:

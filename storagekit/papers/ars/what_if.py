@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from storagekit.core.checks import require, require_whole
+from storagekit.core.validation import COUNT, require
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Randomized
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
@@ -56,7 +56,7 @@ def what_if(
     for node, speed in enumerate(speeds):
         require(0 < speed <= 1, "speed", speed, "above 0 and at most 1", f"of node {node}")
     require(rate > 0, "rate", rate, "above 0", "1/s")
-    require_whole("fragments that make the data", needed)
+    COUNT("fragments that make the data", needed)
     seconds = REQUESTS / rate
     found = windows(
         lambda protocol: _scenario(protocol, speeds, needed, rate, window),

@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.fairness import Side, bound_total, printed
-from storagekit.core.checks import require_whole
 from storagekit.core.provenance import made_by
+from storagekit.core.validation import COUNT
 from storagekit.papers.measurement import Measurement
 
 F, G = 0, 1
@@ -112,8 +112,8 @@ def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
         If a number is out of range.
     """
     began = time.perf_counter()
-    require_whole("requests to other bricks", batch)
-    require_whole("seconds away", away)
+    COUNT("requests to other bricks", batch)
+    COUNT("seconds away", away)
     backlog = [Arrival(0.0, G)] * (2 * (batch + away))
     first, last = Arrival(0.0, F), Arrival(float(away), F)
     virtual = [last._replace(virtual=True)] * batch
@@ -155,7 +155,7 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     """
     began = time.perf_counter()
     for count in coordinators:
-        require_whole("coordinators", count)
+        COUNT("coordinators", count)
     runs = [_run(count) for count in coordinators]
     unit = {"units": "1", "long_name": "difference of the service of both streams"}
     data = xr.Dataset(

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.fairness import Side, bound_total, repaired
-from storagekit.core.checks import require_whole
+from storagekit.core.validation import COUNT
 from storagekit.papers.dsfq.bricks import DEPTH, SMALL
 from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy
@@ -81,7 +81,7 @@ def what_if(
     a minimum limits its delays.
     """
     for label, count in (("threads", threads_f), ("threads", threads_g), ("coordinators", coordinators)):
-        require_whole(label, count)
+        COUNT(label, count)
     weights = {"f": weight_f, "g": weight_g}
     answers = [two_streams(weights, minimum, (rate_a, rate_b), policy) for policy in POLICIES]
     rate = np.array(

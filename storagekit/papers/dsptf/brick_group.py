@@ -9,6 +9,7 @@ import xarray as xr
 from storagekit.arbitration import Lossy
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, US
+from storagekit.core.validation import one_of
 from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, DispatchSwitch, Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import CHOICES, Scenario, Sum, System
@@ -246,8 +247,7 @@ def group(
     completes when the receiving brick has it on disk (DESIGN section 5). This is the default, and it is marked as
     inferred.
     """
-    if reading not in READINGS:
-        raise InputError(f"The reading {reading!r} is unknown. Give one of {', '.join(READINGS)}.")
+    one_of(*READINGS)("reading", reading)
     together = among or (reading,)
     held = slots or max(SLOTS[one][read_share < 0.9] for one in together)
     writes = [READINGS[one] for one in together]

@@ -11,6 +11,7 @@ from storagekit.cache import BrickLRU
 from storagekit.core.errors import InputError
 from storagekit.core.resources import real_traces
 from storagekit.core.units import KB, MB, SECTOR
+from storagekit.core.validation import one_of
 from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, WeightedHashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
@@ -239,8 +240,7 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
     InputError
         If the name is unknown.
     """
-    if name not in MODELS:
-        raise InputError(f"The trace {name!r} is unknown. Give one of {', '.join(MODELS)}.")
+    one_of(*MODELS)("trace", name)
     lying = real_traces("dsptf", folder)
     if name in lying:
         return Source(read(lying[name]).concatenated(), 1.0, "trace")
@@ -296,8 +296,7 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
     the speed these are two thirds and one third (section 5.2.1). With any other number of bricks all weights are equal.
     """
     names = (*NAMES, *own)
-    if setting.scheme not in names:
-        raise InputError(f"The scheme {setting.scheme!r} is unknown. Give one of {', '.join(names)}.")
+    one_of(*names)("scheme", setting.scheme)
     weighted = WeightedHashing([1 / pace(setting.slowness, speed), 1.0] if bricks == 2 else [1.0] * bricks)
     lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
     papers = (central(), DSPTF(LATENCY), Hashing(), lard, weighted)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from storagekit.core.checks import require_share
+from storagekit.core.validation import Share, validate_fields
 from storagekit.plan.scheme_ranking.predicting import Prediction
 
 # maximum utilization; the rest is for rebuilds and bursts
@@ -95,13 +95,13 @@ class MinCost(Aim):
     and leaves no time for a rebuild. Raises InputError for an impossible share.
     """
 
-    busiest: float = BUSIEST
+    busiest: Share = BUSIEST
     name = "cost"
     meaning = "number of disks"
     may_leave_disks = True
 
     def __post_init__(self):
-        require_share("busiest", self.busiest)
+        validate_fields(self)
 
     @property
     def most_busy(self):

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, optional, takes
 from storagekit.core.units import HOUR, KB, MS
+from storagekit.core.validation import instance_of, validate
 from storagekit.plan.scheme_ranking.aims import Aim
 from storagekit.plan.scheme_ranking.checked import SchemesCheck, finite
 from storagekit.plan.scheme_ranking.predicting import Prediction
@@ -126,8 +126,10 @@ class SchemesAnswer:
         """
         return self.checker(self, schemes=schemes, seeds=seeds, requests=requests)
 
-    @takes(check=optional(a(SchemesCheck, "what check() returns")))
-    def chart(self, check: SchemesCheck | None = None) -> Any:
+    @validate
+    def chart(
+        self, check: Annotated[SchemesCheck | None, instance_of(SchemesCheck, "what check() returns")] = None
+    ) -> Any:
         """Return the chart of the ranking (Altair), with the simulated figures of `check`."""
         from storagekit.plan.scheme_ranking.drawing import draw
 

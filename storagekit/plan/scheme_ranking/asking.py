@@ -9,10 +9,9 @@ import numpy as np
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import spindle
 from storagekit.core.binding import Binding
-from storagekit.core.checks import require_kind
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import a, several
 from storagekit.core.units import KB, MS
+from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
 from storagekit.plan.scheme_ranking.aims import BUSIEST, Aim, MaxThroughput, MinMean
 from storagekit.plan.scheme_ranking.answer import SchemesAnswer
@@ -127,10 +126,10 @@ def schemes(
 
 
 def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
-    require_kind("goal", goal, Aim, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")
-    if not several(a(Family, _FAMILIES), of="families")("families", families):
+    instance_of(Aim, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")("goal", goal)
+    if not several(instance_of(Family, _FAMILIES), of="families")("families", families):
         raise InputError(f"families: none; give {_FAMILIES}")
-    require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
+    instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
 def _found(

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, Kind
+from storagekit.core.validation import COUNT, Validator
 from storagekit.plan.checking import RUNS
 from storagekit.plan.scheme_ranking.aims import MinP95
 from storagekit.plan.scheme_ranking.answer import SchemesAnswer
@@ -21,7 +21,7 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
     if not answer.feasible:
         raise InputError(f"nothing to check, the question has no answer: {answer.binding}")
     schemes, seeds = COUNT("schemes", schemes), RUNS("seeds", seeds)
-    requests = None if requests is None else Kind(least=100, most=10**8, whole=True)("requests", requests)
+    requests = None if requests is None else Validator(least=100, most=10**8, whole=True)("requests", requests)
     needs, rows, attrs = answer.needs, [], {}
     scheduler = answer.scheduler if needs.rate is None else None
     asked = {"mean": needs.mean, "p99": needs.tail}

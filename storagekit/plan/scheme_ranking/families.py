@@ -2,14 +2,15 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Annotated
 
 from storagekit.analytic.array.aspect import layouts
 from storagekit.analytic.array.equations import MOST_REPLICAS
-from storagekit.core.kinds import COUNT, Kind, hold
+from storagekit.core.validation import COUNT, Count, Validator, validate_fields
 from storagekit.plan.scheme_ranking.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
 
 # copies of all data on different disks
-COPIES = Kind(least=2, most=COUNT.most, whole=True)
+COPIES = Validator(least=2, most=COUNT.most, whole=True)
 
 
 class Family(ABC):
@@ -24,11 +25,11 @@ class Family(ABC):
 class SRArrays(Family):
     """RAID 0, 1 and 10, and SR-Arrays of up to `replicas` rotational replicas and `mirrors` mirrors."""
 
-    replicas: int = MOST_REPLICAS
-    mirrors: int = 4
+    replicas: Count = MOST_REPLICAS
+    mirrors: Annotated[int, COUNT.up_to(1000)] = 4
 
     def __post_init__(self):
-        hold(self, replicas=COUNT, mirrors=COUNT.up_to(1000))
+        validate_fields(self)
 
     def of(self, disks):
         every = layouts(disks, self.replicas)
@@ -40,11 +41,11 @@ class SRArrays(Family):
 class ParityRAID(Family):
     """RAID 5 and 6 and codes of m + p: up to `parities` disks of parity, in equal groups of up to `group` disks."""
 
-    parities: int = 3
-    group: int = 24
+    parities: Count = 3
+    group: Annotated[int, Validator(least=3, most=COUNT.most, whole=True)] = 24
 
     def __post_init__(self):
-        hold(self, parities=COUNT, group=Kind(least=3, most=COUNT.most, whole=True))
+        validate_fields(self)
 
     def of(self, disks):
         return [
@@ -59,10 +60,10 @@ class ParityRAID(Family):
 class ReplicatedBricks(Family):
     """Bricks of one disk with up to `copies` copies of all data, read under hashing or D-SPTF."""
 
-    copies: int = 3
+    copies: Annotated[int, COPIES] = 3
 
     def __post_init__(self):
-        hold(self, copies=COPIES)
+        validate_fields(self)
 
     def of(self, disks):
         return [

@@ -3,25 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
-from storagekit.core.checks import (
-    require,
-    require_kind,
-    require_not_negative,
-    require_number,
-    require_positive,
-    require_seconds,
-    require_share,
-    require_whole,
-)
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, NUMBER, hold
 from storagekit.core.units import KB, SECTOR, sectors
+from storagekit.core.validation import (
+    COUNT,
+    POSITIVE,
+    REAL,
+    Amount,
+    Positive,
+    Share,
+    Size,
+    Time,
+    Whole,
+    instance_of,
+    require,
+    require_seconds,
+    validate_fields,
+)
 from storagekit.drive import Drive
 
 # locations on the drive at which transfers are timed
@@ -40,23 +44,21 @@ class Requirements:
     mean and the 99% response time, seconds. price: of a disk. budget: limit of the total price.
     """
 
-    drive: Drive
-    disks: int
-    data: float
+    drive: Annotated[Drive, instance_of(Drive, "one with an arm and a platter, as load_drive(name)")]
+    disks: Annotated[int, _DISKS]
+    data: Size
     sizes: tuple[tuple[float, float], ...]
-    read_share: float
-    rate: float | None
-    outstanding: int | None
-    tolerate: int
-    mean: float | None
-    tail: float | None
-    price: float | None
-    budget: float | None
+    read_share: Share
+    rate: Annotated[float | None, POSITIVE.in_unit("requests/s")]
+    outstanding: Annotated[int | None, COUNT.up_to(_MOST_OUTSTANDING)]
+    tolerate: Whole
+    mean: Time | None
+    tail: Time | None
+    price: Amount | None
+    budget: Positive | None
 
     def __post_init__(self):
-        require_kind("drive", self.drive, Drive, "one with an arm and a platter, as load_drive(name)")
-        hold(self, disks=_DISKS, tolerate=NUMBER)
-        require_positive("data", self.data, "bytes")
+        validate_fields(self)
         least = self.disks * self.largest * SECTOR
         require(
             self.data >= least,
@@ -65,29 +67,15 @@ class Requirements:
             f"at least {least}, a request of the largest size on each disk",
             "bytes",
         )
-        require_share("read_share", self.read_share)
         if (self.rate is None) == (self.outstanding is None):
             raise InputError("load: give rate, requests a second, or outstanding, requests at a time, and not both")
-        if self.rate is not None:
-            require_positive("rate", self.rate, "requests/s")
-        else:
-            require_whole("outstanding", self.outstanding)
-            assert self.outstanding is not None
-            require(
-                self.outstanding <= _MOST_OUTSTANDING, "outstanding", self.outstanding, f"at most {_MOST_OUTSTANDING}"
-            )
-            if self.tail is not None:
-                raise InputError("p99 with outstanding: no formula says that; give rate in its place, or mean")
+        if self.rate is None and self.tail is not None:
+            raise InputError("p99 with outstanding: no formula says that; give rate in its place, or mean")
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
-                require_positive(label, limit, "s")
                 require_seconds(label, limit, "response")
-        if self.price is not None:
-            require_not_negative("price", self.price)
-        if self.budget is not None:
-            require_positive("budget", self.budget)
-            if self.price is None:
-                raise InputError(f"budget {self.budget:g}: give the price of a disk with it")
+        if self.budget is not None and self.price is None:
+            raise InputError(f"budget {self.budget:g}: give the price of a disk with it")
 
     @cached_property
     def capacity(self) -> float:
@@ -160,9 +148,9 @@ def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], 
     if not given:
         raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")
     for each, share in given:
-        require_number("size", each)
+        REAL("size", each)
         require(0 < each <= _LARGEST, "size", each, f"above 0 and at most {_LARGEST}: 64 KB are 64 * units.KB", "bytes")
-        require_number("share of a size", share)
+        REAL("share of a size", share)
         require(share > 0, f"share of requests of {each / KB:g} KB", share, "above 0")
     total = sum(share for _, share in given)
     return tuple((float(each), float(share) / total) for each, share in sorted(given))

@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import COUNT, a, hold
 from storagekit.core.units import SECTOR
+from storagekit.core.validation import Count, instance_of, validate_fields
 
 if TYPE_CHECKING:
     from storagekit.dispatch import AbstractDispatch
@@ -90,10 +90,10 @@ class Scheme(ABC):
 class Mirrored(Scheme):
     """D_s x D_r x D_m: RAID 0, 1 and 10, and SR-Arrays (srarray, section 2.5). A read goes to the nearest idle head."""
 
-    layout: Layout
+    layout: Annotated[Layout, instance_of(Layout, "one as Layout(4, 1, 2)")]
 
     def __post_init__(self):
-        hold(self, layout=a(Layout, "one as Layout(4, 1, 2)"))
+        validate_fields(self)
 
     @property
     def disks(self):
@@ -155,12 +155,12 @@ class Mirrored(Scheme):
 class Parity(Scheme):
     """`groups` groups of `group` disks with `parities` disks of parity each: RAID 5, 50, 6, 60, and codes of m + p."""
 
-    group: int
-    parities: int = 1
-    groups: int = 1
+    group: Count
+    parities: Count = 1
+    groups: Count = 1
 
     def __post_init__(self):
-        hold(self, group=COUNT, parities=COUNT, groups=COUNT)
+        validate_fields(self)
         if self.parities >= self.group:
             raise InputError(f"parities {self.parities}: a group of {self.group} disks needs fewer, some for data")
 
@@ -221,11 +221,11 @@ class Parity(Scheme):
 class CopiesScheme(Scheme):
     """`copies` copies of all data on bricks of one disk each, around a ring (`placement.Declustered`)."""
 
-    bricks: int
-    copies: int
+    bricks: Count
+    copies: Count
 
     def __post_init__(self):
-        hold(self, bricks=COUNT, copies=COUNT)
+        validate_fields(self)
 
     @property
     def disks(self):

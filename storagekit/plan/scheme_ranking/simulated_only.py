@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
 from storagekit.analytic.array.shapes import Shape
-from storagekit.core.checks import require_kind, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind, hold, several, text
+from storagekit.core.validation import Validator, instance_of, several, shown, text, validate_fields
 from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
 from storagekit.placement import Striped
@@ -122,7 +122,7 @@ def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(f"{label} {shown(value)}: give what it is called and it, as in ('ARS', sk.dispatch.ARS())")
     title = text("what a dispatcher is called", value[0])
-    return title, require_kind(f"dispatcher {title!r}", value[1], AbstractDispatch, "one as sk.dispatch.ARS()")
+    return title, instance_of(AbstractDispatch, "one as sk.dispatch.ARS()")(f"dispatcher {title!r}", value[1])
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,13 @@ class Protocols(Family):
     The default is ARS and the shorter of two queues. Up to 31 disks, the maximum of ARS.
     """
 
-    copies: int = 2
-    dispatchers: tuple[tuple[str, AbstractDispatch], ...] = field(default_factory=_dispatchers)
+    copies: Annotated[int, COPIES] = 2
+    dispatchers: Annotated[
+        tuple[tuple[str, AbstractDispatch], ...], several(_titled, of="dispatchers with what they are called")
+    ] = field(default_factory=_dispatchers)
 
     def __post_init__(self):
-        hold(self, copies=COPIES, dispatchers=several(_titled, of="dispatchers with what they are called"))
+        validate_fields(self)
 
     def of(self, disks):
         if disks > OF_WRITES:
@@ -153,10 +155,10 @@ class Protocols(Family):
 class SplitTransfers(Family):
     """RAID 0 that splits requests over 2, 4 and 8 disks, or over `ways`, of up to 32."""
 
-    ways: tuple[int, ...] = (2, 4, 8)
+    ways: Annotated[tuple[int, ...], several(Validator(least=2, most=8, whole=True), of="ways")] = (2, 4, 8)
 
     def __post_init__(self):
-        hold(self, ways=several(Kind(least=2, most=8, whole=True), of="ways"))
+        validate_fields(self)
         for one in self.ways:
             # a stripe unit is a part of a page
             if 8 % one:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from storagekit.analytic.array.elevator import RLOOK
-from storagekit.core.checks import require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
+from storagekit.core.validation import COUNT
 from storagekit.drive import Drive
 from storagekit.plan.scheme_ranking.asking import schemes
 from storagekit.plan.scheme_ranking.predicting import Prediction
@@ -53,7 +53,7 @@ def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)
     any share of reads; 0 to 2 failures are tolerated. Half of the questions have up to 500 outstanding requests, 1 to 16 for
     each disk; half have a rate at which the disks of the best scheme are 20 to 80% busy.
     """
-    require_whole("count", count)
+    COUNT("count", count)
     generator = np.random.default_rng(seed)
     return [_one(generator, disks) for _ in range(count)]
 

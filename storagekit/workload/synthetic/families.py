@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from storagekit.core.checks import shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import takes
+from storagekit.core.validation import shown, validate
 from storagekit.workload.synthetic import popular, seeking
 from storagekit.workload.synthetic.compared import Compared
 from storagekit.workload.synthetic.popular import PopularTraceModel
@@ -27,9 +28,9 @@ def _family(label: str, value: object) -> object:
     return value
 
 
-@takes(model=_family)
+@validate
 def generate(
-    model: TraceModel, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
+    model: Annotated[TraceModel, _family], *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
 ) -> RequestTrace:
     """Generate the requests of a window of a synthetic trace.
 
@@ -72,8 +73,8 @@ def generate(
     return popular.generate(model, seed=seed, start=start, stop=stop)
 
 
-@takes(model=_family, trace=TRACE)
-def compare(model: TraceModel, trace: RequestTrace) -> dict[str, Compared]:
+@validate
+def compare(model: Annotated[TraceModel, _family], trace: Annotated[RequestTrace, TRACE]) -> dict[str, Compared]:
     """Compare a whole generated trace with every published figure of its model.
 
     Parameters

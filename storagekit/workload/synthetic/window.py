@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import SEED, Kind
+from storagekit.core.validation import SEED, Validator
 
 __all__ = ["checked_end"]
 
@@ -37,7 +37,7 @@ def checked_end(name: str, duration: float, seed: int | np.integer, start: float
         If start and stop are not in order within the duration, or the seed is out of range.
     """
     SEED("seed", seed)
-    moment = Kind(unit="s", endless=True)
+    moment = Validator(unit="s", endless=True)
     end: float = duration if stop is None else moment("stop", stop)
     moment("start", start)
     if not 0 <= start < end <= duration:

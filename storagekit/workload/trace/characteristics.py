@@ -8,11 +8,12 @@ as model inputs, so `as_dict` returns them too. All values are in SI units; `UNI
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from typing import Annotated
 
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import takes
+from storagekit.core.validation import validate
 from storagekit.workload.trace.locality import (
     read_after_write_share,
     seek_locality,
@@ -97,8 +98,8 @@ UNITS: dict[str, str] = {f.name: _UNIT_OF.get(f.name, "1") for f in fields(Trace
 """Unit of each figure of `TraceCharacteristics.as_dict`; "1" for a share or a ratio."""
 
 
-@takes(trace=TRACE)
-def characteristics(trace: RequestTrace) -> TraceCharacteristics:
+@validate
+def characteristics(trace: Annotated[RequestTrace, TRACE]) -> TraceCharacteristics:
     """Return the characteristics of a trace.
 
     Parameters

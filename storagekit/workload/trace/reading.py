@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind
+from storagekit.core.validation import Validator
 from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO
@@ -31,7 +31,7 @@ DISORDER_LIMIT = 60.0
 MSR traces, stay within seconds; files joined in the wrong order, or a damaged number, do not."""
 
 # limit of the seconds by which a record may lie behind an earlier one
-DISORDER = Kind(least=0, unit="s", endless=True)
+DISORDER = Validator(least=0, unit="s", endless=True)
 
 Path = str | os.PathLike[str]
 

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from storagekit.core.checks import numbers, shown
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import ADDRESS, MOMENT, MOST_COUNTED, REAL, Kind, a, hold, several, takes, text
+from storagekit.core.validation import (
+    MOST_COUNTED,
+    REAL,
+    Address,
+    Moment,
+    Validator,
+    instance_of,
+    numbers,
+    several,
+    shown,
+    text,
+    validate,
+    validate_fields,
+)
 
 __all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "request_trace"]
 
@@ -20,9 +32,9 @@ MAX_OFFSET = 2**62
 MAX_SIZE = 2**40
 """Largest request, bytes; a larger one is damage, not a request."""
 # capacity of a device; `concatenated` limits the sum
-_CAPACITY = Kind(least=0, unit="bytes", whole=True)
+_CAPACITY = Validator(least=0, unit="bytes", whole=True)
 # end of a window; infinite for the end of the trace
-_STOP = Kind(unit="s", endless=True)
+_STOP = Validator(unit="s", endless=True)
 
 
 def _picks(label: str, value: Any) -> np.ndarray | slice:
@@ -71,10 +83,10 @@ class TraceSource:
 
     name: str = "arrays"
     format: str = "arrays"
-    disorder: int = 0
+    disorder: Address = 0
 
     def __post_init__(self):
-        hold(self, name=text, format=text, disorder=ADDRESS)
+        validate_fields(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +145,8 @@ class RequestTrace:
         named = {name: getattr(self, name) for name in self.COLUMNS}
         return {name: array for name, array in named.items() if array is not None}
 
-    @takes(which=_picks)
-    def take(self, which: np.ndarray | slice) -> RequestTrace:
+    @validate
+    def take(self, which: Annotated[np.ndarray | slice, _picks]) -> RequestTrace:
         """Return a selection of the requests. Clock and devices stay the same.
 
         Parameters
@@ -157,8 +169,8 @@ class RequestTrace:
         except (IndexError, TypeError, ValueError) as fault:
             raise InputError(f"{self.source.name}: which of {len(self)} requests to take: {fault}") from None
 
-    @takes(start=MOMENT, stop=_STOP)
-    def window(self, start: float, stop: float) -> RequestTrace:
+    @validate
+    def window(self, start: Moment, stop: Annotated[float, _STOP]) -> RequestTrace:
         """Return the requests of a window of time.
 
         Parameters
@@ -182,8 +194,8 @@ class RequestTrace:
         cut = self.take(slice(first, last))
         return replace(cut, time=cut.time - start, origin=self.origin + start)
 
-    @takes(device=_names)
-    def select(self, device: str | Collection[str]) -> RequestTrace:
+    @validate
+    def select(self, device: Annotated[str | Collection[str], _names]) -> RequestTrace:
         """Return the requests to certain devices. The clock stays the same.
 
         Parameters
@@ -213,8 +225,8 @@ class RequestTrace:
         part = replace(self, device=mapped).take(mapped >= 0)
         return replace(part, devices=tuple(self.devices[index] for index in kept))
 
-    @takes(capacity=_capacities)
-    def concatenated(self, capacity: Mapping[str, int] | None = None) -> RequestTrace:
+    @validate
+    def concatenated(self, capacity: Annotated[Mapping[str, int] | None, _capacities] = None) -> RequestTrace:
         """Return the trace with its devices laid end to end as one device.
 
         (srarray, 4.1) makes its logical data sets in the same way.
@@ -261,7 +273,7 @@ class RequestTrace:
         return end
 
 
-TRACE = a(RequestTrace, 'a trace, as sk.read_trace("trace.spc")')
+TRACE = instance_of(RequestTrace, 'a trace, as sk.read_trace("trace.spc")')
 """The kind of a trace."""
 
 
@@ -323,7 +335,7 @@ def request_trace(
         if measured_response is None
         else _column("measured_response", measured_response, np.float64),
         think=None if think is None else _column("think", think, np.float64),
-        source=a(TraceSource)("source", source),
+        source=instance_of(TraceSource)("source", source),
     )
     _check_shapes(trace)
     _check_values(trace)

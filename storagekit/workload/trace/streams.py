@@ -11,8 +11,8 @@ import zlib
 from io import BufferedIOBase
 from typing import cast
 
-from storagekit.core.checks import shown
 from storagekit.core.errors import InputError
+from storagekit.core.validation import shown
 
 __all__ = ["HEAD", "ByteStream"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.core.kinds import unchecked
+from storagekit.core.validation import unchecked
 from storagekit.workload.synthetic.popular.model import BLOCK, CHUNK, PopularTraceModel
 from storagekit.workload.synthetic.popular.popularity import Popularity
 from storagekit.workload.synthetic.popular.scatter import scattered

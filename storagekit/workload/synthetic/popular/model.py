@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
-from storagekit.core.checks import require, require_not_negative, require_positive
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import MOST_COUNTED, Kind, flag, hold, text
 from storagekit.core.units import GB, KB
+from storagekit.core.validation import AMOUNT, MOST_COUNTED, POSITIVE, TIME, Validator, require, validate_fields
 from storagekit.workload.synthetic.popular.popularity import Popularity, expected_hit_rate, fitted
 
 # these validate the type only, the checks below the range; more requests than MOST_REQUESTS do not fit in memory
-NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
+NUMERIC, WHOLE = Validator(endless=True), Validator(most=2**60, whole=True)
 MOST_REQUESTS, MOST_SCALE = 10**9, 1e9
-SECONDS = Kind(most=1e9, unit="s", endless=True)
+SECONDS = Validator(most=1e9, unit="s", endless=True)
+_Number, _Whole = Annotated[float, NUMERIC], Annotated[int, WHOLE]
 
 __all__ = ["BLOCK", "CHUNK", "PopularTraceModel"]
 
@@ -93,19 +94,20 @@ class PopularTraceModel:
     """
 
     name: str
-    requests: int
-    duration: float
-    read_share: float
-    mean_size: float
-    hit_rate: float
-    central_cache: int = 16 * GB
-    luns: int = 50
-    data: int = 64 * GB
+    requests: Annotated[int, WHOLE.up_to(MOST_REQUESTS)]
+    duration: Annotated[float, SECONDS]
+    read_share: _Number
+    mean_size: _Number
+    hit_rate: _Number
+    central_cache: _Whole = 16 * GB
+    luns: Annotated[int, WHOLE.up_to(MOST_COUNTED)] = 50
+    data: _Whole = 64 * GB
     head: float = field(default=1e-4, kw_only=True)
     together: bool = field(default=False, kw_only=True)
-    scale: float = field(default=1.0, kw_only=True)
+    scale: Annotated[float, NUMERIC.up_to(MOST_SCALE)] = field(default=1.0, kw_only=True)
 
     def __post_init__(self):
+        validate_fields(self)
         _check_targets(self)
         _check_assumptions(self)
 
@@ -163,7 +165,7 @@ class PopularTraceModel:
         InputError
             If the size is below 0 or not finite.
         """
-        require_not_negative("cache of", size, "B")
+        AMOUNT.in_unit("B")("cache of", size)
         return round(size * self.scale / BLOCK) * BLOCK
 
     def expected_hit_rate(self, size: float | np.integer) -> float:
@@ -210,7 +212,7 @@ class PopularTraceModel:
         hit rate. The requests to one byte follow each other within a shorter time. For instance, an overwrite more
         often arrives while the earlier write is not yet on disk.
         """
-        require_positive("fraction", fraction, f"of {self.name}")
+        POSITIVE.in_unit(f"of {self.name}")("fraction", fraction)
         require(fraction <= MOST_SCALE, "fraction", fraction, f"at most {MOST_SCALE:g}", f"of {self.name}")
         requests = round(self.requests * fraction)
         data = round(self.data * fraction / (self.luns * CHUNK)) * self.luns * CHUNK
@@ -242,11 +244,9 @@ class PopularTraceModel:
 
 
 def _check_targets(model: PopularTraceModel) -> None:
-    hold(model, name=text, requests=WHOLE.up_to(MOST_REQUESTS), duration=SECONDS)
-    hold(model, read_share=NUMERIC, mean_size=NUMERIC, hit_rate=NUMERIC, central_cache=WHOLE)
     if model.requests < 2:
         raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
-    require_positive("duration", model.duration, "s")
+    TIME("duration", model.duration)
     reads, size, cache = model.read_share, model.mean_size, model.central_cache
     require(0 < reads <= 1, "read share", reads, "above 0, as hits are those of reads, and at most 1")
     require(BLOCK <= size <= CHUNK, "mean size", size, f"from {BLOCK} to {CHUNK} B, the sizes that are mixed", "B")
@@ -255,10 +255,9 @@ def _check_targets(model: PopularTraceModel) -> None:
 
 
 def _check_assumptions(model: PopularTraceModel) -> None:
-    hold(model, luns=WHOLE.up_to(MOST_COUNTED), data=WHOLE, together=flag, scale=NUMERIC.up_to(MOST_SCALE))
     if model.luns < 1:
         raise InputError(f"{model.luns} LUNs: a stand-in needs at least 1")
     limit = f"from {CHUNK} B a LUN, of {model.luns}, to 2**60 B in all"
     require(model.luns * CHUNK <= model.data <= 2**60, "data of", model.data, limit, "B")
     Popularity(0.0, model.head)  # raises InputError for a head out of range
-    require_positive("scale", model.scale)
+    POSITIVE("scale", model.scale)

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
 from scipy.optimize import root_scalar
 from scipy.special import boxcox1p, inv_boxcox1p
 
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import AMOUNT, SHARE, Kind, hold, takes, unchecked
+from storagekit.core.validation import AMOUNT, SHARE, Validator, unchecked, validate, validate_fields
 
 __all__ = ["Popularity", "expected_hit_rate", "fitted"]
 
-NUMERIC = Kind(endless=True)
+NUMERIC = Validator(endless=True)
 """Any number: of those that are not possible the messages below say more."""
 STEEPEST = 8.0
 """The largest alpha: far beyond any that is known, and short of where numbers overflow."""
@@ -52,19 +53,19 @@ class Popularity:
         p(x) = (1 + x / head)^-alpha,  0 < x < 1
     """
 
-    alpha: float
+    alpha: Annotated[float, NUMERIC]
     head: float
 
     def __post_init__(self):
-        hold(self, alpha=NUMERIC)
+        validate_fields(self)
         replace(NUMERIC, unit="of the data")("head", self.head)
         if not 0 <= self.alpha <= STEEPEST:
             raise InputError(f"alpha {self.alpha:g}: must be from 0, all equally popular, to {STEEPEST:g}")
         if not 1e-9 <= self.head <= 1:
             raise InputError(f"head {self.head:g} of the data: must be from 1e-9 to 1")
 
-    @takes(share=SHARE.each)
-    def rank(self, share: np.ndarray) -> np.ndarray:
+    @validate
+    def rank(self, share: Annotated[np.ndarray, SHARE.each]) -> np.ndarray:
         """Return the rank below which a share of all requests lies.
 
         Parameters
@@ -87,8 +88,8 @@ class Popularity:
         return np.minimum(rank, 1.0)  # with a steep law, rounding may give a rank above 1
 
     # not SHARE: on a grid the last rank may be above 1 by rounding
-    @takes(rank=AMOUNT.each)
-    def intensity(self, rank: np.ndarray) -> np.ndarray:
+    @validate
+    def intensity(self, rank: Annotated[np.ndarray, AMOUNT.each]) -> np.ndarray:
         """Return the requests to data of a rank, relative to the mean over all data.
 
         Parameters

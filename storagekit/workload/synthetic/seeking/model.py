@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
-from storagekit.core.checks import require, require_not_negative, require_positive, require_share
 from storagekit.core.errors import InputError
-from storagekit.core.kinds import Kind, hold, text
 from storagekit.core.units import HOUR, KB, SECTOR
+from storagekit.core.validation import SHARE, SPAN, TIME, Validator, require, validate_fields
 from storagekit.workload.synthetic.seeking.hot_places import hot_share
 
 __all__ = ["SeekingTraceModel"]
@@ -17,9 +17,10 @@ __all__ = ["SeekingTraceModel"]
 STRIPE_UNIT = 64 * KB
 """Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
 # these validate the type only, the checks below the range; more requests than MOST_REQUESTS do not fit in memory
-NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
+NUMERIC, WHOLE = Validator(endless=True), Validator(most=2**60, whole=True)
 MOST_REQUESTS, MOST_COV, SHORTEST_FLUSH = 10**9, 1e6, 1e-3
-SECONDS = Kind(most=1e9, unit="s", endless=True)
+SECONDS = Validator(most=1e9, unit="s", endless=True)
+_Number, _Whole = Annotated[float, NUMERIC], Annotated[int, WHOLE]
 STRETCH = 600.0
 """s, about: within so long a time a stand-in is equally busy."""
 
@@ -100,23 +101,24 @@ class SeekingTraceModel:
     """
 
     name: str
-    data: int
-    requests: int
-    duration: float
+    data: _Whole
+    requests: Annotated[int, WHOLE.up_to(MOST_REQUESTS)]
+    duration: Annotated[float, SECONDS]
     read_share: float
     asynchronous_share: float
-    locality: float
+    locality: _Number
     read_after_write: float
-    interarrival_cov: float = 1.0
-    burst_gap: float = 0.0
-    request_size: int = 8 * KB
-    dispersion: float = 0.0
-    read_stretch: float = 0.042
-    write_stretch: float = 0.005
+    interarrival_cov: _Number = 1.0
+    burst_gap: _Number = 0.0
+    request_size: _Whole = 8 * KB
+    dispersion: _Number = 0.0
+    read_stretch: _Number = 0.042
+    write_stretch: _Number = 0.005
     flush_period: float = field(default=30.0, kw_only=True)
-    flush_gap: float = field(default=0.4e-3, kw_only=True)
+    flush_gap: Annotated[float, SECONDS] = field(default=0.4e-3, kw_only=True)
 
     def __post_init__(self):
+        validate_fields(self)
         _check_sizes(self)
         _check_targets(self)
         _check_timing(self)
@@ -182,23 +184,20 @@ class SeekingTraceModel:
 
 
 def _check_sizes(model: SeekingTraceModel) -> None:
-    hold(model, name=text, data=WHOLE, requests=WHOLE.up_to(MOST_REQUESTS), request_size=WHOLE)
-    hold(model, duration=SECONDS)
     size = model.request_size
     of_two = SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0
     require(of_two, "request size", size, f"a power of two from {SECTOR} to {STRIPE_UNIT} B", "B")
     require(2 * size <= model.data <= 2**60, "data of", model.data, f"from two requests of {size} B to 2**60 B", "B")
     if model.requests < 2:
         raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
-    require_positive("duration", model.duration, "s")
+    TIME("duration", model.duration)
     if model.requests < model.duration / HOUR:
         raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
 
 
 def _check_targets(model: SeekingTraceModel) -> None:
-    hold(model, locality=NUMERIC, read_stretch=NUMERIC, write_stretch=NUMERIC)
     for name in ("read_share", "asynchronous_share", "read_after_write"):
-        require_share(name.replace("_", " "), getattr(model, name))
+        SHARE(name.replace("_", " "), getattr(model, name))
     if model.read_share + model.asynchronous_share > 1:
         raise InputError(
             f"read share {model.read_share:g} and asynchronous writes {model.asynchronous_share:g}: together above 1; "
@@ -221,7 +220,6 @@ def _check_targets(model: SeekingTraceModel) -> None:
 
 
 def _check_timing(model: SeekingTraceModel) -> None:
-    hold(model, interarrival_cov=NUMERIC, burst_gap=NUMERIC, dispersion=NUMERIC, flush_gap=SECONDS)
     cov = model.interarrival_cov
     require(1 <= cov <= MOST_COV, "interarrival CoV", cov, f"at least 1 (Poisson) and at most {MOST_COV:g}")
     waited_for = model.requests * (1 - model.asynchronous_share)
@@ -230,8 +228,8 @@ def _check_timing(model: SeekingTraceModel) -> None:
     require(0 <= model.burst_gap < mean, "burst gap", model.burst_gap, below, "s")
     most = (2**model.halvings - 1) * model.requests / 2**model.halvings
     require(0 <= model.dispersion <= most, "dispersion", model.dispersion, f"from 0 to {most:g}")
-    require_positive("flush period", model.flush_period, "s")
+    TIME("flush period", model.flush_period)
     require(
         model.flush_period >= SHORTEST_FLUSH, "flush period", model.flush_period, f"at least {SHORTEST_FLUSH} s", "s"
     )
-    require_not_negative("flush gap", model.flush_gap, "s")
+    SPAN("flush gap", model.flush_gap)
