@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
@@ -128,28 +129,8 @@ class View(NamedTuple):
         return jax.vmap(at)(drive[:, None])[:, 0]
 
 
-class AbstractDispatch(Component):
-    """Base class of the dispatchers.
-
-    A dispatcher selects the parts that a request is sent to. It also decides when the parts of a read that are not
-    needed are withdrawn.
-    """
-
-    def check(self, drives: int, placement: AbstractPlacement) -> None:
-        """Raise InputError if the dispatcher does not support this number of drives or this placement.
-
-        Parameters
-        ----------
-        drives : int
-            Number of drives of the system.
-        placement : AbstractPlacement
-            Placement of the system.
-
-        Raises
-        ------
-        InputError
-            If the dispatcher does not support them; by default never.
-        """
+class SurplusParts(eqx.Module):
+    """Reads that are sent to more parts than they need, and the withdrawal of the parts that are not needed."""
 
     @property
     def claims(self) -> AbstractArbitration:
@@ -174,31 +155,6 @@ class AbstractDispatch(Component):
         """Return whether a read may be sent to more parts than it needs, so that some are withdrawn."""
         return True
 
-    @abstractmethod
-    def route(
-        self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], view: View
-    ) -> tuple[UInt32[Array, "1 *batch"], Any]:
-        """Return the parts that a request is sent to, and the private state after the request.
-
-        Parameters
-        ----------
-        private : Any
-            Private state of the dispatcher. It must not change in runs where `entering` is false.
-        request : Requests
-            The request, arrays of shape `[1, *batch]`.
-        entering : array of bool, shape `[1, *batch]`
-            Mask of the runs where the request enters.
-        view : View
-            State of the system.
-
-        Returns
-        -------
-        routed : array of uint32, shape `[1, *batch]`
-            Mask of the parts, bit k for part k.
-        private : Any
-            Private state after the request.
-        """
-
     def asked_from(
         self, private: Any, sent: Float[Array, "slot *batch"], part: Int[Array, "slot *batch"]
     ) -> Float[Array, "slot *batch"]:
@@ -219,6 +175,10 @@ class AbstractDispatch(Component):
             Time at which the part is sent, seconds from now.
         """
         return sent
+
+
+class Retries(eqx.Module):
+    """Reads that clients send again while bricks are down."""
 
     def entrance(self, routed: UInt32[Array, "1 *batch"], receiving: Int[Array, "1 *batch"]) -> Int[Array, "1 *batch"]:
         """Return the part at whose brick a read enters the system.
@@ -284,6 +244,55 @@ class AbstractDispatch(Component):
             Mask of the parts of the second attempt.
         """
         return alive
+
+
+class AbstractDispatch(SurplusParts, Retries, Component):
+    """Base class of the dispatchers, which select the parts that a request is sent to.
+
+    A dispatcher implements `route`. The base classes have defaults for the others: `Component` for the private state and its
+    events, `SurplusParts` for dispatchers that select several copies, and `Retries` for outages.
+    """
+
+    @abstractmethod
+    def route(
+        self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], view: View
+    ) -> tuple[UInt32[Array, "1 *batch"], Any]:
+        """Return the parts that a request is sent to, and the private state after the request.
+
+        Parameters
+        ----------
+        private : Any
+            Private state of the dispatcher. It must not change in runs where `entering` is false.
+        request : Requests
+            The request, arrays of shape `[1, *batch]`.
+        entering : array of bool, shape `[1, *batch]`
+            Mask of the runs where the request enters.
+        view : View
+            State of the system.
+
+        Returns
+        -------
+        routed : array of uint32, shape `[1, *batch]`
+            Mask of the parts, bit k for part k.
+        private : Any
+            Private state after the request.
+        """
+
+    def check(self, drives: int, placement: AbstractPlacement) -> None:
+        """Raise InputError if the dispatcher does not support this number of drives or this placement.
+
+        Parameters
+        ----------
+        drives : int
+            Number of drives of the system.
+        placement : AbstractPlacement
+            Placement of the system.
+
+        Raises
+        ------
+        InputError
+            If the dispatcher does not support them; by default never.
+        """
 
 
 class AsManyAsNeeded(AbstractDispatch):

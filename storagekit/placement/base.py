@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import WORD, mask_of, whole
+from storagekit.core.batching import WORD, mask_of, real, whole
 from storagekit.core.validation import MOST_COUNTED, SECTORS, require, traced
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.placement.grouping import Grouping
@@ -39,41 +39,41 @@ class Location(NamedTuple):
     home: Int[AnyArray, "*#row"]
 
 
-class AbstractPlacement(eqx.Module):
-    """Base class of placements.
+class PlacedParts(eqx.Module):
+    """The drives and locations of the parts of a request, for layouts that do not place part k on drive home + k.
 
-    The location of a request is a pytree that `locate` returns and the other methods read. By default it is a
-    `Location`, and part k is on drive home + k.
+    A layout whose `locate` returns its own pytree, `place`, overrides the methods that read it.
     """
 
-    @property
-    @abstractmethod
-    def drives(self) -> Int[AnyArray, "..."]:
-        """Return the number of drives that the layout uses."""
+    def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
+        """Return the mask of the parts that requests have."""
+        return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
 
-    @property
-    def drives_a_brick(self) -> int:
-        """Return the number of drives of a brick; drives are numbered one brick after the other."""
-        return 1
+    def needed_of(self, place: Any) -> Int[Array, "*row"]:
+        """Return the number of parts that a read of each request needs."""
+        return jnp.zeros_like(place.home) + self.needed
 
-    @property
-    def brick_sizes(self) -> tuple[int, ...] | None:
-        """Return the number of drives of each brick if these differ; None if all bricks have the same number."""
-        return None
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+        """Return the part of each request that a drive holds; a number outside `parts_of` where it holds no part."""
+        return drive - place.home
 
-    def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
-        """Return the number of the brick that contains a drive."""
-        return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+        """Return the drive that holds a part."""
+        return place.home + part
 
-    @property
-    def longest(self) -> int | None:
-        """Return the largest length of a request, sectors; None if only the capacity limits it."""
-        return None
+    def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
+        """Return the location of replica 0 of a part, as the drive defines it."""
+        return place.target
 
-    @property
-    @abstractmethod
-    def parts(self) -> Int[AnyArray, "..."]:
-        """Return the maximum number of parts of a request."""
+    def sectors_of(
+        self, part: Int[AnyArray, "*#row"], place: Any, sectors: Int[AnyArray, "*#row"]
+    ) -> Int[AnyArray, "*#row"]:
+        """Return the sectors of a part of a request that is `sectors` long; by default all of them."""
+        return sectors
+
+
+class SeveralParts(eqx.Module):
+    """The number of parts that a read needs, for codes and stripes; by default parts are copies, and a read needs one."""
 
     @property
     def most_parts(self) -> int | None:
@@ -116,69 +116,35 @@ class AbstractPlacement(eqx.Module):
         """Return the maximum number of parts of a request that a read does not need."""
         return int(np.max(self.parts)) - int(np.max(self.needed))
 
+
+class LinkedParts(eqx.Module):
+    """Parts that are written together, for layouts with parity."""
+
+    def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
+        """Return the parts that must be written together with these, such as parity; by default no parts."""
+        return jnp.zeros_like(parts)
+
+    def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+        """Return the parity part of a data part on its brick, and the data part of a parity part.
+
+        The result is -1 for a part that has neither.
+        """
+        return jnp.full_like(part, -1)
+
+
+class RotationalReplicas(eqx.Module):
+    """Replicas of a part on its drive, for layouts such as the SR-Array; by default one."""
+
     @property
-    @abstractmethod
     def replicas(self) -> Int[AnyArray, "..."]:
         """Return the number of replicas of a part on its drive."""
+        return whole(1)
 
     @property
-    @abstractmethod
     def most_replicas(self) -> int:
         """Return the maximum number of replicas with any setting of the layout, for the arrays of the engine."""
+        return 1
 
-    def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
-        """Return the mask of the parts that requests have."""
-        return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
-
-    def needed_of(self, place: Any) -> Int[Array, "*row"]:
-        """Return the number of parts that a read of each request needs."""
-        return jnp.zeros_like(place.home) + self.needed
-
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the part of each request that a drive holds; a number outside `parts_of` where it holds no part."""
-        return drive - place.home
-
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the drive that holds a part."""
-        return place.home + part
-
-    def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
-        """Return the location of replica 0 of a part, as the drive defines it."""
-        return place.target
-
-    def sectors_of(
-        self, part: Int[AnyArray, "*#row"], place: Any, sectors: Int[AnyArray, "*#row"]
-    ) -> Int[AnyArray, "*#row"]:
-        """Return the sectors of a part of a request that is `sectors` long; by default all of them."""
-        return sectors
-
-    def on(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """Return the layout with the properties of these drives that it needs before compilation; by default itself.
-
-        Raises
-        ------
-        InputError
-            If the layout does not fit the drives.
-        """
-        return self
-
-    def tabulated(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """Return the same layout in the form that the engine runs; by default the layout itself.
-
-        Tables that are computed before a run are data of the compiled program. So layouts that differ only in numbers
-        share a program.
-        """
-        return self
-
-    @abstractmethod
-    def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
-        """Return the sectors that the layout offers on drives of this kind."""
-
-    @abstractmethod
-    def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
-        """Return the location of each request."""
-
-    @abstractmethod
     def replica(
         self, drive: AbstractLayout, target: Target, part: Int[AnyArray, "*#row"], index: int | Int[AnyArray, "*#row"]
     ) -> Target:
@@ -200,24 +166,84 @@ class AbstractPlacement(eqx.Module):
         Target
             The location of the replica.
         """
+        return target
 
-    def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
-        """Return the parts that must be written together with these, such as parity; by default no parts."""
-        return jnp.zeros_like(parts)
-
-    def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the parity part of a data part on its brick, and the data part of a parity part.
-
-        The result is -1 for a part that has neither.
-        """
-        return jnp.full_like(part, -1)
-
-    @abstractmethod
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]) -> Float[AnyArray, "..."]:
         """Return the seconds that a write of a part on `drive` takes in addition to its transfer.
 
         The time passes between the first and the last replica, or between reading the part and writing it.
         """
+        return mechanics.seconds(real(0))
+
+
+class GroupedDrives(eqx.Module):
+    """Drives that form bricks, which share a network address and stop together; by default each drive is a brick."""
+
+    @property
+    def drives_a_brick(self) -> int:
+        """Return the number of drives of a brick; drives are numbered one brick after the other."""
+        return 1
+
+    @property
+    def brick_sizes(self) -> tuple[int, ...] | None:
+        """Return the number of drives of each brick if these differ; None if all bricks have the same number."""
+        return None
+
+    def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
+        """Return the number of the brick that contains a drive."""
+        return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
+
+
+class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplicas, GroupedDrives):
+    """Base class of placements.
+
+    A placement implements four methods: `drives`, `parts`, `capacity` and `locate`. The base classes have defaults for the
+    others, in groups by the layouts that need them.
+
+    The location of a request is a pytree that `locate` returns and the other methods read. By default it is a
+    `Location`, and part k is on drive home + k.
+    """
+
+    @property
+    @abstractmethod
+    def drives(self) -> Int[AnyArray, "..."]:
+        """Return the number of drives that the layout uses."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Int[AnyArray, "..."]:
+        """Return the maximum number of parts of a request."""
+
+    @abstractmethod
+    def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
+        """Return the sectors that the layout offers on drives of this kind."""
+
+    @abstractmethod
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
+        """Return the location of each request."""
+
+    @property
+    def longest(self) -> int | None:
+        """Return the largest length of a request, sectors; None if only the capacity limits it."""
+        return None
+
+    def on(self, drive: AbstractDrive) -> "AbstractPlacement":
+        """Return the layout with the properties of these drives that it needs before compilation; by default itself.
+
+        Raises
+        ------
+        InputError
+            If the layout does not fit the drives.
+        """
+        return self
+
+    def tabulated(self, drive: AbstractDrive) -> "AbstractPlacement":
+        """Return the same layout in the form that the engine runs; by default the layout itself.
+
+        Tables that are computed before a run are data of the compiled program. So layouts that differ only in numbers
+        share a program.
+        """
+        return self
 
 
 def require_drives(*counts: int | Int[AnyArray, "..."]) -> None:

@@ -9,12 +9,11 @@ from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
 from storagekit.core.validation import require, traced
 from storagekit.drive import AbstractLayout
-from storagekit.placement.base import MOST_PARTS, Location
-from storagekit.placement.replicas import OneReplica
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location
 from storagekit.workload import Requests
 
 
-class Coded(OneReplica):
+class Coded(AbstractPlacement):
     """An m-of-n code: a request is coded as n fragments on different drives, and any m fragments restore the data.
 
     Parameters

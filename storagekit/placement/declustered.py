@@ -14,14 +14,13 @@ from storagekit.core.batching import addresses, named, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import SECTORS, traced
 from storagekit.drive import AbstractLayout
-from storagekit.placement.base import MOST_PARTS, Location, require_drives
-from storagekit.placement.replicas import OneReplica
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location, require_drives
 from storagekit.workload import Requests
 
 _EXTENT = partial(replace(SECTORS, unit="sectors"), "an extent of")
 
 
-class Declustered(OneReplica):
+class Declustered(AbstractPlacement):
     """Volumes (LUNs) cut into extents; extent e is on `copies` bricks around a ring, from brick e mod `bricks` on.
 
     Parameters

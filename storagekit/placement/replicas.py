@@ -5,39 +5,15 @@ import numpy as np
 from jaxtyping import Int
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import named, real, whole
+from storagekit.core.batching import named, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import traced
-from storagekit.drive import AbstractLayout, AbstractMechanics, Target
+from storagekit.drive import AbstractLayout
 from storagekit.placement.base import AbstractPlacement, Location, require_drives
 from storagekit.workload import Requests
 
 
-class OneReplica(AbstractPlacement):
-    """A layout with one replica of a block on a drive, at the same address on all drives that hold the block."""
-
-    @property
-    def replicas(self):
-        return whole(1)
-
-    @property
-    def most_replicas(self):
-        return 1
-
-    def replica(
-        self,
-        drive: AbstractLayout,
-        target: Target,
-        part: Int[AnyArray, "*#row"],
-        index: int | Int[AnyArray, "*#row"],
-    ) -> Target:
-        return target
-
-    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
-        return mechanics.seconds(real(0))
-
-
-class Replicas(OneReplica):
+class Replicas(AbstractPlacement):
     """A replica group: every block is on each of the drives 0 to copies - 1, at the same address.
 
     Parameters

@@ -18,9 +18,8 @@ from storagekit.core.batching import addresses, real, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, shown, validate, validate_fields
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
-from storagekit.placement.base import MOST_PARTS
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement
 from storagekit.placement.nodes import Node, Volume, laid_out
-from storagekit.placement.replicas import OneReplica
 from storagekit.placement.striped import UNIT, left_symmetric, looked_up, one_of
 from storagekit.workload import Requests
 from storagekit.workload.trace import RequestTrace
@@ -81,7 +80,7 @@ def _each(given: Iterable) -> tuple:
         ) from None
 
 
-class Segments(OneReplica):
+class Segments(AbstractPlacement):
     """Volumes end to end, whose segments are on nodes of unequal disks (ars, section 3).
 
     Parameters

@@ -17,8 +17,7 @@ from storagekit.core.batching import named, real, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import Validator, traced
 from storagekit.drive import AbstractLayout, AbstractMechanics
-from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
-from storagekit.placement.replicas import OneReplica
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, require_drives, stripe_unit
 from storagekit.workload import Requests
 
 UNIT = 64 * units.KB // units.SECTOR
@@ -109,7 +108,7 @@ def looked_up(table: Int[AnyArray, "field entry"], number: Int[AnyArray, "*row"]
     return namespace(number).take(table, number, axis=1, mode="clip")
 
 
-class CutUp(OneReplica):
+class CutUp(AbstractPlacement):
     """A layout whose part k is the contiguous piece of a request on drive k. A read needs all parts."""
 
     @property
@@ -235,7 +234,7 @@ def left_symmetric(
     return row * unit + sector % unit, (parity + 1 + column) % disks, parity
 
 
-class WithParity(OneReplica):
+class WithParity(AbstractPlacement):
     """A layout whose parts are data and parity, at one address on different drives.
 
     The parts are not copies: a part cannot replace another. The mask `touched` of a location contains the parts of a

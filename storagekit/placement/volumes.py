@@ -12,8 +12,7 @@ from storagekit.core.batching import addresses, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import SECTORS
 from storagekit.drive import AbstractLayout
-from storagekit.placement.base import MOST_PARTS, Location, stripe_unit
-from storagekit.placement.replicas import OneReplica
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location, stripe_unit
 from storagekit.placement.striped import UNIT, CutUp, Strips, looked_up, rank, strips
 from storagekit.workload import Requests
 
@@ -27,7 +26,7 @@ def _numbers(bricks) -> tuple[tuple[int, ...], ...]:
         ) from fault
 
 
-class AbstractVolumes(OneReplica):
+class AbstractVolumes(AbstractPlacement):
     """Base class of volumes of one size, end to end: volume v is the sectors v size to (v + 1) size - 1.
 
     Parameters

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
@@ -68,56 +69,8 @@ Price = Callable[
 ]
 
 
-class AbstractWrite(Component):
-    """Base class of the write policies, which define when a write completes and how it reaches its parts.
-
-    By default a write waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which
-    takes (D_r - 1) / D_r of a revolution longer (srarray, equation 3).
-    """
-
-    def check(self, lead: float, parts: int, replicas: int) -> None:
-        """Raise InputError if the policy does not support a system.
-
-        Parameters
-        ----------
-        lead : float
-            Time between the choice of a drive and the end of its present access, seconds.
-        parts : int
-            Number of parts of a request.
-        replicas : int
-            Number of replicas of each part.
-
-        Raises
-        ------
-        InputError
-            If the policy does not support the system; by default never.
-        """
-
-    @abstractmethod
-    def rule(
-        self, parts: UInt32[Array, "*row"], receiving: Int[Array, "*row"], readable: Int[AnyArray, "..."]
-    ) -> CompletionRule:
-        """Return the condition under which a write completes.
-
-        Parameters
-        ----------
-        parts : array of uint32, shape `[*row]`
-            Mask of the parts that are written.
-        receiving : array of int32, shape `[*row]`
-            Part on the brick that the client sent the write to.
-        readable : int or array of int
-            Number of parts from which the data is readable.
-
-        Returns
-        -------
-        CompletionRule
-            The parts that are counted, and the number of them that must have ended.
-        """
-
-    @property
-    def one_for_all(self) -> bool:
-        """Return whether one part represents the others, so that all parts must be copies of one another."""
-        return self.delays
+class DelayedParts(eqx.Module):
+    """Parts of a write that drives write later, from a buffer or for the other copies; by default none."""
 
     @property
     def delays(self) -> bool:
@@ -125,21 +78,18 @@ class AbstractWrite(Component):
         return False
 
     @property
-    def settles(self) -> bool:
-        """Return whether drives claim writes in the same way as reads."""
+    def leaves(self) -> bool:
+        """Return whether the policy may delay parts of a write."""
         return self.delays
 
     @property
-    def over_when_answered(self) -> bool:
-        """Return whether a write leaves the queues of all drives when it completes.
-
-        Its other parts are then not written.
-        """
-        return False
+    def one_for_all(self) -> bool:
+        """Return whether one part represents the others, so that all parts must be copies of one another."""
+        return self.delays
 
     @property
-    def leaves(self) -> bool:
-        """Return whether the policy may delay parts of a write."""
+    def settles(self) -> bool:
+        """Return whether drives claim writes in the same way as reads."""
         return self.delays
 
     def has_room(self, private: Any) -> Bool[Array, "1 *batch"] | None:
@@ -169,57 +119,6 @@ class AbstractWrite(Component):
         """
         return None
 
-    def asked(
-        self,
-        private: Any,
-        routed: UInt32[Array, "1 *batch"],
-        read: Bool[Array, "1 *batch"],
-        place: Any,
-        placement: AbstractPlacement,
-    ) -> UInt32[Array, "1 *batch"]:
-        """Return the parts of an entering request that wait in the queues of drives, one bit each.
-
-        Parameters
-        ----------
-        private : Any
-            The private state of the policy.
-        routed : array of uint32, shape `[1, *batch]`
-            The parts that the dispatcher selected, one bit each.
-        read : array of bool, shape `[1, *batch]`
-            Whether the request is a read.
-        place : Any
-            The location of the request.
-        placement : AbstractPlacement
-            The placement.
-
-        Returns
-        -------
-        array of uint32, shape `[1, *batch]`
-            Mask of the parts; by default `routed` for a read, and all parts for a write.
-        """
-        return jnp.where(read, routed, placement.parts_of(place))
-
-    def buffered(
-        self, asked: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
-    ) -> UInt32[Array, "1 *batch"] | None:
-        """Return the parts of an entering request that are delayed at once. Idle drives wake for these parts.
-
-        Parameters
-        ----------
-        asked : array of uint32, shape `[1, *batch]`
-            Mask of the parts that wait in the queues of drives.
-        parts : array of uint32, shape `[1, *batch]`
-            Mask of all parts.
-        read : array of bool, shape `[1, *batch]`
-            Whether the request is a read.
-
-        Returns
-        -------
-        array of uint32, shape `[1, *batch]`, or None
-            Mask of the parts; None if the policy never delays parts at once.
-        """
-        return None
-
     def offer(
         self,
         private: Any,
@@ -246,6 +145,27 @@ class AbstractWrite(Component):
             The requests that wait, and their usable replicas; by default all.
         """
         return Offer(bit_is_set(waiting, part), None)
+
+    def buffered(
+        self, asked: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
+    ) -> UInt32[Array, "1 *batch"] | None:
+        """Return the parts of an entering request that are delayed at once. Idle drives wake for these parts.
+
+        Parameters
+        ----------
+        asked : array of uint32, shape `[1, *batch]`
+            Mask of the parts that wait in the queues of drives.
+        parts : array of uint32, shape `[1, *batch]`
+            Mask of all parts.
+        read : array of bool, shape `[1, *batch]`
+            Whether the request is a read.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`, or None
+            Mask of the parts; None if the policy never delays parts at once.
+        """
+        return None
 
     def later(
         self,
@@ -280,27 +200,6 @@ class AbstractWrite(Component):
         """
         return None
 
-    def sweep(
-        self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
-    ) -> Float[AnyArray, "..."]:
-        """Return the time by which a write exceeds the access to one replica, seconds.
-
-        Parameters
-        ----------
-        placement : AbstractPlacement
-            The placement.
-        mechanics : AbstractMechanics
-            Mechanics of the drive.
-        drive : array of int32, shape `[*row]`
-            Number of the drive.
-
-        Returns
-        -------
-        array of float32
-            Additional time of the write, seconds.
-        """
-        return placement.sweep(mechanics, drive)
-
     def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
         """Return whether the access of drive `which` writes a delayed part; None for never."""
         return None
@@ -321,3 +220,112 @@ class AbstractWrite(Component):
             The mask; by default false everywhere.
         """
         return jnp.zeros_like(read)
+
+
+class AbstractWrite(DelayedParts, Component):
+    """Base class of the write policies, which define when a write completes and how it reaches its parts.
+
+    A policy implements `rule`. The base classes have defaults for the others: `Component` for the private state and its
+    events, and `DelayedParts` for policies that write parts later.
+
+    By default a write waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which
+    takes (D_r - 1) / D_r of a revolution longer (srarray, equation 3).
+    """
+
+    @abstractmethod
+    def rule(
+        self, parts: UInt32[Array, "*row"], receiving: Int[Array, "*row"], readable: Int[AnyArray, "..."]
+    ) -> CompletionRule:
+        """Return the condition under which a write completes.
+
+        Parameters
+        ----------
+        parts : array of uint32, shape `[*row]`
+            Mask of the parts that are written.
+        receiving : array of int32, shape `[*row]`
+            Part on the brick that the client sent the write to.
+        readable : int or array of int
+            Number of parts from which the data is readable.
+
+        Returns
+        -------
+        CompletionRule
+            The parts that are counted, and the number of them that must have ended.
+        """
+
+    def check(self, lead: float, parts: int, replicas: int) -> None:
+        """Raise InputError if the policy does not support a system.
+
+        Parameters
+        ----------
+        lead : float
+            Time between the choice of a drive and the end of its present access, seconds.
+        parts : int
+            Number of parts of a request.
+        replicas : int
+            Number of replicas of each part.
+
+        Raises
+        ------
+        InputError
+            If the policy does not support the system; by default never.
+        """
+
+    @property
+    def over_when_answered(self) -> bool:
+        """Return whether a write leaves the queues of all drives when it completes.
+
+        Its other parts are then not written.
+        """
+        return False
+
+    def asked(
+        self,
+        private: Any,
+        routed: UInt32[Array, "1 *batch"],
+        read: Bool[Array, "1 *batch"],
+        place: Any,
+        placement: AbstractPlacement,
+    ) -> UInt32[Array, "1 *batch"]:
+        """Return the parts of an entering request that wait in the queues of drives, one bit each.
+
+        Parameters
+        ----------
+        private : Any
+            The private state of the policy.
+        routed : array of uint32, shape `[1, *batch]`
+            The parts that the dispatcher selected, one bit each.
+        read : array of bool, shape `[1, *batch]`
+            Whether the request is a read.
+        place : Any
+            The location of the request.
+        placement : AbstractPlacement
+            The placement.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`
+            Mask of the parts; by default `routed` for a read, and all parts for a write.
+        """
+        return jnp.where(read, routed, placement.parts_of(place))
+
+    def sweep(
+        self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
+    ) -> Float[AnyArray, "..."]:
+        """Return the time by which a write exceeds the access to one replica, seconds.
+
+        Parameters
+        ----------
+        placement : AbstractPlacement
+            The placement.
+        mechanics : AbstractMechanics
+            Mechanics of the drive.
+        drive : array of int32, shape `[*row]`
+            Number of the drive.
+
+        Returns
+        -------
+        array of float32
+            Additional time of the write, seconds.
+        """
+        return placement.sweep(mechanics, drive)
