@@ -177,10 +177,10 @@ class DSPTFClaims(AbstractArbitration):
             require_seconds(label, time, "latency")
         require((self.waits == 0) | (self.waits == 1), "waits", self.waits, "0 or 1")
 
-    def check(self, needed):
-        if needed > 1:
+    def check(self, facts):
+        if facts.needed > 1:
             raise InputError(
-                f"claims on requests that need {needed} parts: D-SPTF settles who serves the one; use NoArbitration()"
+                f"claims on requests that need {facts.needed} parts: D-SPTF settles who serves the one; use NoArbitration()"
             )
 
     @property

@@ -27,9 +27,9 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
     called: ClassVar[str] = "claims"
     kind: ClassVar[type] = AbstractArbitration
 
-    def check(self, needed):
+    def check(self, facts):
         for member in self.members:
-            member.check(needed)
+            member.check(facts)
 
     @property
     def lead_time(self):

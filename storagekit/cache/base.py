@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
+from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import SPAN
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -46,15 +47,18 @@ class AbstractCache(Component):
     def hit_time(self) -> Float[AnyArray, "..."]:
         """Return the seconds from the arrival of a read that hits to its completion: one value, or one for each run."""
 
-    def check(self, drives: int, disks: int = 1) -> None:
-        """Raise InputError if the cache does not work with a number of drives.
+    def check(self, facts: SystemFacts) -> None:
+        """Raise InputError if the cache does not fit a system; by default never.
 
         Parameters
         ----------
-        drives : int
-            Drives of the system.
-        disks : int
-            Drives of each brick, by default 1.
+        facts : SystemFacts
+            Properties of the system.
+
+        Raises
+        ------
+        InputError
+            If the cache does not fit.
         """
 
     @abstractmethod

@@ -179,11 +179,13 @@ class BrickLRU(AbstractCache):
         """Return the bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def check(self, drives, disks=1):
-        if disks > 1:
-            raise InputError(f"memory in bricks of {disks} drives: not modelled; use one drive a brick, or LRU for all")
-        if drives > self.bricks:
-            raise InputError(f"{drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
+    def check(self, facts):
+        if facts.brick_drives > 1:
+            raise InputError(
+                f"memory in bricks of {facts.brick_drives} drives: not modelled; use one drive a brick, or LRU for all"
+            )
+        if facts.drives > self.bricks:
+            raise InputError(f"{facts.drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
 
     def init(self, sizes: StateSizes) -> CacheContents:
         table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)

@@ -21,7 +21,6 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, MOST_COUNTED, NUMBER, SECTORS, TIME, flag, require, require_seconds
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.dispatch.interval_pool import Pool, pool
-from storagekit.dispatch.nodes import node_count
 from storagekit.dispatch.responses import Observed, Silence, observed, silence
 from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
 from storagekit.placement import AbstractPlacement
@@ -133,11 +132,10 @@ class ARS(AsManyAsNeeded):
         kept = self.clients * self.pool
         require(kept <= MOST_COUNTED, "intervals of all clients", kept, f"at most {MOST_COUNTED}; lower pool")
 
-    def check(self, drives, placement):
-        nodes = node_count(drives, placement)
-        if nodes > OF_WRITES:
+    def check(self, facts):
+        if facts.bricks > OF_WRITES:
             raise InputError(
-                f"unit intervals of {nodes} bricks: at most {OF_WRITES}; simulate each group in a separate run"
+                f"unit intervals of {facts.bricks} bricks: at most {OF_WRITES}; simulate each group in a separate run"
             )
 
     @property

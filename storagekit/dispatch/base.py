@@ -16,6 +16,7 @@ from storagekit.arbitration import AbstractArbitration, NoArbitration
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit_is_set, count, index_of, lowest, min_row, row_index
+from storagekit.core.system_facts import SystemFacts
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.workload import Requests
 
@@ -278,20 +279,18 @@ class AbstractDispatch(SurplusParts, Retries, Component):
             Private state after the request.
         """
 
-    def check(self, drives: int, placement: AbstractPlacement) -> None:
-        """Raise InputError if the dispatcher does not support this number of drives or this placement.
+    def check(self, facts: SystemFacts) -> None:
+        """Raise InputError if the dispatcher does not fit a system; by default never.
 
         Parameters
         ----------
-        drives : int
-            Number of drives of the system.
-        placement : AbstractPlacement
-            Placement of the system.
+        facts : SystemFacts
+            Properties of the system.
 
         Raises
         ------
         InputError
-            If the dispatcher does not support them; by default never.
+            If the dispatcher does not fit.
         """
 
 

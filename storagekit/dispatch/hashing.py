@@ -57,9 +57,9 @@ class WeightedHashing(AsManyAsNeeded):
                 f"hash weights {[float(np.min(one)) for one in weights]}: give one per drive, none below 0, not all 0"
             )
 
-    def check(self, drives, placement):
-        if len(self.weights) != drives:
-            raise InputError(f"{len(self.weights)} hash weights for {drives} bricks: give one for each")
+    def check(self, facts):
+        if len(self.weights) != facts.drives:
+            raise InputError(f"{len(self.weights)} hash weights for {facts.drives} bricks: give one for each")
 
     def route(self, private, request, entering, view):
         drive = row_index(view.busy.shape[0], view.busy)

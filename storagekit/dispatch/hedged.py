@@ -43,10 +43,11 @@ class Hedged(AbstractDispatch):
     def __check_init__(self):
         SPAN.each("a delay before hedging of", self.delay)
 
-    def check(self, drives, placement):
-        if not placement.alike:
-            layout = type(placement).__name__
-            raise InputError(f"hedged reads on {layout}, whose parts are not copies of one another: use Redundant()")
+    def check(self, facts):
+        if not facts.alike:
+            raise InputError(
+                f"hedged reads on {facts.layout}, whose parts are not copies of one another: use Redundant()"
+            )
 
     @property
     def withdraws(self):

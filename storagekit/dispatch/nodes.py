@@ -15,27 +15,7 @@ from storagekit.core.batching import bit, bit_is_set, by_row, comes_before, name
 from storagekit.core.errors import InputError
 from storagekit.core.validation import TIME, require, shown, validate_fields
 from storagekit.dispatch.base import AsManyAsNeeded, View
-from storagekit.placement import AbstractPlacement
 from storagekit.workload import scramble
-
-
-def node_count(drives: int, placement: AbstractPlacement) -> int:
-    """Return the number of bricks of a placement.
-
-    Parameters
-    ----------
-    drives : int
-        Number of drives of the system.
-    placement : AbstractPlacement
-        Placement of the system.
-
-    Returns
-    -------
-    int
-        Number of bricks.
-    """
-    sizes = placement.brick_sizes
-    return drives // placement.drives_a_brick if sizes is None else len(sizes)
 
 
 def least_of(
@@ -129,10 +109,9 @@ class Central(AsManyAsNeeded):
         written = len(self.write_service)
         require(written in (0, len(self.service)), "mean write service times", written, f"{len(self.service)}, or none")
 
-    def check(self, drives, placement):
-        bricks = node_count(drives, placement)
-        if len(self.service) != bricks:
-            raise InputError(f"{len(self.service)} mean service times for {bricks} bricks: give one for each")
+    def check(self, facts):
+        if len(self.service) != facts.bricks:
+            raise InputError(f"{len(self.service)} mean service times for {facts.bricks} bricks: give one for each")
 
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()

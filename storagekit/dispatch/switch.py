@@ -28,9 +28,9 @@ class DispatchSwitch(Switch, AbstractDispatch):
     called: ClassVar[str] = "dispatcher"
     kind: ClassVar[type] = AbstractDispatch
 
-    def check(self, drives, placement):
+    def check(self, facts):
         for member in self.members:
-            member.check(drives, placement)
+            member.check(facts)
 
     @property
     def claims(self) -> AbstractArbitration:

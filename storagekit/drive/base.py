@@ -11,6 +11,8 @@ import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
+from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 
 
 class Arm(NamedTuple):
@@ -267,8 +269,32 @@ class AbstractDrive(AbstractLayout):
         """Return controller, bus and buffer; by default `NoBuffer`."""
         return NoBuffer()
 
-    def check(self, bricks: int) -> None:
-        """Raise InputError if this cannot be the drive of `bricks` bricks."""
+    def check(self, facts: SystemFacts) -> None:
+        """Raise InputError if the drive does not fit a system.
+
+        Parameters
+        ----------
+        facts : SystemFacts
+            Properties of the system.
+
+        Raises
+        ------
+        InputError
+            If the drive does not fit.
+        """
+        if not self.buffer.remembers:
+            return
+        # A drive with a buffer has one request at a time, at one location, and no other drive takes it away.
+        refused = {
+            f"{facts.arbitration} claims": facts.competes,
+            "bricks that stop or are slower": facts.varies,
+            "writes that are delayed": facts.delays,
+            "several replicas on a drive": facts.replicas > 1,
+            "writes that come after a read (parity)": facts.rewrites,
+        }
+        wrong = [what for what, found in refused.items() if found]
+        if wrong:
+            raise InputError(f"drives with a buffer and {wrong[0]}: not modelled; give drives without (`load_drive`)")
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:

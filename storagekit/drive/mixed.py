@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_WHOLE, each_named, pick, whole
 from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import instance_of, require, several
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.mechanical import Drive
@@ -83,11 +84,12 @@ class Mixed(AbstractDrive):
     def heads(self) -> int:
         return min(member.heads for member in self.members)
 
-    def check(self, bricks: int) -> None:
+    def check(self, facts: SystemFacts) -> None:
+        super().check(facts)
         for member in self.members:
-            member.check(bricks)
-        if len(self.kinds) < bricks:
-            raise InputError(f"{len(self.kinds)} kinds of drives for {bricks} bricks: give the kind of each")
+            member.check(facts)
+        if len(self.kinds) < facts.drives:
+            raise InputError(f"{len(self.kinds)} kinds of drives for {facts.drives} bricks: give the kind of each")
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places | Starts:
         drives = self._drives()

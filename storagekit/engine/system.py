@@ -10,6 +10,7 @@ from storagekit.cache import AbstractCache, NoCache
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_ADDRESS, named, whole
 from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import MOST_COUNTED, MOST_EXACT, Validator, instance_of, require
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
@@ -166,49 +167,39 @@ class System(eqx.Module):
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
             raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1}")
-        self._check_members(used, parts)
+        facts = self._facts(used)
+        for member in (
+            self.drive, self.dispatch, self.claims, self.cache, self.condition, self.queue, self.write,
+        ):  # fmt: skip
+            member.check(facts)
 
-    def _check_members(self, used: int, parts: int) -> None:
-        self.drive.check(used)
-        self.dispatch.check(used, self.placement)
-        self.claims.check(int(np.max(self.placement.needed)))
-        self.cache.check(used, self.bricks.most)
-        self.condition.check(int(self.bricks.of(whole(used - 1))) + 1, int(np.min(self.placement.spare)))
-        if self.condition.stops and (self.write.leaves or self.write.over_when_answered):
-            raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
-        self._check_buffer()
-        policy, layout = type(self.write).__name__, type(self.placement).__name__
-        if self.write.one_for_all and not self.placement.alike:
-            raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
-        in_part = self.write.leaves or self.write.over_when_answered
-        if in_part and not (self.placement.alike or self.placement.needs_several):
-            raise InputError(
-                f"{policy} writes on {layout}, whose parts are neither copies nor fragments: use AllCopies()"
-            )
-        late = self.dispatch.withdraws_late or self.write.leaves
-        withdraws = self.placement.most_spare > 0 and self.dispatch.asks_more
-        self.queue.check(not self.claims.competes, withdraws, late, self.condition.stops)
-        replicas = int(np.max(self.placement.replicas))
-        self.write.check(float(np.max(self.claims.lead_time)), parts, replicas)
-
-    def _check_buffer(self) -> None:
-        """Raise InputError if drives with a buffer are combined with a feature that is not modelled.
-
-        A drive with a buffer has one request at a time, at one location, and no other drive takes it away.
-        """
-        if not self.drive.buffer.remembers:
-            return
-        sweep = self.placement.sweep(self.drive.mechanics_of(whole(0)), whole(0))
-        refused = {
-            f"{type(self.claims).__name__} claims": self.claims.competes,
-            "bricks that stop or are slower": self.condition.varies,
-            "writes that are delayed": self.write.leaves,
-            "several replicas on a drive": np.any(self.placement.replicas > 1),
-            "writes that come after a read (parity)": np.any(sweep > 0),
-        }
-        wrong = [what for what, found in refused.items() if found]
-        if wrong:
-            raise InputError(f"drives with a buffer and {wrong[0]}: not modelled; give drives without (`load_drive`)")
+    def _facts(self, used: int) -> SystemFacts:
+        """Return the properties from which each component decides whether it fits."""
+        placement, write, condition = self.placement, self.write, self.condition
+        # Only drives with a buffer depend on it.
+        buffered = self.drive.buffer.remembers
+        return SystemFacts(
+            layout=type(placement).__name__,
+            policy=type(write).__name__,
+            arbitration=type(self.claims).__name__,
+            drives=used,
+            bricks=int(self.bricks.of(whole(used - 1))) + 1,
+            brick_drives=self.bricks.most,
+            needed=int(np.max(placement.needed)),
+            replicas=int(np.max(placement.replicas)),
+            spare=int(np.min(placement.spare)),
+            alike=placement.alike,
+            fragments=placement.needs_several,
+            rewrites=buffered and bool(np.any(placement.sweep(self.drive.mechanics_of(whole(0)), whole(0)) > 0)),
+            competes=self.claims.competes,
+            lead=float(np.max(self.claims.lead_time)),
+            withdraws=placement.most_spare > 0 and self.dispatch.asks_more,
+            withdraws_late=self.dispatch.withdraws_late,
+            delays=write.leaves,
+            over_when_answered=write.over_when_answered,
+            stops=condition.stops,
+            varies=condition.varies,
+        )
 
 
 # types of the arguments of a system, and examples for messages

@@ -12,6 +12,7 @@ from storagekit.component.events import Component, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
 from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import TIME, instance_of, require, require_seconds, traced
 from storagekit.drive import AbstractMechanics
 from storagekit.workload import Requests
@@ -151,20 +152,23 @@ class FaultSchedule(Component):
             TIME.each("client timeout", self.timeout)
             require_seconds("client timeout", self.timeout, "time-out")
 
-    def check(self, bricks: int, spare: int) -> None:
+    def check(self, facts: SystemFacts) -> None:
         """Raise InputError if a fault is of a brick that does not exist, or if too many bricks stop.
 
         Parameters
         ----------
-        bricks : int
-            Bricks of the system.
-        spare : int
-            Largest number of bricks that the placement can lose at once.
+        facts : SystemFacts
+            Properties of the system.
+
+        Raises
+        ------
+        InputError
+            If the schedule does not fit.
         """
         for slowdown in self.slowdowns:
-            if np.any(np.asarray(slowdown.brick) >= bricks):
+            if np.any(np.asarray(slowdown.brick) >= facts.bricks):
                 raise InputError(
-                    f"a slowdown of brick {int(np.max(slowdown.brick))}: there are bricks 0 to {bricks - 1}"
+                    f"a slowdown of brick {int(np.max(slowdown.brick))}: there are bricks 0 to {facts.bricks - 1}"
                 )
         stops = [slowdown for slowdown in self.slowdowns if slowdown.stops]
         if len(stops) > MOST_STOPS:
@@ -174,8 +178,8 @@ class FaultSchedule(Component):
             at_once = int(
                 np.max(sum((begin >= other.begins) & (begin < other.ends) & (other.speed == 0) for other in stops))
             )
-            if at_once > spare:
-                raise InputError(f"{at_once} bricks stopped at once: of this layout at most {spare} may be")
+            if at_once > facts.spare:
+                raise InputError(f"{at_once} bricks stopped at once: of this layout at most {facts.spare} may be")
 
     @property
     def varies(self) -> bool:

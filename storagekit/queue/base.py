@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import Component
+from storagekit.core.system_facts import SystemFacts
 from storagekit.placement import AbstractPlacement
 
 
@@ -34,19 +35,18 @@ class Queued(NamedTuple):
 class AbstractQueue(Component):
     """Decides which waiting parts a brick issues to its drives."""
 
-    def check(self, settled_at_once: bool, withdraws: bool, delays: bool, stops: bool) -> None:
-        """Raise InputError if the queue does not work in a system.
+    def check(self, facts: SystemFacts) -> None:
+        """Raise InputError if the queue does not fit a system; by default never.
 
         Parameters
         ----------
-        settled_at_once : bool
-            Whether claims need no time.
-        withdraws : bool
-            Whether parts are withdrawn because others are served.
-        delays : bool
-            Whether parts are sent or withdrawn late, or left for later.
-        stops : bool
-            Whether bricks may stop.
+        facts : SystemFacts
+            Properties of the system.
+
+        Raises
+        ------
+        InputError
+            If the queue does not fit.
         """
 
     def serve(self, streams: int) -> None:

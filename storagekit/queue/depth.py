@@ -41,8 +41,8 @@ class Depth(AbstractQueue):
     def __check_init__(self):
         require(self.depth >= 1, "a queue depth of", self.depth, "at least 1")
 
-    def check(self, settled_at_once, withdraws, delays, stops):
-        if not settled_at_once or delays or stops:
+    def check(self, facts):
+        if facts.competes or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
                 "a queue of limited depth with claims, hedged, finishing or delayed parts, or bricks that stop: not "
                 "modelled; hand over everything"

@@ -174,8 +174,8 @@ class FairQueue(AbstractQueue):
         if streams > self.streams:
             raise InputError(f"requests of {streams} streams where {self.streams} have weights: give one for each")
 
-    def check(self, settled_at_once, withdraws, delays, stops):
-        if not settled_at_once or withdraws or delays or stops:
+    def check(self, facts):
+        if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
                 "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not modelled; "
                 "send each request to those that serve it, or hand over everything"

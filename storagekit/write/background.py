@@ -156,10 +156,12 @@ class Background(AbstractWrite):
         if not np.all(np.isin(np.asarray(self.nvram), (0, 1))):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 where writes are safe as they arrive, else 0")
 
-    def check(self, lead, parts, replicas):
-        if lead > 0:
+    def check(self, facts):
+        super().check(facts)
+        if facts.lead > 0:
             raise InputError(
-                f"delayed writes under a dispatcher that chooses {lead:g} s early: use one without messages, or write at once"
+                f"delayed writes under a dispatcher that chooses {facts.lead:g} s early: use one without messages, "
+                "or write at once"
             )
 
     def rule(self, parts, receiving, readable):

@@ -14,6 +14,8 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.component.events import CompletionRule, Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit_is_set
+from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 from storagekit.drive import AbstractMechanics
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -253,23 +255,29 @@ class AbstractWrite(DelayedParts, Component):
             The parts that are counted, and the number of them that must have ended.
         """
 
-    def check(self, lead: float, parts: int, replicas: int) -> None:
-        """Raise InputError if the policy does not support a system.
+    def check(self, facts: SystemFacts) -> None:
+        """Raise InputError if the policy does not fit a system.
 
         Parameters
         ----------
-        lead : float
-            Time between the choice of a drive and the end of its present access, seconds.
-        parts : int
-            Number of parts of a request.
-        replicas : int
-            Number of replicas of each part.
+        facts : SystemFacts
+            Properties of the system.
 
         Raises
         ------
         InputError
-            If the policy does not support the system; by default never.
+            If the policy does not fit.
         """
+        if facts.stops and (self.leaves or self.over_when_answered):
+            raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
+        if self.one_for_all and not facts.alike:
+            raise InputError(
+                f"{facts.policy} writes on {facts.layout}, whose parts are not copies of one another: use AllCopies()"
+            )
+        if (self.leaves or self.over_when_answered) and not (facts.alike or facts.fragments):
+            raise InputError(
+                f"{facts.policy} writes on {facts.layout}, whose parts are neither copies nor fragments: use AllCopies()"
+            )
 
     @property
     def over_when_answered(self) -> bool:

@@ -172,10 +172,11 @@ class Committed(AbstractWrite):
         for size in self.buffer:
             SPACE.each("a node's buffer of", size)
 
-    def check(self, lead, parts, replicas):
-        if replicas > 1:
+    def check(self, facts):
+        super().check(facts)
+        if facts.replicas > 1:
             raise InputError(
-                f"parts that are buffered, of {replicas} replicas each: give the layout one replica a part"
+                f"parts that are buffered, of {facts.replicas} replicas each: give the layout one replica a part"
             )
 
     @property

@@ -19,6 +19,7 @@ from storagekit.component.events import AccessStarted, BrickStopped, RequestAdmi
 from storagekit.core import units
 from storagekit.core.batching import row_index
 from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 from storagekit.drive import RateServer
 from storagekit.placement import Declustered, Location, Replicas
 from storagekit.workload import Requests, recorded, scramble
@@ -442,7 +443,10 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
             "1048577 sets of 16 blocks: caches count up to 16777216 blocks; lower the capacity, or raise sectors",
         ),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, hit_time=-1e-3), "cache hit time -0.001 s: it must be 0 or more"),
-        (lambda: BrickLRU(0.0, bricks=2, sets=2).check(3), "3 bricks, of which 2 have a cache: raise BrickLRU.bricks"),
+        (
+            lambda: BrickLRU(0.0, bricks=2, sets=2).check(SystemFacts(drives=3)),
+            "3 bricks, of which 2 have a cache: raise BrickLRU.bricks",
+        ),
     ],
 )  # fmt: skip
 def test_impossible_memories_are_refused(build, says):

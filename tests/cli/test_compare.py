@@ -37,7 +37,7 @@ def test_an_sr_mirror_beside_bricks_on_neighbours():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--schemes", "hashing,hash"], "dispatch 'hash': unknown; it is one of"),
+        (["--schemes", "hashing,hash"], "dispatch 'hash': give one of"),
         (["--schemes", "hashing,hashing"], "name each once"),
         (["--schemes", "hashing:sptf"], "schedule 'sptf': unknown"),
         (["--schemes", ","], "no schemes to compare"),

@@ -50,7 +50,7 @@ def test_what_cannot_be_done_says_so_with_status_1(storagekit):
     [
         (
             ["--rate", "500", "--goal", "speed"],
-            "goal 'speed': unknown; it is one of throughput, mean, p95, p99, cost, capacity",
+            "goal 'speed': give one of throughput, mean, p95, p99, cost, capacity",
         ),
         (["--rate", "500", "--size-kb", "much"], "--size-kb 'much': write KB, as 64, or sizes with shares"),
         (["--rate", "500", "--size-kb", "4:1,8"], "--size-kb '4:1,8'"),

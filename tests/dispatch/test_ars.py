@@ -8,6 +8,7 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
+from storagekit.core.system_facts import SystemFacts
 from storagekit.dispatch import ARS, Central, Randomized, View, WeightedHashing
 from storagekit.dispatch.unit_interval import FREE, HALF, inclusion, lengths
 from storagekit.drive import ideal_drive
@@ -451,7 +452,7 @@ def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
     of_two, word = Grouping((2, 2)), jnp.zeros((1, 1), jnp.uint32)
     view = View(waiting, places, idle, still, ~idle, place, layout, of_two, nothing_known, nothing_known, word)
     central = Central((5e-3, 5e-3))
-    central.check(4, layout)
+    central.check(SystemFacts(bricks=2))
     assert parts_of(routed(central, None, asking(), view)[0]) == [0]
     other = view._replace(place=place._replace(disk=jnp.zeros((1, 1), jnp.int32)))
     assert parts_of(routed(central, None, asking(), other)[0]) == [1]
@@ -467,11 +468,11 @@ def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
         (lambda: ARS(pool=0), "intervals in a pool 0: give a whole number, between 1"),
         (lambda: ARS(clients=0), "clients 0: give a whole number, between 1"),
         (lambda: ARS(extra=-1), "extra nodes -1: give a whole number, between 0 and 31"),
-        (lambda: ARS().check(32, Replicas(32)), "unit intervals of 32 bricks: at most 31"),
+        (lambda: ARS().check(SystemFacts(bricks=32)), "unit intervals of 32 bricks: at most 31"),
         (lambda: Central((1e-3, 0.0)), "a mean service time of 0 s: it must be above 0 and finite"),
         (lambda: Central((1e-3,), (-1e-3,)), "a mean write service time of -0.001 s"),
         (lambda: Central((1e-3, 1e-3), (1e-3,)), "mean write service times 1: it must be 2, or none"),
-        (lambda: Central((1e-3,)).check(2, Replicas(2)), "1 mean service times for 2 bricks: give one for each"),
+        (lambda: Central((1e-3,)).check(SystemFacts(bricks=2)), "1 mean service times for 2 bricks: give one for each"),
     ],
 )
 def test_impossible_settings_are_refused(build, says):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import storagekit
+from storagekit.core.system_facts import SystemFacts
 from storagekit.drive import (
     AbstractLayout,
     AbstractMechanics,
@@ -80,7 +81,7 @@ def test_every_layout_locates(drive):
     """On the host and in the engine's arrays the same, as its bricks see it; within its cylinders and heads."""
     assert isinstance(drive, AbstractLayout)
     assert min(drive.capacity, drive.cylinders, drive.heads) >= 1
-    drive.check(2)
+    drive.check(SystemFacts(drives=2))
     target = drive.seen(drive.locate(SECTOR, COUNT), WHICH)
     assert isinstance(target, Target) and shapes(target) == {SECTOR.shape}
     host = drive.seen(drive.locate(np.asarray(SECTOR), np.asarray(COUNT)), WHICH)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
+from storagekit.core.system_facts import SystemFacts
 from storagekit.drive import Arm, Mixed, RateServer, Slowed, ideal_drive, load_drive
 
 MEMBERS = (load_drive("atlas10k"), load_drive("cheetah4lp"), load_drive("hp_c2247a"))
@@ -113,7 +114,7 @@ def test_kinds_of_kinds_are_the_kinds_within():
         found = nested.mechanics_of(which).positioning(arm, angle, target, reads)
         assert_close(found, member.positioning(arm, angle, target, reads))
     with pytest.raises(InputError, match="4 kinds of drives for 5 bricks"):
-        Mixed((nested,), (0,) * 5).check(5)
+        Mixed((nested,), (0,) * 5).check(SystemFacts(drives=5))
 
 
 APART = Mixed((RateServer(1000), *MEMBERS), (2, 0, 3, 1))

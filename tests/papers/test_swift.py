@@ -90,7 +90,7 @@ def test_an_effort_is_that_of_its_profile():
     assert quick.seed_list[0] == full.seed_list[0] == 7
     assert quick.seed_list == list(range(7, 7 + quick.seeds))
     assert full.seeds > quick.seeds and full.requests > quick.requests and full.sessions > quick.sessions
-    with pytest.raises(InputError, match="profile 'slow': unknown; it is one of quick, full"):
+    with pytest.raises(InputError, match="profile 'slow': give one of quick, full"):
         effort("slow")
 
 

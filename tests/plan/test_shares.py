@@ -103,7 +103,7 @@ def test_impossible_questions_are_refused(unchecked, bricks, streams, says):
 
 
 def test_an_unknown_policy_is_refused(unchecked):
-    assert_refused(lambda: shares(TWO, {"f": F}, policy="fair"), "policy .fair.: it is one of total, single")
+    assert_refused(lambda: shares(TWO, {"f": F}, policy="fair"), "policy .fair.: give one of total, single")
 
 
 def test_impossible_checks_are_refused():

@@ -38,7 +38,7 @@ def test_the_law_up_to_48_disks_and_on_measured_drives(mirrors):
 
 
 def test_a_comparison_refuses_what_it_does_not_know():
-    with pytest.raises(InputError, match="case 'speed': it is one of latency"):
+    with pytest.raises(InputError, match="case 'speed': give one of latency"):
         plan_against_simulation([], cases=["speed"])
     with pytest.raises(InputError, match="effort 0"):
         plan_against_simulation([], effort=0)

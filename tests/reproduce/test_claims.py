@@ -80,7 +80,7 @@ def test_unknown_paper_is_named_with_those_there_are():
     [
         ("{id: x.a.b, kind: value, value: many}", "x.a.b: value 'many' is not a number"),
         ("{id: x.a.b, kind: value, value: true}", "x.a.b: value True is not a number"),
-        ("{id: x.a.b, kind: guess, value: 1}", "kind 'guess' is none of value"),
+        ("{id: x.a.b, kind: guess, value: 1}", "kind 'guess': give one of value"),
         ("{id: x.a.b, kind: value, value: [2, 1], range: true}", "ends the wrong way round"),
         ("{id: x.a.b, kind: value, value: 2, range: true}", "a range is"),
         ("{id: x.a.b, kind: value, value: [1, 2], over: [one]}", "one element for each"),

@@ -107,7 +107,7 @@ def test_scalars_of_numpy_are_numbers():
         (lambda: Measurement("x.a.b", math.nan), "measured is nan"),
         (lambda: Measurement("x.a.b", 1.0, 0.5, math.inf), "high is inf"),
         (lambda: Measurement("x.a.b", 1.0, 1.2, 1.4), "outside its interval"),
-        (lambda: Measurement("x.a.b", 1.0, basis="guess"), "'guess' is none of analytic"),
+        (lambda: Measurement("x.a.b", 1.0, basis="guess"), "'guess': give one of analytic"),
         (lambda: score([claim(1)], [Measurement("x.a.c", 1)]), "no such claim; there are x.a.b"),
         (lambda: score([claim(1)], [Measurement("x.a.b", 1)] * 2), "given twice"),
         (lambda: verdict(None, 3.0, "order"), "does not say whether"),

@@ -147,7 +147,7 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
         raise InputError(
-            f"The share of arrivals that waited for a slot is {share:.2%}. Raise the slots in dsptf.brick_group.SLOTS."
+            f"The share of arrivals that waited for a slot is {share:.2%}. Give `group` more slots, or raise its default in brick_group.SLOTS."
         )
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
     return data
@@ -227,7 +227,8 @@ def group(
     drive : str
         Name of the drive, by default "atlas10k".
     slots : int
-        Number of slots, by default from `SLOTS`. It is at least `outstanding`, raised to a power of two.
+        Number of slots, by default from `SLOTS`. It is at least `outstanding`, raised to a power of two. A completed write
+        keeps its slot until its last copy is on disk: 64 outstanding with 8 replicas and 90% reads need 256 slots.
     synchronized : int
         1 if the spindles rotate in phase, 0 if each has a random phase; by default 0.
 
