@@ -198,11 +198,11 @@ def test_nodes_are_known_by_what_their_disks_take():
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: layout("folded"), "layout 'folded' is unknown. Use one of scaled, wrapped, packed, disks apart"),
-        (lambda: requests("mirrored"), "setting 'mirrored' is unknown. Use one of replicated, erasure-coded, both"),
+        (lambda: layout("folded"), "layout 'folded': give one of scaled, wrapped, packed, disks apart"),
+        (lambda: requests("mirrored"), "setting 'mirrored': give one of replicated, erasure-coded, both"),
         (
             lambda: ars.adapting(SMALL, setting="both"),
-            "setting 'both' is unknown. Use one of replicated, erasure-coded",
+            "setting 'both': give one of replicated, erasure-coded",
         ),
         (lambda: ars.adapting(SMALL, every=0.0), "time between samples 0"),
         (lambda: ars.adapting(SMALL, window=0.0), "window of 0"),
