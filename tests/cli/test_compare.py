@@ -39,7 +39,7 @@ def test_an_sr_mirror_beside_bricks_on_neighbours():
     [
         (["--schemes", "hashing,hash"], "dispatch 'hash': give one of"),
         (["--schemes", "hashing,hashing"], "name each once"),
-        (["--schemes", "hashing:sptf"], "schedule 'sptf': unknown"),
+        (["--schemes", "hashing:sptf"], "schedule 'sptf': give one of"),
         (["--schemes", ","], "no schemes to compare"),
         (["--out", "found.txt"], "--out 'found.txt': give it a name that ends in .nc"),
         (["--drives", "3", "--copies", "2"], "3 bricks for 2 copies"),

@@ -54,7 +54,7 @@ def test_what_cannot_be_done_says_so_with_status_1(storagekit):
         ),
         (["--rate", "500", "--size-kb", "much"], "--size-kb 'much': write KB, as 64, or sizes with shares"),
         (["--rate", "500", "--size-kb", "4:1,8"], "--size-kb '4:1,8'"),
-        (["--rate", "500", "--scheduler", "SATF"], "scheduler 'SATF': unknown"),
+        (["--rate", "500", "--scheduler", "SATF"], "scheduler 'SATF': give one of"),
         (["--rate", "500", "--drive", "rpm=7200"], "drive: seek is not given"),
         ([], "load: give rate"),
     ],

@@ -166,7 +166,7 @@ def test_efforts():
             lambda: shared_bricks([Asking(0, (0, 1), 1, 1), Asking(0, (1, 2), 1, 1)], weights=(1,)),
             r"sets of bricks: \(0, 1\) and \(1, 2\)\. Give only one set",
         ),
-        (lambda: dsfq.effort("slow"), "profile 'slow': unknown"),
+        (lambda: dsfq.effort("slow"), "profile 'slow': give one of"),
     ],
 )
 def test_impossible_settings_are_refused(build, says):

@@ -495,7 +495,7 @@ def test_settings_share_a_structure_and_know_their_schemes():
         (lambda: dsptf.replays(schemes=[("mine", SATF())]), "scheme 'mine': given SATF of storagekit.schedule; give a"),
         (lambda: dsptf.table4(schemes=[RandomOfTwo()]), "scheme RandomOfTwo of own_scheme: give a name, or a pair"),
         (lambda: dsptf.table4(schemes=["LARD", "LARD"]), "scheme 'LARD' twice: give each row a name of its own"),
-        (lambda: dsptf.trace_effort("huge"), "profile 'huge': unknown"),
+        (lambda: dsptf.trace_effort("huge"), "profile 'huge': give one of"),
         (
             lambda: settings(4000, 100.0, ("broken",)),
             "There are no runs for the systems broken. Give one or more of equal",

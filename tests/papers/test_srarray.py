@@ -170,7 +170,7 @@ def test_a_window_has_the_requests_asked_for_and_padding_never_arrives():
 
     longer = padded(recorded(trace, 10**7), 130)
     assert longer.gap.shape == (130,) and np.all(np.isinf(np.asarray(longer.gap)[99:]))
-    with pytest.raises(InputError, match="profile 'slow': unknown"):
+    with pytest.raises(InputError, match="profile 'slow': give one of"):
         effort("slow")
 
 

@@ -206,7 +206,7 @@ def test_nodes_are_known_by_what_their_disks_take():
         ),
         (lambda: ars.adapting(SMALL, every=0.0), "time between samples 0"),
         (lambda: ars.adapting(SMALL, window=0.0), "window of 0"),
-        (lambda: ars.effort("slow"), "profile 'slow': unknown"),
+        (lambda: ars.effort("slow"), "profile 'slow': give one of"),
         (lambda: what_if(**EQUAL | {"speed_2": 0.0}, needed=1, rate=10.0, window=1.0), "speed 0 of node 2"),
         (lambda: what_if(**EQUAL, needed=5, rate=10.0, window=1.0), "fragments that make the data 5"),
         (lambda: what_if(**EQUAL, needed=0, rate=10.0, window=1.0), "fragments that make the data 0"),
