@@ -540,9 +540,8 @@ def limits_of(member: Any) -> dict[str, str]:
     if isinstance(member, type):
         found = _of_fields(member) if is_dataclass(member) else {}
     else:
-        function = getattr(member, "__func__", member)
-        inner = getattr(function, "__wrapped__", None)
-        found = _validators(inner.__annotations__, inner.__globals__) if inspect.isfunction(inner) else {}
+        function = inspect.unwrap(getattr(member, "__func__", member))
+        found = _validators(function.__annotations__, function.__globals__) if inspect.isfunction(function) else {}
     return {
         name: one.limit + (one.unit and f", {one.unit}") for name, one in found.items() if isinstance(one, Validator)
     }

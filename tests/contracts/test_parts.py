@@ -70,7 +70,7 @@ LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 
 
-# in CI the rules that differ most; with --slow all
+# in CI the rules that differ most; with -m slow the others
 CASES = [
     pytest.param(place, write, marks=[] if number % 4 == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))

@@ -18,7 +18,7 @@ from storagekit.reproduce.report import html_table, write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
 from storagekit.reproduce.site import Site, SiteError, site
 from storagekit.reproduce.site.chapter import chapter, places
-from storagekit.reproduce.site.docstrings import literal
+from storagekit.reproduce.site.docstrings import literal, with_limits
 from storagekit.reproduce.site.reference import packages
 
 # a short room, so that Sphinx need not start JAX
@@ -252,6 +252,11 @@ def test_an_exhibit_without_a_chart_leads_to_no_data():
 def test_a_table_that_was_too_large_has_no_link():
     place = places(executed(), ROWS, ["table1.nc", "table10.csv", "table1.svg"])["dsptf.table1"]
     assert place.links("../") == '<a href="../dsptf/table1.nc">NetCDF</a>'
+
+
+def test_a_description_of_an_argument_ends_with_its_limit():
+    lines = [":param rate: Requests", "             a second.", ":type rate: float", ":param name: Name.", ""]
+    assert with_limits(lines, {"rate": "above 0"}) == [lines[0], f"{lines[1]} Valid: above 0.", *lines[2:]]
 
 
 def test_what_is_indented_in_a_docstring_stands_as_typed():

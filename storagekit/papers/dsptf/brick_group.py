@@ -147,7 +147,8 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
         raise InputError(
-            f"The share of arrivals that waited for a slot is {share:.2%}. Give `group` more slots, or raise its default in brick_group.SLOTS."
+            f"The share of arrivals that waited for a slot is {share:.2%}. Give `group` more slots, or raise its default in "
+            "brick_group.SLOTS."
         )
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
     return data

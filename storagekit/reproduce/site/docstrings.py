@@ -1,4 +1,4 @@
-"""Process docstrings for Sphinx: equations and commands are shown as typed, and limits of arguments beside their types."""
+"""Process docstrings for Sphinx: equations and commands are shown as typed, and arguments with their limits."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,8 +7,8 @@ from sphinx.application import Sphinx
 
 from storagekit.core.validation import limits_of
 
-# How napoleon writes the type of an argument.
-_TYPE = re.compile(r":type (\w+): ")
+# How napoleon writes the description of an argument.
+_ARGUMENT = re.compile(r":param (\w+):")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -28,9 +28,17 @@ def _of_python(_app: Sphinx, _what: str, _name: str, member, _skip: bool, _optio
 
 
 def with_limits(lines: Iterable[str], limits: Mapping[str, str]) -> list[str]:
-    """Return the lines with the limit of each argument after its type."""
-    typed = ((line, _TYPE.match(line)) for line in lines)
-    return [f"{line}; {limits[of[1]]}" if of and of[1] in limits else line for line, of in typed]
+    """Return the lines with the limit of each argument at the end of its description."""
+    found, limit = [], ""
+    for line in (*lines, ""):
+        if limit and not line.startswith(" "):
+            found[-1] += limit
+            limit = ""
+        argument = _ARGUMENT.match(line)
+        if argument and argument[1] in limits:
+            limit = f" Valid: {limits[argument[1]]}."
+        found.append(line)
+    return found[:-1]
 
 
 def literal(lines: list[str]) -> Iterator[str]:
