@@ -43,9 +43,9 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         Result of `fig6_readings`, as means with intervals over `statistic`.
     """
     rate = summary.request_rate
-    # One interpretation has reads only.
+    # One interpretation has reads only, and not all protocols.
     present = {
-        reading: rate.sel(reading=reading, drop=True).dropna("mix", how="all")
+        reading: rate.sel(reading=reading, drop=True).dropna("mix", how="all").dropna("protocol", how="all")
         for reading in rate.reading.values.tolist()
     }
     panels = [
