@@ -54,4 +54,4 @@ def test_a_minimum_above_a_weight_is_the_weight():
 
 
 def test_no_threads_are_refused():
-    assert_refused(lambda: what_if(**ASKED | {"threads_g": 0}), "threads 0: give a whole number, at least 1")
+    assert_refused(lambda: what_if(**ASKED | {"threads_g": 0}), "threads 0: give a whole number, between 1 and 1000000")
