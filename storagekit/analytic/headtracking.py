@@ -122,13 +122,10 @@ class HeadTracking:
     delay_shape: Positive = 2.0
     first_interval: Positive = 0.1
     interval: Annotated[float, REAL.up_to(_LONGEST)] = 2 * MINUTE
-    baseline: float | None = None
+    baseline: Annotated[float | None, POSITIVE.up_to(_LONGEST)] = None
 
     def __post_init__(self):
         validate_fields(self)
-        if self.baseline is not None:
-            REAL.up_to(_LONGEST)("baseline", self.baseline)
-            POSITIVE("baseline", self.baseline)
         if not self.first_interval <= self.interval < math.inf:
             raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
         if self.speed_tolerance >= 0.1:

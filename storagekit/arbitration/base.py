@@ -9,7 +9,6 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, real, row_index
-from storagekit.core.system_facts import SystemFacts
 
 
 class Bid(NamedTuple):
@@ -76,20 +75,6 @@ class Decision(NamedTuple):
 
 class AbstractArbitration(Component):
     """Base class of the components that select the drive for a request that was sent to several drives."""
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the arbitration does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the arbitration does not fit.
-        """
 
     @property
     @abstractmethod

@@ -10,7 +10,6 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import SPAN
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -46,20 +45,6 @@ class AbstractCache(Component):
     @abstractmethod
     def hit_time(self) -> Float[AnyArray, "..."]:
         """Return the seconds from the arrival of a read that hits to its completion: one value, or one for each run."""
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the cache does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the cache does not fit.
-        """
 
     @abstractmethod
     def look_up(

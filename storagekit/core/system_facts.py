@@ -1,4 +1,4 @@
-"""What a component needs to know of the system that it becomes part of, to decide whether it fits."""
+"""Properties of a system, from which its components decide whether they fit."""
 
 from typing import NamedTuple
 
@@ -19,18 +19,26 @@ class SystemFacts(NamedTuple):
         Parts that a read needs, and replicas of a part on its drive.
     spare : int
         Number of bricks that the placement can lose at once.
-    alike, fragments : bool
-        Whether parts are copies of one another, and whether a read may need several parts.
+    alike : bool
+        Whether parts are copies of one another.
+    fragments : bool
+        Whether a read may need several parts.
     rewrites : bool
-        Whether writes come after a read, or to several replicas.
-    competes, lead : bool, float
-        Whether drives compete for a request, and the time between a choice and the end of the present access, seconds.
-    withdraws, withdraws_late : bool
-        Whether parts are withdrawn because others are served, and whether they may be withdrawn at completion.
-    delays, over_when_answered : bool
-        Whether writes may leave parts for later, and whether they leave all queues at completion.
-    stops, varies : bool
-        Whether bricks may stop, and whether they may stop or be slower.
+        Whether writes come after a read, or to several replicas; false if drives have no buffer, because only these need it.
+    competes : bool
+        Whether drives compete for a request.
+    lead : float
+        Time between a choice and the end of the present access, seconds.
+    withdraws : bool
+        Whether parts are withdrawn because others are served.
+    withdraws_late : bool
+        Whether parts may be withdrawn at the completion of the request.
+    delays : bool
+        Whether writes may delay parts.
+    stops : bool
+        Whether bricks may stop.
+    varies : bool
+        Whether bricks may stop or be slower.
     """
 
     layout: str = ""
@@ -50,6 +58,5 @@ class SystemFacts(NamedTuple):
     withdraws: bool = False
     withdraws_late: bool = False
     delays: bool = False
-    over_when_answered: bool = False
     stops: bool = False
     varies: bool = False

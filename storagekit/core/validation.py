@@ -120,7 +120,7 @@ def numbers(label: str, value) -> np.ndarray:
     return given
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Validator:
     """Validator of numbers of one kind, between two limits.
 
@@ -209,7 +209,7 @@ class Validator:
             raise InputError(self._refusal(label, value))
         given = numbers(label, value)
         if given.ndim and not self.many:
-            raise InputError(f"{label} of {given.size} values: give one number, and ask again for each other")
+            raise InputError(f"{label} of {given.size} values: give one number, and call again for each other number")
         fits = (given > self.least) if self.above else (given >= self.least)
         fits = fits & (given <= self.most) & (self.endless | np.isfinite(given))
         if self.whole:
@@ -224,8 +224,11 @@ class Validator:
         return float(value) if isinstance(value, int) and abs(value) >= MOST_BITS else value
 
     def _refusal(self, label: str, wrong: Any) -> str:
-        asks, unit = "give" if self.whole else "it must be", self.unit and f" {self.unit}"
-        return f"{label} {written(wrong)}{unit}: {asks} {self.limit}{self.otherwise}"
+        verb, unit = "give" if self.whole else "it must be", self.unit and f" {self.unit}"
+        return f"{label} {written(wrong)}{unit}: {verb} {self.limit}{self.otherwise}"
+
+    def __repr__(self) -> str:
+        return f"<{self.limit}{self.unit and f', {self.unit}'}>"
 
     @property
     def limit(self) -> str:
@@ -387,7 +390,12 @@ def instance_of(
 
 def optional(kind: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     """Return the validator of a value that may be None; `kind` validates other values."""
-    return lambda label, value: None if value is None else kind(label, value)
+
+    def valid(label: str, value: Any) -> Any:
+        return None if value is None else kind(label, value)
+
+    valid.__wrapped__ = kind
+    return valid
 
 
 def validator_of(hint: Any) -> Callable[[str, Any], Any] | None:
@@ -407,12 +415,14 @@ def validator_of(hint: Any) -> Callable[[str, Any], Any] | None:
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        found = next((one for one in hint.__metadata__ if callable(one)), None)
+        # The last one counts, so that `Annotated[Count, COUNT.up_to(5)]` is narrower than `Count`.
+        found = next((one for one in reversed(hint.__metadata__) if callable(one)), None)
         return found and (optional(found) if types.NoneType in typing.get_args(inner[0]) else found)
     if origin is Literal:
-        return one_of(*inner)
+        return one_of(*inner) if all(isinstance(one, str) for one in inner) else None
     if origin in (typing.Union, types.UnionType):
-        one = validator_of(inner[0]) if len(inner) == 2 and inner[1] is types.NoneType else None
+        others = [one for one in inner if one is not types.NoneType]
+        one = validator_of(others[0]) if len(others) == 1 else None
         return one and optional(one)
     if origin in (Sequence, tuple) and len(set(inner) - {...}) == 1:
         each = validator_of(inner[0]) if origin is Sequence or inner[-1] is ... else None
@@ -475,7 +485,7 @@ def validate(
         annotations = {
             name: one.annotation for name, one in parameters.items() if one.kind in (*_BY_PLACE, one.KEYWORD_ONLY)
         }
-        found = _validators(annotations, getattr(function, "__globals__", {}))
+        found = _validators(annotations, inspect.unwrap(function).__globals__)
         return {name: (one, parameters[name].default, name.replace("_", " ")) for name, one in found.items()}
 
     def valid(name: str, value: Any) -> Any:
@@ -520,7 +530,10 @@ def _of_fields(kind: type) -> dict[str, Callable[[str, Any], Any]]:
     """Return the validators of the fields of a class, those of its bases first."""
     found: dict[str, Callable[[str, Any], Any]] = {}
     for base in reversed(kind.__mro__):
-        found |= _validators(inspect.get_annotations(base), vars(sys.modules[base.__module__]))
+        own = inspect.get_annotations(base)
+        # An annotation replaces that of a base.
+        found = {name: one for name, one in found.items() if name not in own}
+        found |= _validators(own, vars(sys.modules[base.__module__]))
     return {name: found[name] for name in (field.name for field in fields(kind)) if name in found}
 
 
@@ -542,9 +555,8 @@ def limits_of(member: Any) -> dict[str, str]:
     else:
         function = inspect.unwrap(getattr(member, "__func__", member))
         found = _validators(function.__annotations__, function.__globals__) if inspect.isfunction(function) else {}
-    return {
-        name: one.limit + (one.unit and f", {one.unit}") for name, one in found.items() if isinstance(one, Validator)
-    }
+    limits = {name: getattr(one, "__wrapped__", one) for name, one in found.items()}
+    return {name: repr(one)[1:-1] for name, one in limits.items() if isinstance(one, Validator)}
 
 
 def unchecked(function: Call) -> Call:

@@ -16,7 +16,6 @@ from storagekit.arbitration import AbstractArbitration, NoArbitration
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit_is_set, count, index_of, lowest, min_row, row_index
-from storagekit.core.system_facts import SystemFacts
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.workload import Requests
 
@@ -277,20 +276,6 @@ class AbstractDispatch(SurplusParts, Retries, Component):
             Mask of the parts, bit k for part k.
         private : Any
             Private state after the request.
-        """
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the dispatcher does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the dispatcher does not fit.
         """
 
 

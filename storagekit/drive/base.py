@@ -270,7 +270,23 @@ class AbstractDrive(AbstractLayout):
         return NoBuffer()
 
     def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the drive does not fit a system.
+        """Raise InputError if the drive does not fit a system; by default never.
+
+        Parameters
+        ----------
+        facts : SystemFacts
+            Properties of the system.
+
+        Raises
+        ------
+        InputError
+            If the drive does not fit.
+        """
+
+    def check_buffer(self, facts: SystemFacts) -> None:
+        """Raise InputError if drives with a buffer are combined with a feature that is not modelled.
+
+        A drive with a buffer has one request at a time, at one location, and no other drive takes it away.
 
         Parameters
         ----------
@@ -284,7 +300,6 @@ class AbstractDrive(AbstractLayout):
         """
         if not self.buffer.remembers:
             return
-        # A drive with a buffer has one request at a time, at one location, and no other drive takes it away.
         refused = {
             f"{facts.arbitration} claims": facts.competes,
             "bricks that stop or are slower": facts.varies,

@@ -85,7 +85,6 @@ class Mixed(AbstractDrive):
         return min(member.heads for member in self.members)
 
     def check(self, facts: SystemFacts) -> None:
-        super().check(facts)
         for member in self.members:
             member.check(facts)
         if len(self.kinds) < facts.drives:

@@ -168,15 +168,17 @@ class System(eqx.Module):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
             raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1}")
         facts = self._facts(used)
+        self.drive.check_buffer(facts)
+        self.write.check_rules(facts)
         for member in (
-            self.drive, self.dispatch, self.claims, self.cache, self.condition, self.queue, self.write,
+            self.drive, self.placement, self.dispatch, self.schedule, self.claims, self.cache, self.condition, self.queue,
+            self.write,
         ):  # fmt: skip
             member.check(facts)
 
     def _facts(self, used: int) -> SystemFacts:
         """Return the properties from which each component decides whether it fits."""
         placement, write, condition = self.placement, self.write, self.condition
-        # Only drives with a buffer depend on it.
         buffered = self.drive.buffer.remembers
         return SystemFacts(
             layout=type(placement).__name__,
@@ -196,7 +198,6 @@ class System(eqx.Module):
             withdraws=placement.most_spare > 0 and self.dispatch.asks_more,
             withdraws_late=self.dispatch.withdraws_late,
             delays=write.leaves,
-            over_when_answered=write.over_when_answered,
             stops=condition.stops,
             varies=condition.varies,
         )

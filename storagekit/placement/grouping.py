@@ -32,7 +32,7 @@ class Grouping:
 
     def __post_init__(self):
         # Layouts create a `Grouping` wherever they compute the brick of a drive, so that valid sizes skip the slower
-        # `hold`.
+        # `validate_fields`.
         if not (type(self.sizes) is tuple and self.sizes and all(type(one) is int and one > 0 for one in self.sizes)):
             validate_fields(self)
 

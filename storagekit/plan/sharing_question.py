@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, REAL, one_of, require, several, shown
+from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, Validator, one_of, require, several, shown
 
 # tolerance of sums of shares
 _ROUNDING = 1e-9
@@ -19,6 +19,10 @@ WORDS = {"total": "over all bricks together", "single": "each brick by itself"}
 
 # a sequence; its elements are validated with their context
 _as_given = several(lambda _, value: value)
+
+
+# Bytes a second; infinite without a limit.
+_DEMAND = Validator(least=0, above=True, endless=True, otherwise="; leave out bricks without a demand")
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         if brick is not None and brick not in stream.bricks:
             raise InputError(f"{label}: a demand at brick {brick}, which it does not use; name it among its bricks")
         if rate is not None:
-            REAL(f"{label}: a demand of", rate)
-            require(rate > 0, f"{label}: a demand of", rate, "above 0; leave out bricks that it asks nothing of")
+            _DEMAND(f"{label}: a demand of", rate)
 
 
 def _require_minimums(question: SharesQuestion) -> None:

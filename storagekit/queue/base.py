@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import Component
-from storagekit.core.system_facts import SystemFacts
 from storagekit.placement import AbstractPlacement
 
 
@@ -34,20 +33,6 @@ class Queued(NamedTuple):
 
 class AbstractQueue(Component):
     """Decides which waiting parts a brick issues to its drives."""
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the queue does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the queue does not fit.
-        """
 
     def serve(self, streams: int) -> None:
         """Raise InputError if the queue has fewer streams than the arrivals."""

@@ -11,7 +11,7 @@ import numpy as np
 from storagekit.core.atomic_files import replacing
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
-from storagekit.core.validation import Positive, Validator, instance_of, one_of, several, validate
+from storagekit.core.validation import Positive, Validator, instance_of, several, validate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,8 @@ def compare(
         if not isinstance(system, System):
             raise InputError(f"scheme {name!r} is a {type(system).__name__}: give a System")
     base = next(iter(schemes)) if against is None else against
-    one_of(*schemes)("against", base)
+    if base not in schemes:
+        raise InputError(f"against {base!r}: give one of {', '.join(map(str, schemes))}")
     data = compared(asked, schemes, seeds=seeds, requests=requests, scale=scale, measures=measures)
     return Comparison(data, summarized(data, base), overloads(data))
 

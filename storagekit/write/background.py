@@ -157,7 +157,6 @@ class Background(AbstractWrite):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 where writes are safe as they arrive, else 0")
 
     def check(self, facts):
-        super().check(facts)
         if facts.lead > 0:
             raise InputError(
                 f"delayed writes under a dispatcher that chooses {facts.lead:g} s early: use one without messages, "

@@ -255,8 +255,8 @@ class AbstractWrite(DelayedParts, Component):
             The parts that are counted, and the number of them that must have ended.
         """
 
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the policy does not fit a system.
+    def check_rules(self, facts: SystemFacts) -> None:
+        """Raise InputError if the parts of writes may be late in a system that does not allow it; for every policy.
 
         Parameters
         ----------

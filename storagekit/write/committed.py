@@ -173,7 +173,6 @@ class Committed(AbstractWrite):
             SPACE.each("a node's buffer of", size)
 
     def check(self, facts):
-        super().check(facts)
         if facts.replicas > 1:
             raise InputError(
                 f"parts that are buffered, of {facts.replicas} replicas each: give the layout one replica a part"

@@ -30,10 +30,15 @@ class WriteSwitch(Switch, AbstractWrite):
 
     def __check_init__(self):
         for member in self.members:
-            if isinstance(member, AbstractWrite) and (member.leaves or member.settles):
+            late = isinstance(member, AbstractWrite) and (member.leaves or member.settles or member.over_when_answered)
+            if late:
                 raise InputError(
                     f"{type(member).__name__} writes of several: not all parts are written at once; give it alone"
                 )
+
+    def check(self, facts):
+        for member in self.members:
+            member.check(facts)
 
     @property
     def one_for_all(self):

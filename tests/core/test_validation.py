@@ -1,5 +1,6 @@
 """Validators, their messages, and the validation of arguments and fields by their annotations."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ from storagekit.core.validation import (
         (TIME, 0.0, "^wait 0 s: it must be above 0 and finite$"),
         (TIME, math.inf, "^wait inf s: it must be above 0 and finite$"),
         (TIME, math.nan, "^wait nan s: it must be above 0 and finite$"),
-        (TIME, [1.0, 2.0], "^wait of 2 values: give one number, and ask again for each other$"),
+        (TIME, [1.0, 2.0], "^wait of 2 values: give one number, and call again for each other number$"),
         (TIME.each, [1.0, -2.0], "^wait -2 s: it must be above 0 and finite$"),
         (MOMENT, -math.inf, "^wait -inf s: it must be a number and finite$"),
         (POSITIVE, None, "^wait None: give a number$"),
@@ -131,7 +132,7 @@ def test_arguments_are_validated_by_position_and_by_name():
 
 
 def test_limits_are_documented_from_the_annotations():
-    assert limits_of(response) == {"rate": "above 0 and finite, s"}
+    assert limits_of(response) == {"rate": "above 0 and finite, s", "servers": "a whole number, between 1 and 1000000"}
     assert limits_of(Layout) == dict.fromkeys(
         ("striping", "replicas", "mirrors"), "a whole number, between 1 and 1000000"
     )
@@ -177,6 +178,31 @@ def test_fields_are_validated_by_their_annotations_and_those_of_bases():
     assert_refused(lambda: Disk(1.0, name=None), "^name: given None; give text$")
 
 
+def test_an_annotation_replaces_that_of_a_base():
+    @dataclass(frozen=True)
+    class Disk:
+        heads: Count
+
+        def __post_init__(self):
+            validate_fields(self)
+
+    @dataclass(frozen=True)
+    class Loose(Disk):
+        heads: float
+
+    assert Loose(0.5).heads == 0.5
+
+
+def test_a_cached_function_is_validated():
+    @validate
+    @functools.cache
+    def twice(count: Count) -> int:
+        return 2 * count
+
+    assert twice(2) == 4
+    assert_refused(lambda: twice(0), "^count 0")
+
+
 class _Foreign:
     """A class that is not of this package."""
 
@@ -192,6 +218,8 @@ class _Foreign:
         (tuple[Time, ...], (1.0, -1.0), "-1 s: it must be above 0"),
         (InputError, 3, "given 3; give a InputError$"),
         (Annotated[float, "a remark", SHARE], 2.0, "between 0 and 1$"),
+        (Annotated[Count, COUNT.up_to(5)], 6, "between 1 and 5$"),
+        (None | Count, 0, "between 1 and 1000000$"),
     ],
 )
 def test_an_annotation_implies_its_validator(hint, value, says):

@@ -301,7 +301,7 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
         ({"disks": 2**31}, "disks 2147483648: give a whole number, between 1 and 100000; plan one of several equal"),
         ({"queue": 1e-300}, "queue 1e-300: it must be between 1e-06 and 1000000000"),
         ({"mirrors": 2000}, "mirrors 2000: give a whole number, between 1 and 1000, or None for any"),
-        ({"queue": [1, 2, 3]}, "queue of 3 values: give one number, and ask again for each other"),
+        ({"queue": [1, 2, 3]}, "queue of 3 values: give one number, and call again for each other number"),
         ({"queue": "2"}, "queue '2': give a number"),
         ({"overhead": np.zeros(2)}, "overhead of 2 values"),
         ({"disks": [4, 6]}, "disks of 2 values"),

@@ -61,8 +61,8 @@ class Striping:
     failed: Whole = 0
 
     def __post_init__(self):
-        blocks = self.request / self.unit
         validate_fields(self)
+        blocks = self.request / self.unit
         require(blocks <= MOST_COUNTED, "blocks in a request", blocks, f"at most {MOST_COUNTED}: give a larger unit")
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,
