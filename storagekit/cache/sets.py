@@ -84,9 +84,9 @@ def brought_to_front(stored: Int[Array, "way *batch"], touch: Touch):
 
 
 def touched(ways: int, table: Int[Array, "row *batch"], touch: Touch):
-    """Return whether the table holds the block, and the table after the operation, in all runs.
+    """Touch or drop a block in every run; return whether the table held the block, and the new table.
 
-    The result is false in runs that neither touch nor drop a block. A CPU processes one run after the other, an
+    The first result is false in runs that neither touch nor drop a block. A CPU processes one run after the other, an
     accelerator all at once.
     """
     return jax.lax.platform_dependent(table, touch, cpu=partial(one_by_one, ways), default=partial(side_by_side, ways))

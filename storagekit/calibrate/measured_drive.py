@@ -142,8 +142,8 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     Returns
     -------
     Dataset
-        As from `measured_stream`, without the parts of the service time. Without reads apart, `compared` is 0 and
-        `demerit` is NaN. Attribute `model` describes the model.
+        As from `measured_stream`, without the parts of the service time. If the stream has no reads that can be
+        compared, `compared` is 0 and `demerit` is NaN. Attribute `model` describes the model.
 
     Raises
     ------

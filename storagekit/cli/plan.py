@@ -163,7 +163,9 @@ def sessions(
         POSITIVE(option, value)
     COUNT("--agents", agents)
     if agents > _MOST_AGENTS:
-        raise InputError(f"--agents {agents}: give at most {_MOST_AGENTS}, and ask for each part of a larger cluster")
+        raise InputError(
+            f"--agents {agents}: give at most {_MOST_AGENTS}, and for a larger cluster, plan each part separately"
+        )
     _require_bytes(f"--rate-mb {rate_mb:g} for --minutes {minutes:g}: an object", rate_mb * _MB * minutes * MINUTE)
     _require_bytes(f"--buffer-mb {buffer_mb:g}: a buffer", buffer_mb * _MB)
     disk, host = Disk.like(load_drive(drive)), Host(mips * 1e6)

@@ -282,7 +282,7 @@ class Component(eqx.Module):
         return private
 
     def answered(self, private: Any, moment: RequestCompleted) -> Any:
-        """Return the private state after a request has completed, before another one uses its slot."""
+        """Return the private state of the component after a request has completed, before another request uses its slot."""
         return private
 
     def stopped(self, private: Any, moment: BrickStopped) -> Any:

@@ -117,7 +117,7 @@ def _whole_numbers(value: ArrayLike) -> np.ndarray:
 
 
 def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayLike], Any]:
-    """Return a converter of a field, whose messages begin with the name of the field.
+    """Return a converter for a field. Its error messages begin with the name of the field.
 
     Parameters
     ----------

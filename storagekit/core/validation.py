@@ -654,4 +654,6 @@ def require_takes(label: str, function: Callable, given: Sequence[str]) -> None:
     try:
         inspect.signature(function).bind(*given)
     except (TypeError, ValueError) as fault:
-        raise InputError(f"{label}: its function is given {', '.join(given) or 'nothing'}: {fault}") from fault
+        raise InputError(
+            f"{label}: the function cannot be called with {', '.join(given) or 'nothing'}: {fault}"
+        ) from fault

@@ -169,7 +169,7 @@ class SegmentBuffer(AbstractBuffer):
 
 
 class Seen(Through):
-    """Arm and platter for a scheduler that takes the buffer into account: data in a segment need neither.
+    """Positioning for a scheduler that takes the buffer into account: data in a segment need neither arm nor platter.
 
     mechanics: mechanics of the drive at its present speed. segments: model of the buffer. stopped: present state of the
     buffer.

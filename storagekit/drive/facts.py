@@ -113,7 +113,9 @@ def facts_of(
         If the drive has sectors of 4 KB, which drive files cannot describe.
     """
     if drive.grain != 1:
-        raise InputError(f"{drive.name}: sectors of {drive.grain * units.SECTOR} bytes; drive files have 512 alone")
+        raise InputError(
+            f"{drive.name}: sectors of {drive.grain * units.SECTOR} bytes; drive files have sectors of 512 bytes only"
+        )
     far = np.arange(1, drive.cylinders)
     seek = np.asarray(drive.seek(cast(Array, far)), float) / units.MS
     return {

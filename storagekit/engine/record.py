@@ -209,8 +209,8 @@ class Accesses(NamedTuple):
     Parameters
     ----------
     number, drive, replica : array of int32, shape `[1, *batch]`
-        Request, drive and replica of the access that became final; NO_REQUEST for none. Under a dispatcher without lead
-        time the access has just ended.
+        Request, drive and replica of the access that can no longer change; NO_REQUEST for none. If drives do not choose
+        their accesses in advance, this access has just ended.
     admitted : array of bool, shape `[1, *batch]`
         Whether the next request entered.
     answered : RequestCompleted

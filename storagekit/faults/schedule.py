@@ -65,7 +65,8 @@ class Slowdown(eqx.Module):
             raise InputError(f"a slowdown from request {int(np.min(self.begins))}: requests are numbered from 0")
         if np.any(np.asarray(self.begins) >= np.asarray(self.ends)):
             raise InputError(
-                f"a slowdown from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
+                f"a slowdown from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: the start must be "
+                "before the end"
             )
 
     def lasts(self, number: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:

@@ -70,7 +70,7 @@ def answer(
 
 
 def words(found: SharedBricks) -> Said:
-    """Return the rate of each stream, the effect of sharing over both bricks, and the constraint of each stream."""
+    """Return a text with the rate of each stream, the effect of fairness over both bricks, and the limit of each stream."""
     total, single = (found.answers[policy] for policy in _POLICIES)
     gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
     gain = total.rates["mail"] - single.rates["mail"]

@@ -41,7 +41,7 @@ NOISE = 0.02 * MS
 
 @dataclass(frozen=True)
 class Line(Control):
-    """A text field for a drive by name, file or data-sheet line."""
+    """A text field in which the user gives a drive: its name, a file, or a line of a data sheet."""
 
     label: str
     value: str

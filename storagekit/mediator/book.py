@@ -206,11 +206,11 @@ class Book:
 
     @classmethod
     def of(cls, cluster: Cluster) -> "Book":
-        """Return a value without any session."""
+        """Return a book without any session."""
         return cls(Sums.none(cluster.agents), BookTable.of(_ROWS, cluster.agents))
 
     def added(self, cluster: Cluster, proposal: Proposal) -> "Book":
-        """Return a value with the session of a proposal, whose number is the new `numbered`."""
+        """Return a book with the session of a proposal added. The number of the session is `numbered` of the new book."""
         number, agents = self.numbered + 1, np.array(proposal.layout.agents)
         asked = demand(cluster, proposal.request, shape_of(proposal.layout))
         mean = cluster.positioning.sum(axis=0)[agents] + asked.transfer[0, agents]
@@ -224,7 +224,7 @@ class Book:
         return self._with(table, held, 1, {**self.held, number: held}, number)
 
     def without(self, session: int) -> "Book":
-        """Return a value without one of its sessions."""
+        """Return a book without one of the sessions."""
         gone, table = self.held[session], self.table.copied()
         table.on[gone.row] = False
         held = {number: one for number, one in self.held.items() if number != session}

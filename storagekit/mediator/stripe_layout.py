@@ -159,7 +159,8 @@ class StripeLayout:
         parity = -(-data // group)
         if not data or data + parity != len(agents):
             raise InputError(
-                f"agents {len(agents)}: with a parity block for {group} there is one too many; leave one out"
+                f"agents {len(agents)}: they do not form stripes with one parity block for every {group} data blocks; leave "
+                "one agent out"
             )
         parts = np.array_split(np.asarray(agents), parity)
         return cls(size, unit, tuple(tuple(part.tolist()) for part in parts), True)

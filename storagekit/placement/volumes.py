@@ -27,15 +27,15 @@ def _numbers(bricks) -> tuple[tuple[int, ...], ...]:
 
 
 class AbstractVolumes(AbstractPlacement):
-    """Base class of volumes of one size, end to end: volume v is the sectors v size to (v + 1) size - 1.
+    """Base class of volumes of one size, end to end: volume v has the sectors v * size to (v + 1) * size - 1.
 
     Parameters
     ----------
     size : int
         Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
     bricks : sequence of sequence of int
-        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition. A
-        brick without a volume, below the highest number, exists and is empty.
+        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition.
+        Bricks below the highest number that no volume names exist, and are empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 

@@ -58,7 +58,7 @@ class Goal(ABC):
 
 @dataclass(frozen=True)
 class ResponseGoal(Goal):
-    """A mean response time of at most `response` seconds, 5 or less, at `rate` requests a second (Poisson arrivals).
+    """A mean response time of at most `response` seconds at `rate` requests a second (Poisson arrivals).
 
     A batch job without a response time is described by a `ThroughputGoal`.
     """

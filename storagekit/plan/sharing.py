@@ -1,4 +1,4 @@
-"""Sharing of bricks among streams: expected rates, and the constraint of each stream."""
+"""Sharing of bricks among streams: expected rates, and what limits each stream."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,8 +34,8 @@ def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, poli
     Raises
     ------
     InputError
-        For weights, capacities and demands that are not above 0, minimums above the share of a weight or of a brick, streams
-        without bricks, and unknown bricks.
+        For weights, capacities and demands that are not above 0, minimums above what the weight of the
+        stream or a brick allows, streams without bricks, and unknown bricks.
 
     References
     ----------

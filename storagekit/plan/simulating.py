@@ -139,5 +139,7 @@ def slots(outstanding: int | None, delayed: bool) -> int:
     """Return the number of slots for the requests and, with delayed copies, for the completed write of each disk."""
     wanted = _WAITING if outstanding is None else outstanding + (_DISKS if delayed else 0)
     if wanted > _SLOTS[-1]:
-        raise InputError(f"{wanted} requests at once: at most {_SLOTS[-1]} are simulated; lower the queue or the disks")
+        raise InputError(
+            f"{wanted} requests outstanding: at most {_SLOTS[-1]} are simulated; give a shorter queue or fewer disks"
+        )
     return next(size for size in _SLOTS if size >= wanted)

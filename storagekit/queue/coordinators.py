@@ -63,7 +63,7 @@ def account(
     cost: UInt32[Array, "brick *batch"],
     there: Bool[Array, "brick *batch"],
 ) -> tuple[ServiceLedger, UInt32[Array, "brick *batch"]]:
-    """Count a request that is sent to several bricks, one after the other.
+    """Count a request that is sent to several bricks, in the order of their numbers.
 
     Parameters
     ----------

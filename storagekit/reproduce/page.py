@@ -141,9 +141,9 @@ class Page:
         self._tell(name)
 
     def claim(self, measurements: Iterable[Measurement]) -> "HTML":
-        """State measurements, and return a table of their claims with the paper's numbers.
+        """Record measurements, and return a table that compares them with the paper's claims.
 
-        The method may be called once per exhibit. A claim that is stated again replaces the earlier statement. It
+        The method may be called once for each exhibit. A later measurement of a claim replaces the earlier one. The method
         writes OUT/<paper>/measurements.json.
 
         Parameters

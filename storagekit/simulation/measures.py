@@ -21,7 +21,7 @@ TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A measure of a run, for each run or along dimensions of its sums.
+    """A measure of a run: one value, or one for each entry of the dimensions of its sums.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Measure:
         The sums from which it is computed.
     of : callable
         Computes the measure from these sums. Each sum is a DataArray over `lane` and the dimensions of the sum. A sum
-        by drive has the dimension `brick`, and is NaN for bricks that a run does not use.
+        for each drive has the dimension `brick`, and is NaN for bricks that a run does not use.
 
     Raises
     ------

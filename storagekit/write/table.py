@@ -71,7 +71,7 @@ class DelayedWriteTable(eqx.Module):
         return self._unpacked(self._column(at))
 
     def put(self, at: Int[Array, "1 *batch"], row: Any, where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
-        """Return the table with another row at a given number.
+        """Return the table with row `at` replaced.
 
         Parameters
         ----------

@@ -187,7 +187,8 @@ def test_a_drive_written_down_is_the_same_drive(name):
 
 def test_a_drive_of_4_kb_sectors_is_not_written_down():
     assert_refused(
-        lambda: facts_of(load_drive("wd_hc570"), "itself"), "sectors of 4096 bytes; drive files have 512 alone"
+        lambda: facts_of(load_drive("wd_hc570"), "itself"),
+        "sectors of 4096 bytes; drive files have sectors of 512 bytes only",
     )
 
 

@@ -204,7 +204,7 @@ def test_without_parity_nothing_may_fail():
         (StripeLayout(10**12, 4096, ((0, 1),)).blocks, "blocks 244140626: at most 10000000 .* give a larger unit"),
         (
             lambda: StripeLayout.over(9, 4, (0, 1, 2, 3, 4, 5), 4),
-            "agents 6: with a parity block for 4 there is one too many",
+            "agents 6: they do not form stripes with one parity block for every 4 data blocks",
         ),
     ],
 )

@@ -202,9 +202,15 @@ def test_what_clashes_is_refused(measures, says):
     ("make", "says"),
     [
         (lambda: Measure("brick", "1", "mine", (READS,), lambda reads: reads), "a measure named 'brick'"),
-        (lambda: Measure("mine", "1", "mine", (READS,), lambda: 0), "measure 'mine': its function is given reads"),
-        (lambda: Sum("own", lambda: 0), "sum 'own': its function is given report"),
-        (lambda: Sum("own", lambda report: 0, along={"limit": [1]}), "sum 'own': its function is given report, limit"),
+        (
+            lambda: Measure("mine", "1", "mine", (READS,), lambda: 0),
+            "measure 'mine': the function cannot be called with reads",
+        ),
+        (lambda: Sum("own", lambda: 0), "sum 'own': the function cannot be called with report"),
+        (
+            lambda: Sum("own", lambda report: 0, along={"limit": [1]}),
+            "sum 'own': the function cannot be called with report, limit",
+        ),
         (lambda: Sum("own", nothing, along={"limit": []}), "sum 'own' along 'limit': give its labels"),
         (lambda: Sum("own", nothing, along={"limit": [1, 1]}), "sum 'own' along 'limit': give its labels"),
         (lambda: Sum("own", nothing, along={"limit": ["a"]}), "sum 'own' along 'limit': give its labels"),

@@ -51,10 +51,10 @@ class Shape:
     room : float
         Bytes of disk for each byte of data; 1 by default.
     pool : int
-        Disks that serve one queue, if they are more than `heads`; 0 by default. Neighbours on a ring, for example,
-        share with further neighbours.
+        Disks that serve one queue, if they are more than `heads`; 0 by default. On a ring, for example, each
+        disk shares the load with its neighbours, and these with theirs.
     group : int
-        Disks from which a write occupies `written`, if they are not mirrors; 0 by default.
+        Size of the group of disks of which a write occupies `written`; 0, the default, for mirrors.
 
     Raises
     ------

@@ -120,7 +120,8 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
 def response_interpolated(rate: Rates, service: Times, queues: Count) -> NDArray:
     """Return the mean response time of N queues by Varma and Makowski's interpolation.
 
-    It is exact as the load approaches 0 and 1, linear between the two limits, and exact for two queues.
+    The product of the mean and 1 - rho is linear in the load rho between its exact limits at loads of 0 and 1. For two queues
+    the mean is exact at every load.
 
     Parameters
     ----------

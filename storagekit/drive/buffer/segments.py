@@ -152,7 +152,7 @@ class BufferSegments(eqx.Module):
         All other figures are Python numbers and fixed at compilation; functions of this object are compiled with
         `equinox.filter_jit`.
     faster : Faster
-        The carrier that is faster for all sectors (function `faster`), by default Faster.EITHER. Given BUS or PLATTER,
+        Which of bus and platter is faster for every sector (function `faster`), by default EITHER. With BUS or PLATTER,
         fewer sectors have to be computed to determine the completion of a request.
 
     Raises

@@ -247,7 +247,7 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             dropped,
             holds=dropped < forced,
             note="The value is the number of replicas that are written for each write to hot blocks. For cold blocks it is "
-            f"{forced:.2f}. The other replicas were overwritten in time.",
+            f"{forced:.2f}. The other replicas were replaced by a newer write before that.",
         ),
         Measurement(
             "srarray.delayed_writes.recovery",

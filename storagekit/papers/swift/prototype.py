@@ -114,7 +114,7 @@ def sensitivity(
     seconds: Sequence[int] = (1, 2, 3, 4, 6),
     loads: Sequence[float] = (0.0, 0.05),
 ) -> xr.Dataset:
-    """Return the predictions for table 4 with other values of the numbers that the paper does not give.
+    """Return the predictions for table 4 with other values in place of the assumed ones, which the paper does not give.
 
     Parameters
     ----------

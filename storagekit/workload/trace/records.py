@@ -167,7 +167,9 @@ class RequestTrace:
         try:
             return replace(self, **{name: array[which] for name, array in self.columns().items()})
         except (IndexError, TypeError, ValueError) as fault:
-            raise InputError(f"{self.source.name}: which of {len(self)} requests to take: {fault}") from None
+            raise InputError(
+                f"{self.source.name}: the selection from its {len(self)} requests is not possible: {fault}"
+            ) from None
 
     @validate
     def window(self, start: Moment, stop: Annotated[float, _STOP]) -> RequestTrace:

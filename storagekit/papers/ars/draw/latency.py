@@ -44,8 +44,8 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
         side_by_side(panels, legends="shared"),
         "Figure 7: mean response time against the latency between nodes",
         f"{_rise(summary.response.sel(statistic='mean'))}",
-        "Half of the requests are writes. Idle nodes of D-SPTF wait for two latencies, at most for the platter, or not at "
-        "all. "
+        "Half of the requests are writes. Idle nodes of D-SPTF wait for two latencies, or at most for the rotational "
+        "latency, or not at all. "
         f"The latency to the clients is not included. {WHISKERS}",
     )
 

@@ -43,7 +43,7 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     worst = max(float(abs(seen[name] / count).max()) for name, (_, count) in FOUND.items())
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
-        "The unit interval: hashes to find a node, and keys that move",
+        "The unit interval: number of hashes to find a node, and share of keys that move",
         f"To find a node takes at most {worst:.2f} hashes on average. {tuned:.0%} of the keys move if the interval is tuned, "
         f"and {afresh:.0%} if it is built again (means).",
         f"If a node still covers the offset of a key, {stay:.1%} of these keys stay with it (paper: with high probability). "

@@ -14,7 +14,7 @@ from storagekit.papers.dsptf.draw.palette import TO_MS, room_for
 
 
 def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the effects of a brick that stops and comes back, by loss of claims and time-out of clients.
+    """Draw the effects of a brick that stops and comes back, against the loss of claim messages and the time-out of clients.
 
     Parameters
     ----------

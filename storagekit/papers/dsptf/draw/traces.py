@@ -81,7 +81,7 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         # Align the rows of both panels.
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: characteristics of the traces",
-        f"In the simulated part every figure is within {float(abs(error).max()):.1f}% of its target.",
+        f"In the simulated part of the traces every statistic is within {float(abs(error).max()):.1f}% of its target.",
         f"The traces are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
         "compared with this share.",
     )

@@ -63,7 +63,7 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
             y="shared"
         ),
         f"Figure 11: response time with more disks or more memory, {workload}",
-        f"The memory with the response time of more disks is {listed(found)}.",
+        f"The memory that gives the same response time as more disks is {listed(found)}.",
         f"The trace is synthetic. The memory is an LRU cache in front of {counted(int(summary.disks.min()), 'disk')}. "
         "Diamonds are the paper's break-even at our response time with more disks. Whiskers are 95% intervals.",
         legends="bottom",

@@ -46,8 +46,8 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
         chart.properties(width=WIDTH, height=HEIGHT),
         "Shortfall of the planner against the best simulated layout",
         " ".join(_share(near, case) for case in cases),
-        f"The chart has {data.sizes['question']} random questions. Every layout of each question is simulated. Each step is "
-        "one question.",
+        f"The chart covers {data.sizes['question']} random questions. Every layout of each question is simulated. Each step "
+        "is one question.",
     )
 
 

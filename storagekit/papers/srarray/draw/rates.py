@@ -55,8 +55,8 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Figure 9: response times of schedulers by rate",
         f"The rate at {LIMIT * TO_MS:.0f} ms under (R)SATF over the rate under (R)LOOK is {listed(found)}. In the paper this "
         "gain is smaller with copies than without.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. The diamond is the paper's ratio to our 2x3x1 (figure "
-        "10). Whiskers are 95% intervals.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. The diamond is our value of 2x3x1, multiplied by the "
+        "paper's ratio (figure 10). Whiskers are 95% intervals.",
         legends="bottom",
     )
 

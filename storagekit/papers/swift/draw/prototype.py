@@ -170,7 +170,7 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
         in_rows(panels, 2),
         "Tables 1 to 4: printed intervals, and intervals from the mean and the deviation",
         f"{wrong} of {checked.beyond.size} rows disagree beyond rounding (the means of table 4 are rounded to 10).",
-        "Bars are printed intervals, and lines with ends are recomputed intervals. Each table has a separate scale.",
+        "Bars are the intervals that the paper prints, and whiskers the recomputed ones. Each table has a separate scale.",
     )
 
 
