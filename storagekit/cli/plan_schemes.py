@@ -9,7 +9,6 @@ import typer
 
 from storagekit.cli.plan import Drive, Json, plan_app
 from storagekit.core.errors import InputError
-from storagekit.core.validation import one_of
 
 _TB, _KB, _MS = 1e12, 1024, 1e-3
 
@@ -102,6 +101,8 @@ def schemes(
 
 def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:
     """Return the value of a name, None if no name is given. Raises InputError for an unknown name."""
+    from storagekit.core.validation import one_of
+
     return None if name is None else known[one_of(*known)(what, name)]
 
 
