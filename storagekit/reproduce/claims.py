@@ -9,7 +9,6 @@ import yaml
 
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
-from storagekit.core.validation import one_of
 
 # The C loader, where PyYAML has it, reads a file in a tenth of the time.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -148,6 +147,9 @@ def _refuse_repeated(ids: list[str], path: Path) -> None:
 
 
 def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
+    # Here, because it imports NumPy, and lists need none.
+    from storagekit.core.validation import one_of
+
     for entry in exhibit.get("claims", ()):
         one_of(*KINDS)(f"{entry['id']}: kind", entry.get("kind"))
         one_of(*EVIDENCE)(f"{entry['id']}: evidence", entry.get("evidence", "paper"))

@@ -484,10 +484,10 @@ def test_settings_share_a_structure_and_know_their_schemes():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: source("oltp", 100), "The trace 'oltp' is unknown"),
+        (lambda: source("oltp", 100), "trace 'oltp': give one of"),
         (
             lambda: through(source("sap", 512), TraceSystem(), {"a": Setting("SPTF")}, "sap", [0], 1),
-            "The scheme 'SPTF' is unknown",
+            "scheme 'SPTF': give one of",
         ),
         (lambda: dsptf.table1(schemes=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),
         (lambda: dsptf.table1(schemes=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has that"),
