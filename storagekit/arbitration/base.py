@@ -48,13 +48,13 @@ class Decision(NamedTuple):
     withdrawn : array of uint32, shape `[1, *batch]`
         Mask of the parts that leave their queues if the request has all parts that it needs.
     contested : array of bool, shape `[1, *batch]`
-        Whether another part had been claimed before.
+        Whether other drives had already claimed as many parts of the request as it needs.
     first_contest : array of bool, shape `[1, *batch]`
         Whether the request is contested for the first time.
     rival : array of int32, shape `[1, *batch]`
         Part of the competing claim.
     rival_yields : array of bool, shape `[1, *batch]`
-        Whether the drive of the part `rival` gives it up.
+        Whether the drive that claimed the part `rival` gives this part up.
     rival_retry : array of float32, shape `[1, *batch]`
         Time at which that drive chooses again, seconds from now.
     answer : array of float32, shape `[1, *batch]`
@@ -96,7 +96,7 @@ class AbstractArbitration(Component):
 
     @property
     def answers_tell(self) -> bool:
-        """Return whether a drive may be notified that a request is over by its completion alone, without a claim."""
+        """Return whether a completion may remove a request from the queue of a drive that has received no claim."""
         return False
 
     def begins(self, free: Float[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
@@ -117,7 +117,8 @@ class AbstractArbitration(Component):
     def issues(self, begins: Float[Array, "1 *batch"], rotation: Float[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
         """Return the time at which an access is issued to the disk.
 
-        It may be later than `begins` by the rotational latency of the access, which then does not end later.
+        This time may be later than `begins` by at most the rotational latency of the access. The end of the access does
+        not change.
 
         Parameters
         ----------
@@ -136,7 +137,7 @@ class AbstractArbitration(Component):
     @property
     @abstractmethod
     def lead_time(self) -> Float[AnyArray, "..."]:
-        """Return the time between the choice of a drive and the end of its present access, seconds."""
+        """Return how long before the end of its present access a drive chooses its next access, seconds."""
 
     @abstractmethod
     def choosable_from(

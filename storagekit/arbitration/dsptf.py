@@ -1,14 +1,16 @@
 """D-SPTF: every replica may serve a read, and the replica with the shortest positioning time claims it.
 
-A brick chooses two latency bounds before its disk becomes idle. It sends its bid, the predicted positioning time, to
-the other replicas. A claim removes the read from the queue of its receiver. Two bricks may choose the same read before
-each receives the claim of the other. The lower bid then serves it, and among equal bids the lower part. The other brick
-gives it up when the better claim arrives, and chooses again at once.
+A brick chooses its next read two latency bounds before its disk becomes idle. It then sends a claim to the other
+replicas with its bid, the predicted positioning time. A brick that receives a claim removes the read from its queue.
+Two bricks may choose the same read before each of them receives the claim of the other. Then the brick with the lower
+bid serves the read. If the bids are equal, the brick with the lower part serves it. The other brick gives the read up
+when the better claim arrives, and immediately chooses again.
 
-A choice is issued to the disk when twice the bound has passed, so that the claims of other bricks have arrived. A disk
-whose present access is shorter is idle until then (section 5.3.2). A brick whose disk is idle when it chooses waits at
-most for the rotational latency of the access (section 3.1, figure 4). It loses no time. If this latency is shorter than
-the delay of claims, a better claim may arrive too late, and two bricks serve the read.
+A brick issues its choice to the disk after two bounds, because the claims of other bricks have then arrived. If the
+present access of the disk ends earlier, the disk is idle until then (section 5.3.2). If the disk is already idle when
+the brick chooses, the brick waits at most for the rotational latency of the access, which delays no access (section
+3.1, figure 4). If this latency is shorter than the delay of claims, a better claim may arrive too late, and two bricks
+serve the read.
 
 References
 ----------
@@ -60,7 +62,7 @@ class Reliable(AbstractDelivery):
 
 
 class Lossy(AbstractDelivery):
-    """Lose all claims on a request at each drive with a given probability, independently of other drives.
+    """At each drive, lose all claims on a request with a given probability, independently of other drives.
 
     Parameters
     ----------
@@ -133,8 +135,9 @@ class DSPTFClaims(AbstractArbitration):
     bound : float, optional
         Latency that bricks assume, seconds; by default `latency`.
     waits : int
-        By default 0, as in the paper. With 1 a brick whose disk is idle also waits two bounds before it begins. No read
-        is then served twice while claims arrive within the bound, but the access may wait for one more revolution.
+        By default 0, as in the paper. With 1, a brick with an idle disk also waits two bounds before it begins an
+        access. Then no read is served twice, provided that claims arrive within the bound. But the access may take one
+        more revolution.
     delivery : AbstractDelivery, optional
         Model of lost claims; by default all claims are delivered.
 
@@ -145,9 +148,9 @@ class DSPTFClaims(AbstractArbitration):
 
     Notes
     -----
-    A claim that arrives twice has no further effect. A late claim may cost a second service. If a brick has not
-    received a claim when the read completes, the model treats it as received at that time. Among the claims in transit
-    to one brick at the same time, only the first and the best count.
+    A claim that arrives twice has no further effect. A late claim may cause a second service of the read. If a brick
+    has not received a claim when the read completes, the model treats it as received at that time. Among the claims in
+    transit to one brick at the same time, only the first and the best count.
 
     With latency 0 this is the centralized ideal: one queue from which every idle drive chooses.
     """

@@ -1,9 +1,9 @@
 """D-SPTF as implemented in ars, for nodes without NVRAM and for data that needs several parts.
 
 Reads and writes are treated alike. A client sends a request to all nodes that hold it. A drive chooses its next part
-before it becomes idle. It at once sends a claim to the other drives, with the duration of the access as its bid. When
-it becomes idle, it serves the part, unless it has received enough better bids: as many as the data needs parts. The
-paper does not describe idle drives; see `PreselectionBids.waits`.
+before it becomes idle. It immediately sends a claim to the other drives, with the duration of the access as its bid.
+When the drive becomes idle, it serves the part unless it has received enough better bids. Enough bids are as many as
+the number of parts that the data needs. The paper does not describe idle drives; see `PreselectionBids.waits`.
 
 References
 ----------
@@ -92,10 +92,10 @@ class Bids(NamedTuple):
 class PreselectionBids(AbstractArbitration):
     """Claims with the duration of the access as the bid.
 
-    A drive gives up a part when enough better claims have arrived. Enough claims are as many as the data needs parts.
-    A claim that arrives after its receiver has begun the access is too late: the part is then served in vain. A drive
-    that has received enough claims on a request does not choose it. If bids are equal, the bid of the lower part is
-    better.
+    A drive gives up a part when enough better claims have arrived. Enough claims are as many as the number of parts
+    that the data needs. A claim that arrives after its receiver has begun the access is too late, and the receiver then
+    serves a part that is not needed. A drive that has received enough claims on a request does not choose this request.
+    If bids are equal, the bid for the part with the lower number is better.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ class PreselectionBids(AbstractArbitration):
         Time of a claim to the other nodes, seconds, by default 0.1e-3.
     ahead : float, optional
         Time between the choice of a drive and the end of its present access, seconds. By default twice the latency, so
-        that the choices of other drives have arrived at the end.
+        that the claims of other drives have arrived before that end.
     waits : int
-        Behaviour of an idle drive, by default 0. 0: it begins at once. 1: it waits for `ahead` before it begins, so
+        Behaviour of an idle drive, by default 0. 0: it begins immediately. 1: it waits for `ahead` before it begins, so
         that no claim arrives too late. 2: it waits for `ahead`, but at most for the rotational latency, which delays no
         access (dsptf, section 3.1).
 
@@ -204,11 +204,13 @@ class PreselectionBids(AbstractArbitration):
         worse: Bool[Array, "part *batch"],
         needed: Int[Array, "1 *batch"],
     ) -> tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"]]:
-        """Return the part that now has one better claim too many, and whether there is such a part.
+        """Return the part that another drive must give up because of the new claim, and whether there is such a part.
 
-        It has the worst of the claims whose drives can still receive a better claim. There is at most one such part. If
-        two drives receive the new claim, the better of their claims has reached the other drive, whose part therefore
-        has one more.
+        Candidates are the parts with a worse claim whose drives can still receive the new claim. The result is the
+        candidate with the worst claim. Its drive must give it up if the number of better claims, including the new one,
+        reaches the number of parts that the data needs. At most one part is given up. If two drives receive the new
+        claim, the drive with the worse claim has also received the claim of the other, and therefore counts one better
+        claim more.
         """
         hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
         part = row_index(claimed.shape[0], claimed)

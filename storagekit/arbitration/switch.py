@@ -1,4 +1,4 @@
-"""An arbitration that is selected by a number, so that a sweep over protocols compiles once."""
+"""An arbitration that is selected by an index, so that a sweep over protocols compiles only once."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from storagekit.component.events import Switch
 
 
 class ArbitrationSwitch(Switch, AbstractArbitration):
-    """Select one of several protocols of arbitration by a number of each run; see `Switch`.
+    """Select one of several arbitration protocols by an index that may differ between runs; see `Switch`.
 
     Parameters
     ----------

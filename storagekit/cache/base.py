@@ -68,13 +68,13 @@ class AbstractCache(Component):
         LookUp
             Whether the request completes from memory.
         pytree
-            The private state after it.
+            The private state after the look-up.
         """
 
     def same_data(self, private: Any, request: Requests) -> Bool[Array, "slot *batch"] | None:
         """Return a mask of the slots whose requests touch data of the request that enters.
 
-        The result is None if memory counts as filled as soon as a request enters: then no request waits for a read in
+        The result is None if the model fills memory as soon as a request enters. Then no request waits for a read in
         progress.
         """
         return None
@@ -93,7 +93,7 @@ class NoCache(AbstractCache):
     Parameters
     ----------
     hit_time : float
-        Accepted as in the other caches, seconds, by default 0. Nothing hits, so that it has no effect.
+        Time of a hit, seconds, by default 0. It has no effect, because no request hits.
     """
 
     hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)

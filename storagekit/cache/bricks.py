@@ -1,4 +1,4 @@
-"""Caches of bricks: one memory in every brick without shared blocks, or one central memory."""
+"""Caches of bricks: one memory in every brick, with no block in two of them, or one central memory."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +34,8 @@ from storagekit.core.validation import COUNT, require, traced
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
-# Bits of a block number, 32 more if addresses have 64. The bits above are the generation of the memory of the brick.
+# Number of bits of a block number, 32 more with 64-bit addresses. The bits above them are the generation of the memory
+# of the brick, which increases when the brick loses its memory.
 BLOCK_BITS = 28
 WAYS, SECTORS = 16, 16
 
@@ -64,7 +65,7 @@ class CacheContents(NamedTuple):
 
 
 class BrickLRU(AbstractCache):
-    """An LRU cache in every brick. A block is in at most one of them, except for unflushed writes.
+    """An LRU cache in every brick. Each block is in at most one cache, except for writes that are not yet on disk.
 
     Parameters
     ----------
@@ -73,13 +74,13 @@ class BrickLRU(AbstractCache):
     bricks : int
         Number of bricks with a cache.
     sets : int
-        Sets of all bricks together, for the largest memory among the runs of one compilation. `BrickLRU.sized` computes
-        it.
+        Total number of sets of all bricks, for the largest memory among the runs of one compilation. `BrickLRU.sized`
+        computes this number.
     hit_time : float
-        Time from the arrival of a hit to its completion, seconds, by default 0. The time of a message is added if
-        another brick than the receiving one has the data.
+        Time from the arrival of a hit to its completion, seconds, by default 0. The time of a message is added if the
+        data is in a brick other than the receiving brick.
     central : int
-        1 for one memory of the size of all of them together (the centralized ideal), by default 0.
+        1 for one memory as large as the memories of all bricks together (the centralized ideal); by default 0.
     ways : int
         Blocks of a set, by default 16. `LRU` describes the approximation of LRU by sets.
     sectors : int
@@ -94,16 +95,17 @@ class BrickLRU(AbstractCache):
     -----
     A read hits if one of its target bricks has all its blocks in memory. Otherwise its blocks enter the memory of the
     brick whose disk will serve it, as soon as that brick has claimed the read. All other bricks with a replica drop
-    their copies. In D-SPTF the claim informs them. With other policies, and where a claim does not arrive, the model
-    assumes that they are informed. So no two bricks hold a block (a departure: in the paper a lost or late claim may
-    leave a block in two bricks). A block belongs to the bricks that store the beginning of its request. A read of
-    blocks that a disk is still reading completes with the read that fetches them.
+    their copies. In D-SPTF these bricks are notified by the claim. With other policies, or if a claim does not arrive,
+    the model assumes that they are notified. Therefore no block is in two bricks. The paper differs: there a lost or
+    late claim may leave a block in two bricks. A block belongs to the bricks that store the beginning of its request.
+    If a disk is still reading the blocks, a second read of them completes together with the read that fetches them.
 
-    A write occupies a slot in the NVRAM of every replica until the disk of that replica has it. Afterwards only one
-    brick keeps it: the target of reads of this data, or number hash(address) mod replicas if there are several. The
-    copy of that brick counts among its blocks from the start, and older copies are dropped. So the NVRAM of the other
-    bricks takes no space from their caches; it holds at most one block for each slot. The cache may replace the block
-    before it is on disk; it is then read from there.
+    A write occupies a slot in the NVRAM at every replica until it is on the disk of that replica. Afterwards only one
+    brick keeps its data in memory: the target of reads of this data, or brick number hash(address) mod replicas if
+    there are several targets. The data counts among the cached blocks of that brick from the arrival of the write on,
+    and older copies are dropped. The NVRAM of the other bricks therefore takes no space from their caches; it contains
+    at most one block for each slot. The cache may replace the block before it is on disk. Later reads then go to the
+    disk.
 
     References
     ----------
@@ -208,7 +210,10 @@ class BrickLRU(AbstractCache):
         return CacheSets(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
 
     def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought):
-        """Look up a read at its target bricks; store a write at its keeper and drop it from the other bricks."""
+        """Look up a read at its target bricks, or store a write in memory.
+
+        The data of a write is stored at the brick that keeps it, and dropped from the other bricks.
+        """
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
         keeper = self._keeper(request, sought)
@@ -235,7 +240,7 @@ class BrickLRU(AbstractCache):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
     def taken(self, private: CacheContents, moment: AccessStarted) -> CacheContents:
-        """Store the data that the disk reads in the memory of its brick, and drop them from the other bricks."""
+        """Store the data that the disk reads in the memory of its brick, and drop this data from the other bricks."""
         served = bit(moment.part)
         none = jnp.zeros_like(served)
         every = moment.placement.parts_of(moment.place)
@@ -326,14 +331,14 @@ class _Visit(NamedTuple):
 
 
 def _together(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
-    """Apply the operations of all runs at once, block by block, the fastest way on an accelerator."""
+    """Apply the operations of all runs simultaneously, block by block. This is the fastest way on an accelerator."""
     return visit.of(table, partial(touched, visit.cache.ways))
 
 
 def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
     """Apply the operations of one run after the other.
 
-    A CPU touches one block at a time in any case; in this order no run waits for the longest request of the batch.
+    A CPU touches one block at a time in any case. In this order, no run waits for the longest request of the batch.
     """
 
     def of_lane(lane, carry):
@@ -352,7 +357,10 @@ def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, An
 
 
 def _sets_needed(capacities, ways: int, sectors: int) -> int:
-    """Return the sets of `ways` blocks for the memories of all bricks, given in bytes, at least one for each brick."""
+    """Return the number of sets of `ways` blocks for the memories of all bricks, at least one for each brick.
+
+    capacities: bytes in each brick.
+    """
     return sum(max(1, sets_for(np.max(one), ways, sectors)) for one in capacities)
 
 

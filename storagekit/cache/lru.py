@@ -41,8 +41,8 @@ class LRU(AbstractCache):
     hit_time : float
         Time from the arrival of a hit to its completion, seconds, by default 0.
     sets, ways : int
-        The sets, and the blocks of a set, of the largest cache among the runs of one compilation; by default 2048 and
-        32. `sets_for` returns the sets for a capacity.
+        Number of sets, and number of blocks in each set, of the largest cache among the runs of one compilation; by
+        default 2048 and 32. `sets_for` returns the number of sets for a capacity.
     sectors : int
         Sectors of a block, by default 16.
 
@@ -53,24 +53,24 @@ class LRU(AbstractCache):
 
     Notes
     -----
-    A read hits if all blocks that it touches are in memory. Its blocks are the most recently used afterwards; missing
-    blocks are read into memory. A write never hits, because it is forced to disk (write-through). It leaves its blocks
-    in memory as the most recently used, so that a later read finds them. All writes are treated in this way; in
+    A read hits if all blocks that it touches are in memory. Afterwards its blocks are the most recently used blocks;
+    missing blocks are read into memory. A write never hits, because it is forced to disk (write-through). It leaves its
+    blocks in memory as the most recently used, so that a later read finds them. All writes are treated in this way; in
     srarray, section 4.1, only synchronous writes are forced to disk. A miss fills memory when the request enters, not
     when the disk has served it: a second read of the block in the meantime is a hit.
 
     A run uses the smallest number of sets for its blocks, and divides the blocks evenly among them. Consecutive blocks
-    go to the sets in rotation. Each round starts at a set that a hash selects. So a run of neighbouring blocks fills
-    all sets evenly, and no stride maps to one set only. With `sets=1` a run is exactly LRU. With more sets the hit rate
-    on streams of uneven popularity differs by under half a percentage point at 32 ways (1 at 8). On a loop as long as
-    the cache it differs by more.
+    go to the sets in rotation. Each round starts at a set that a hash selects. A sequence of neighbouring blocks
+    therefore fills all sets evenly, and no stride maps to only one set. With `sets=1` the cache is exactly LRU. With
+    more sets, the hit rate for blocks of uneven popularity differs from exact LRU by less than half a percentage point
+    with 32 ways, and by less than 1 percentage point with 8 ways. For a loop as long as the cache it differs by more.
 
-    The cost of a block is the reading and writing of `ways` entries. It does not depend on the number of sets, as long
-    as the tables of all runs fit the caches of the CPU. Fewer ways are faster. A request is looked up block by block,
-    for any length.
+    The look-up of one block reads and writes `ways` entries. Its computing time does not depend on the number of sets,
+    provided that the tables of all runs fit the caches of the CPU. Fewer ways are faster. A request of any length is
+    looked up block by block.
 
     The private state is the blocks of each set from the most to the least recently used, EMPTY for an unused entry. The
-    order is the recency: no counter of look-ups can overflow.
+    order of the entries is their recency, so that there is no counter of look-ups that could overflow.
 
     References
     ----------
@@ -110,7 +110,7 @@ class LRU(AbstractCache):
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], sought):
         first, count = blocks_of(request, self.sectors)
-        # Runs without memory skip the look-up: a batch of them costs nothing.
+        # Runs without memory skip the look-up, so that a batch of such runs takes no time for it.
         looks = entering & (self.capacity >= self.block)
         count = jnp.where(looks, count, 0)
         memory = CacheSets(jnp.floor(self.capacity / self.block).astype(jnp.int32), jnp.int32(0))

@@ -30,13 +30,13 @@ def _distances(given: Any) -> Any:
 
 
 class RecordedLRU(AbstractCache):
-    """Exact LRU on a part of a recorded trace; the requests before that part count as well.
+    """Exact LRU for a part of a recorded trace; the requests before that part also fill the cache.
 
     Parameters
     ----------
     distances : int array, `[request]`
-        Reuse distance of each arrival, in their order: the smallest number of blocks in the cache with which the
-        request hits (`workload.reuse.read_distances`).
+        Reuse distance of each request, in the order of arrival: the smallest size of the cache, in blocks, with which
+        the request hits (`workload.reuse.read_distances`).
     capacity : float
         Size, bytes; one value, or one for each run; by default 0.
     hit_time : float
@@ -51,9 +51,9 @@ class RecordedLRU(AbstractCache):
 
     Notes
     -----
-    The contents of an LRU cache depend on the order of the requests alone, not on the times at which a disk serves
-    them. So the hits are counted beforehand over the whole trace, and the disks are simulated for a part of it only. As
-    in `LRU`, a write never hits and leaves its blocks in memory (srarray, section 4.1).
+    The contents of an LRU cache depend only on the order of the requests, not on the times at which a disk serves them.
+    The hits are therefore determined before the run, for the whole trace. The disks are simulated only for a part of
+    the trace. As in `LRU`, a write never hits and leaves its blocks in memory (srarray, section 4.1).
     """
 
     distances: Int[AnyArray, "row"] = eqx.field(converter=_distances)

@@ -2,8 +2,8 @@
 
 A component makes one kind of decision for the whole system. Examples are the bricks that receive a request, the part
 that a drive serves next, and the contents of a cache. A component stores its private state in arrays that the event
-loop carries. It receives an event by overriding the method of that name. By default the method returns the state
-unchanged, at no cost.
+loop carries. Each event has a hook, a method of `Component`. A component receives an event if it overrides this method.
+By default the method returns the state unchanged and computes nothing.
 
 All times are seconds from now. If a field has a value only in some runs of a batch, a mask marks these runs.
 """
@@ -128,11 +128,11 @@ class AccessStarted(NamedTuple):
     drive : array of bool, shape `[drive, *batch]`
         Mask of the drive.
     distance : array of int32, shape `[1, *batch]`
-        Cylinders by which its arm moves, negative for downward.
+        Number of cylinders that its arm moves; negative in the direction of lower cylinder numbers.
     given_up : array of uint32, shape `[1, *batch]`
-        Mask of the parts that other drives leave to this drive.
+        Mask of the parts that other drives give up because this drive serves the request.
     delayed : array of int32, shape `[1, *batch]`, or None
-        Row in the table of delayed writes, negative if the access is no delayed write; None if no write is ever
+        Row in the table of delayed writes, negative if the access is not a delayed write; None if no write is ever
         delayed. If it is not negative, `slot` has no meaning.
     """
 
@@ -295,10 +295,10 @@ class Component(eqx.Module):
 
 
 class Switch(Component):
-    """Select one of several components by a number of each run, so that a sweep over components compiles once.
+    """Select one of several components by an index that may differ between runs, so that a sweep compiles only once.
 
-    All components are computed in every run, so that a single component is faster. A subclass adds the decisions of its
-    kind of component.
+    Every run computes all components. A component without a switch is therefore faster. A subclass adds the decisions
+    of its kind of component.
 
     Parameters
     ----------

@@ -63,41 +63,42 @@ class Clients(NamedTuple):
 
 
 def _shared(value: bool) -> Int[AnyArray, "..."]:
-    # A number instead of a bool, so that both values may be runs of one compiled program.
+    # A number instead of a bool, so that one compiled program may contain runs with either value.
     return cast(Array, np.int32(flag("shared", value)))
 
 
 class ARS(AsManyAsNeeded):
-    """Send a request to the number of nodes that its data needs, hashed in a unit interval of the nodes that hold it.
+    """Send a request to as many nodes as its data needs, selected by hashing in a unit interval of the nodes that hold it.
 
     The length of a node in the interval is in proportion to its performance. Each client measures the performance, for
     reads and writes separately. The performance is the number of sectors of the responses in a window, divided by the
     sum of their response times without the network.
 
-    A node without responses in the last window keeps its value. A node without any response has an equal share; at
-    first this is true of all nodes. An interval is tuned when it is used after a value of one of its nodes has changed.
+    A node without responses in the last window keeps its previous value. A node without any response has an equal
+    share; at first this is true of all nodes. If the value of a node in an interval has changed, the interval is tuned
+    at its next use.
 
     Parameters
     ----------
     window : float
         Time between two computations of the performance, seconds, above 0, by default 0.03. A computation takes place
-        at the first event after it, at different times for different clients. ars gives no number. The default is the
-        longest tested value at which the shares oscillate at most a tenth more than with the shortest
-        (papers.ars.equal, on the cluster of ars with fifty requests outstanding).
+        at the first event after the end of a window; the windows of different clients end at different times. ars gives
+        no value. The default is the longest tested window for which the shares oscillate at most a tenth more than for
+        the shortest tested window (papers.ars.equal, on the cluster of ars with fifty requests outstanding).
     patience : float
-        Time without a response after which a node counts as silent, seconds, above 0, by default 1. ars gives no
-        number. The default is the time-out of clients.
+        Time without a response after which a node counts as silent, seconds, above 0, by default 1. ars gives no value.
+        The default is the time-out of clients.
     block : int
-        Sectors with one hash, at least 1, by default 128: the 64 KB of the volumes of ars.
+        Number of consecutive sectors that share one hash, at least 1, by default 128: the 64 KB of the volumes of ars.
     clients : int
         Number of clients that are distinguished, at least 1, by default 5. Requests of other clients count as requests
         of client number % clients.
     shared : bool
         Whether all clients share one view and one pool, by default False.
     pool : int
-        Intervals of a client, at least 1, by default 16. If more are needed, the interval that was tuned first is
-        dropped. 16 exceeds the number of intervals for reads and writes of all sets of three and four out of four
-        nodes.
+        Intervals of a client, at least 1, by default 16. If more are needed, the least recently tuned interval is
+        dropped. The default exceeds the number of intervals that four nodes need for reads and writes to all sets of
+        three and of four nodes.
     extra : int
         Largest number of additional nodes that a read is sent to, one for each silent node that holds its data, by
         default 0. The remaining parts are withdrawn when the read completes. A read that reaches too few nodes is sent

@@ -147,7 +147,7 @@ class SurplusParts(eqx.Module):
 
     @property
     def withdraws_late(self) -> bool:
-        """Return whether parts may be withdrawn at completion, for any values of the parameters."""
+        """Return whether parts may be withdrawn at completion, with some values of the parameters."""
         return self.withdraws is not True
 
     @property
@@ -249,8 +249,8 @@ class Retries(eqx.Module):
 class AbstractDispatch(SurplusParts, Retries, Component):
     """Base class of the dispatchers, which select the parts that a request is sent to.
 
-    A dispatcher implements `route`. The base classes have defaults for the others: `Component` for the private state and its
-    events, `SurplusParts` for dispatchers that select several copies, and `Retries` for outages.
+    A dispatcher implements `route`. The base classes have defaults for the other methods: `Component` for the private
+    state and its events, `SurplusParts` for dispatchers that select several copies, and `Retries` for outages.
     """
 
     @abstractmethod
@@ -283,7 +283,7 @@ class AsManyAsNeeded(AbstractDispatch):
     """Base class of the dispatchers that send a request to exactly the number of parts that its data needs.
 
     If a dispatcher selects fewer parts, the engine adds the parts with the next numbers. A separate request is sent for
-    each part. A read is therefore sent again if fewer bricks of its parts are up than it needs.
+    each part. A read is therefore sent again if too few of the bricks that it was sent to are up.
     """
 
     @property

@@ -20,7 +20,7 @@ class Broadcast(AbstractDispatch):
 
 
 class DSPTF(Broadcast):
-    """Send a request to all replicas; their bricks select the drive that serves it by messages.
+    """Send a request to all replicas; the bricks exchange messages to select the drive that serves it.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class DSPTF(Broadcast):
     bound : float, optional
         Latency that the bricks assume, seconds; by default `latency`.
     waits : int
-        0 or 1, by default 0. With 1 a brick whose disk is idle waits two bounds before it begins; see
+        0 or 1, by default 0. With 1, a brick with an idle disk waits two bounds before it begins an access; see
         `arbitration.DSPTFClaims`.
     delivery : AbstractDelivery, optional
         Model of lost claims; by default all claims are delivered.
@@ -67,7 +67,7 @@ class DSPTF(Broadcast):
 
 
 class Preselection(Broadcast):
-    """Send a request to all replicas; a node drops a part once enough other nodes have made better bids on it.
+    """Send a request to all replicas; a node drops its part after enough other nodes have made better bids.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from storagekit.workload import fraction
 
 
 class Hashing(AsManyAsNeeded):
-    """Read from replica hash(address) mod replicas.
+    """Read from the replica with the number hash(address) mod replicas.
 
     References
     ----------
@@ -65,7 +65,7 @@ class WeightedHashing(AsManyAsNeeded):
         drive = row_index(view.busy.shape[0], view.busy)
         weight = sum(jnp.where(drive == number, one, 0.0) for number, one in enumerate(self.weights))
         weight = jnp.where(view.holders(), weight, 0.0)
-        # If no drive that holds the request has a weight, all of them have equal weights.
+        # If all drives that hold the request have weight 0, they have equal probabilities.
         weight = jnp.where(jnp.sum(weight, axis=0) > 0, weight, view.holders().astype(jnp.float32))
         edges = jnp.cumsum(weight, axis=0)
         # The factor below 1 keeps the point at or before the last drive with a weight, despite rounding of the sum.

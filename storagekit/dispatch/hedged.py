@@ -31,7 +31,7 @@ class Hedged(AbstractDispatch):
     The read completes with the first access that ends. The other part is withdrawn if its access has not begun by then.
 
     The private state is an array `[slot, *batch]` with the part that each request is sent to first. It is -1 after the
-    request is sent again, because it is then sent to all parts at once.
+    request is sent again, because it is then sent to all parts simultaneously.
 
     References
     ----------

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from storagekit.core.batching import first_min, first_true, pick, put, row_index, where_tree
 from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
 
-# Lowest bit of the node in a word; the bits below it hold the units that the node fills.
+# Number of the lowest bit of the node in a word. The bits below it contain the units that the node fills.
 SHIFT = 24
 NEVER = -1
 
@@ -59,7 +59,7 @@ class Pool(NamedTuple):
     def entry(self, key: UInt32[Array, "1 *batch"], client: Int[Array, "1 *batch"], each: int) -> PooledInterval:
         """Return the entry of a key in the pool of a client.
 
-        If the pool has no such entry, return a free row, or else the row of the interval that was tuned first.
+        If the pool has no such entry, return a free row, or else the row of the least recently tuned interval.
 
         Parameters
         ----------

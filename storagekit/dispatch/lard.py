@@ -1,6 +1,7 @@
 """Locality-aware request distribution (LARD): a front end stores the replica that serves each target.
 
-The model is basic LARD, with its thresholds T_low 25 and T_high 65. dsptf, section 4, runs it with bricks as nodes.
+The model is basic LARD, with its thresholds T_low 25 and T_high 65. dsptf, section 4, applies LARD with bricks as
+nodes.
 
 References
 ----------
@@ -23,7 +24,7 @@ from storagekit.core.validation import COUNT, SHARE, SPAN, Validator, traced, wr
 from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.workload import fraction, scramble
 
-# Requests. With an infinite threshold no drive is overloaded.
+# Validator of a threshold in requests. With an infinite threshold no drive is overloaded.
 THRESHOLD = Validator(least=0, endless=True)
 
 # Entries of a table of 32-bit words.
@@ -67,7 +68,7 @@ class LARD(AsManyAsNeeded):
         Thresholds, requests, by default 25 and 65; at least 0, inf allowed, `low` not above `high`.
     allocated : float
         Fraction of the targets that have a random replica before the run, by default 0. The paper warms LARD up until
-        all targets have one (dsptf, footnote 3).
+        all targets have a replica (dsptf, footnote 3).
     window : float
         Length of a window, seconds. By default 0: the load is the number of requests, waiting and in service, at each
         arrival. Otherwise the load is the mean of these numbers at the arrivals of the last complete window.

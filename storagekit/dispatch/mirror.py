@@ -1,7 +1,8 @@
 """The heuristic of the SR-Mirror: the nearest idle head, otherwise the first head that becomes available.
 
-If some drives that hold the data are idle, the request is sent at once to the drive whose head is closest to a copy. If
-all are busy, the request waits at each of them. It leaves the other queues as soon as one drive schedules it.
+If some of the drives that hold the data are idle, the request is sent immediately to the idle drive with the head
+closest to a copy. If all these drives are busy, the request waits at each of them. It leaves the other queues as soon
+as one drive schedules it.
 
 References
 ----------
@@ -17,7 +18,7 @@ from storagekit.dispatch.base import AbstractDispatch
 class NearestIdle(AbstractDispatch):
     """Send a request to the nearest idle drive, or to all drives that hold it if none is idle.
 
-    The distance is the time of seek plus rotation, because the position of the head is available.
+    The distance is measured as the time of seek plus rotation, because the positions of the heads are available.
     """
 
     def route(self, private, request, entering, view):

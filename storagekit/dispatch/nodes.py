@@ -1,4 +1,4 @@
-"""Dispatchers that select the number of nodes that the data needs: at random, or from the state of all queues.
+"""Dispatchers that select as many nodes as the data needs: at random, or from the state of all queues.
 
 ars compares its protocol with these dispatchers. A node is a brick. Its part of a request is the lowest part that it
 holds.
@@ -47,9 +47,9 @@ def least_of(
 
 
 class Randomized(AsManyAsNeeded):
-    """Select the number of nodes that the data needs at random for each request.
+    """Select as many nodes as the data needs, at random for each request.
 
-    A random word of the request determines the nodes, so that they are equal under every schedule.
+    A random word of the request determines the nodes, so that a request is sent to the same nodes under every schedule.
 
     References
     ----------
@@ -75,12 +75,14 @@ class Central(AsManyAsNeeded):
     Parameters
     ----------
     service : sequence of float
-        Mean service time of a drive of each brick, seconds, above 0. A request waits for all requests in its queue.
+        Mean service time of a drive of each brick, seconds, above 0. A request is assumed to wait for all requests in
+        its queue.
     write_service : sequence of float, optional
         Mean service times of writes, seconds; by default those of reads.
     exact : bool
-        Whether the dispatcher uses the positions of the heads, by default False. If true, the time of an idle drive is
-        the duration of the access. For a busy drive the mean service times follow the end of its present access.
+        Whether the dispatcher uses the positions of the heads, by default False. If true, the time until completion on
+        an idle drive is the duration of the access. On a busy drive it is the time until the end of the present access,
+        plus the mean service times of the waiting requests and of this request.
 
     Raises
     ------
@@ -89,8 +91,8 @@ class Central(AsManyAsNeeded):
 
     Notes
     -----
-    If nodes have equal times, the lowest node is selected. Each request is placed when it arrives, while the paper
-    packs bins to maximize throughput. Parts in the buffers of nodes are not counted.
+    If nodes have equal times, the lowest node is selected. The model selects nodes for each request when it arrives.
+    The paper instead packs bins to maximize throughput. Parts in the buffers of nodes are not counted.
 
     References
     ----------

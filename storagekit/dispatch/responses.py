@@ -215,8 +215,8 @@ class Silence(NamedTuple):
     def settled(self, number: Int[Array, "1 *batch"], patience: Float[AnyArray, "..."], nodes: int) -> "Silence":
         """Return the state after a request has completed.
 
-        A node that has not responded to it is marked as `missed` under two conditions: the age of the request and the
-        time since the last response of the node both reach the patience.
+        A node that has not responded to the request is marked as `missed` if the age of the request and the time since
+        the last response of the node are both at least `patience`.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Silence(NamedTuple):
     def silent(
         self, client: Int[Array, "1 *batch"], patience: Float[AnyArray, "..."], nodes: int
     ) -> Bool[Array, "node *batch"]:
-        """Return the mask of the nodes that have not responded to a client for at least its patience.
+        """Return the mask of the nodes that have not responded to a client for at least the time `patience`.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ _choices = partial(COUNT.up_to(MOST_PARTS), "choices")
 
 
 class ShortestQueue(AsManyAsNeeded):
-    """Join the shortest of some queues that are drawn at random: the power of two choices.
+    """Send a request to the shortest of several queues that are drawn at random: the power of two choices.
 
     The length of a queue is the number of requests waiting and in service. If lengths are equal, the queue that was
     drawn first is selected.
@@ -81,7 +81,7 @@ class ShortestQueue(AsManyAsNeeded):
 
 
 class Redundant(AbstractDispatch):
-    """Send a request to some parts that are drawn at random, and withdraw the others later.
+    """Send a request to several parts that are drawn at random, and later withdraw the parts that are not needed.
 
     Parameters
     ----------

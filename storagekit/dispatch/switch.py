@@ -1,4 +1,4 @@
-"""A dispatcher that is selected by a number, so that a sweep over dispatchers compiles once."""
+"""A dispatcher that is selected by an index, so that a sweep over dispatchers compiles only once."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from storagekit.dispatch.base import AbstractDispatch
 
 
 class DispatchSwitch(Switch, AbstractDispatch):
-    """Select one of several dispatchers, together with its arbitration, by a number of each run; see `Switch`.
+    """Select one of several dispatchers, with its arbitration, by an index that may differ between runs; see `Switch`.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""The unit interval of ANU randomization, which hashes keys to nodes in variable shares and moves few keys.
+"""The unit interval of ANU randomization: keys are hashed to nodes in variable shares, and few keys move if these change.
 
 The interval is divided into equal subregions, and half of it is mapped to nodes. Each node fills its subregions
 completely, except at most one that it fills in part. A key is hashed to an offset. If the offset is not mapped, the
-next hash function of a family is used, until an offset is mapped. Lengths are whole units, 2^24 for the interval, so
-that half of it is exact.
+next hash function of a family is used, until an offset is mapped. Lengths are whole numbers of units. The interval has
+2^24 units, so that half of it is exact.
 
 The functions accept arrays of NumPy and of JAX, with the batch last, and return equal numbers for both.
 
@@ -26,11 +26,11 @@ from storagekit.workload import scramble
 
 ONE = 2**24
 HALF = ONE // 2
-# Bits of the quotient that each step of a long division yields, in sum those of HALF. A remainder below HALF = 2^23
-# fits an int32 after a shift by 8 bits.
+# Bits of the quotient that each step of a long division yields; their sum is the exponent of HALF. A remainder below
+# HALF = 2^23 fits an int32 after a shift by 8 bits.
 DIGITS = (8, 8, 7)
 PART_BITS = sum(DIGITS)
-# Weights below the first count as 0, and weights above the second are reduced to it.
+# Weights below the first value count as 0, and weights above the second value are reduced to it.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-30, 1e30
 # Limit of the search. Half of all offsets are mapped, so that one key in 2^64 needs more hash functions.
 MOST_PROBES = 64
@@ -86,7 +86,7 @@ def subregions(nodes: int) -> int:
 def lengths_for(
     weights: Float[AnyArray, "node *batch"], usable: Bool[AnyArray, "node *batch"]
 ) -> Int[AnyArray, "node *batch"]:
-    """Return the units of each node in proportion to its weight, HALF in sum.
+    """Return the number of units of each node, in proportion to its weight; the sum is HALF.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def lengths_for(
 def apportioned(
     weights: Int[AnyArray, "node *batch"], usable: Bool[AnyArray, "node *batch"]
 ) -> Int[AnyArray, "node *batch"]:
-    """Return HALF units in proportion to whole weights, by the method of largest remainders (Hamilton's method).
+    """Divide HALF units in proportion to whole weights, with the method of largest remainders (Hamilton's method).
 
     The result is exact. Among equal remainders the lowest node comes first.
 
@@ -128,7 +128,7 @@ def apportioned(
     weights : array of int32, shape `[node, *batch]`
         Weights, at least 0, at most HALF in sum.
     usable : array of bool, shape `[node, *batch]`
-        Nodes that have equal lengths if all weights are 0; if none is usable, all nodes.
+        Nodes that have equal lengths if all weights are 0. If no node is usable, all nodes have equal lengths.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def _divided(
 ) -> tuple[Int[AnyArray, "node *batch"], Int[AnyArray, "node *batch"]]:
     """Return quotient and remainder of a division of whole numbers, for quotients below 2^8.
 
-    The quotient is computed with floats, which may differ from it by 1, and is then corrected.
+    The quotient is first computed in floating point. This value may be wrong by 1, and is then corrected.
     """
     xp = dividend.__array_namespace__()
     quotient = (dividend.astype(xp.float32) / divisor.astype(xp.float32)).astype(xp.int32)
@@ -213,7 +213,7 @@ def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *batch"]:
 
 
 def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
-    """Return the interval with new lengths of the nodes, at the least movement of keys.
+    """Return the interval with new lengths of the nodes, such that as few keys as possible move.
 
     Parameters
     ----------
@@ -229,9 +229,9 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitI
 
     Notes
     -----
-    A node that shrinks first gives up the subregion that it fills in part. It then gives up whole subregions, the last
-    first, and shortens the last of them. A node that grows first fills the subregion that it fills in part, and then
-    takes free subregions in order.
+    If a node shrinks, it gives up subregions in a fixed order: first the subregion that it fills in part, then whole
+    subregions, beginning with the last. It shortens the last of these subregions if it must give up only a part of it.
+    If a node grows, it first extends the subregion that it fills in part, and then takes free subregions in order.
 
     One subregion is always free: n nodes that fill P/2 subregions occupy fewer than P/2 + n <= P subregions.
     """
@@ -240,7 +240,8 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitI
     node = _rows(lengths.shape[0], lengths)[:, None]
     mine = interval.owner[None] == node
     whole = mine & (interval.filled == unit)[None]
-    # Order of each subregion when the node gives up subregions, last first. Subregions filled in part are last.
+    # Rank of each subregion of a node. The node gives up the subregion of highest rank first. A subregion filled in
+    # part has the highest rank.
     place = xp.where(whole, _before(whole, 1), _count(whole, 1))
     target = lengths[:, None]
     kept = xp.where(mine, xp.clip(target - place * unit, 0, unit), 0)
@@ -260,9 +261,9 @@ def probe(
     start: Int[ArrayLike, "..."] = 0,
     wanted: Bool[AnyArray, "1 *batch"] | None = None,
 ) -> tuple[Int[AnyArray, "1 *batch"], Int[AnyArray, "1 *batch"]]:
-    """Return the node that a key is hashed to, and the number of hash functions that this took.
+    """Return the node that a key is hashed to, and the number of hash functions that were used.
 
-    The mean number is two. After MOST_PROBES functions the node is the first mapped node, so that every search ends.
+    The mean number is two. After MOST_PROBES functions the search ends, and the result is the first mapped node.
 
     Parameters
     ----------
@@ -313,7 +314,7 @@ def select(
 
     In each round the key and the number of the round are hashed to a node. The length of this node then becomes 0, and
     the lengths of the others are scaled to HALF in sum. If no usable node with a length is left, the other usable nodes
-    follow with equal probabilities.
+    are selected with equal probabilities.
 
     Parameters
     ----------
@@ -442,7 +443,7 @@ def _rows(count: int, like: Num[AnyArray, "..."] | Bool[AnyArray, "..."]) -> Int
 
 
 def _count(holds: Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
-    """Return the number of true entries along an axis, which remains."""
+    """Return the number of true entries along an axis. The axis remains, with length 1."""
     xp = holds.__array_namespace__()
     return xp.sum(holds, axis=axis, keepdims=True, dtype=xp.int32)
 

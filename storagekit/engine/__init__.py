@@ -1,12 +1,13 @@
 """The simulator: the state, one event, the loop over events, and the batch.
 
-This package contains all loops over events. `event` processes one event, in the order of its steps. `state` describes
+This package contains all loops over events. `event` processes one event, one step after the other. `state` describes
 the data that an event changes, `answer` the completion of a request, and `record` the results. Independent runs form a
-batch, whose axis is the last of every array. An array has the shape `[slot, *batch]`, `[drive, *batch]`, or `[1,
-*batch]` for one number of each run; `lanes` is `()` for a single run (see `storagekit.core.batching`). The components
-of a system make its decisions; they receive events and store private state (see `storagekit.component.events`).
+batch. The axes of the batch are the last axes of every array. An array has the shape `[1, *batch]` if it contains one
+number for each run, and otherwise a shape such as `[slot, *batch]` or `[drive, *batch]`. The argument `lanes` is the
+shape of the batch, `()` for a single run (see `storagekit.core.batching`). The components of a system make its
+decisions; they receive events and store private state (see `storagekit.component.events`).
 
-A recursion over requests in a fixed order, without choices and timers, is not part of the engine: see
+The engine does not contain recursions over requests in a fixed order, without choices and timers; see
 `analytic.forkjoin` and `calibrate.measured_drive`.
 """
 

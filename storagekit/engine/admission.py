@@ -40,9 +40,9 @@ class Admission(NamedTuple):
     hit : array of bool, shape `[1, *batch]`
         Whether the request is a read that is served from memory.
     elsewhere : array of bool, shape `[1, *batch]`
-        Whether it is served from the memory of another brick than the receiving one.
+        Whether the request is served from the memory of a brick other than the receiving brick.
     resent : array of bool, shape `[1, *batch]`
-        Whether it was sent again because the brick to which it was sent was down.
+        Whether the client sent the request a second time, because bricks were down.
     """
 
     hit: Bool[Array, "1 *batch"]
@@ -76,9 +76,10 @@ def admit(
     word : array of uint32, shape `[1, *batch]`
         Random word for its dispatcher.
     arrival, entry : array of float32, shape `[1, *batch]`
-        Time until it arrives and until it enters, seconds. It enters later if it waits for a slot.
+        Time until the request arrives, and time until it enters the system, seconds. It enters later than it arrives if
+        it waits for a slot.
     into : array of bool, shape `[slot, *batch]`
-        Mask of the slot; false where no request enters.
+        Mask of the slot that the request enters; false where no request enters.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request enters.
 
@@ -102,7 +103,7 @@ def admit(
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
     waits = jnp.where(hit, jnp.uint32(0), asked)
     rule = rule_of(scenario, request, place, asked, sending.receiving)
-    # a request that waited for a slot is in no memory before it enters
+    # a request that waits for a slot does not reach the bricks before it enters
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
     buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
@@ -129,7 +130,8 @@ def _wanted(
 ) -> Sending:
     """Return the parts to which a request is sent if no brick is down.
 
-    They are the existing parts among those that its dispatcher selects, and further parts if it needs more.
+    These are the parts that the dispatcher selects, as far as they exist. Further parts are added if the request needs
+    more.
     """
     placement = scenario.system.placement
     parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
@@ -149,13 +151,13 @@ def _asked(
     part: Int[Array, "drive *batch"],
     usable_at: UInt32[Array, "drive *batch"] | None,
 ) -> UInt32[Array, "1 *batch"]:
-    """Return the mask of the parts that wait.
+    """Return the mask of the parts that wait in the queues of drives.
 
-    A dispatcher has no information on stale copies. No request waits at a stale copy. If all selected copies are stale,
-    the request is sent to one other copy only. The reason is that a request to a single copy is withdrawn from no
-    other.
+    A dispatcher has no information about stale copies, but no request waits at a stale copy. If all selected copies are
+    stale, the request is sent to exactly one other copy. It is not sent to more copies, because a request that is meant
+    for a single copy is not withdrawn from other queues.
 
-    part: part that each drive holds. usable_at: mask of its replicas that are not stale.
+    part: part that each drive holds. usable_at: mask of the replicas of that part that are not stale.
     """
     system = scenario.system
     asked = system.write.asked(state.write, sending.routed, request.read, place, system.placement)
@@ -176,9 +178,9 @@ def _answer(
     hit: Bool[Array, "1 *batch"],
     elsewhere: Bool[Array, "1 *batch"],
 ) -> Float[Array, "1 *batch"]:
-    """Return the completion time of a request that enters at `inside`, as far as it is known.
+    """Return the completion time of a request that enters at `inside`; inf while it is unknown.
 
-    It is known for a request that is served from memory, and if no part is counted.
+    The time is known if the request is served from memory, or if its completion does not depend on any part.
     """
     system = scenario.system
     answer = jnp.where(rule.needed > 0, jnp.inf, inside)
@@ -197,7 +199,7 @@ def _seated(
     rule: CompletionRule,
     answer: Float[Array, "1 *batch"],
 ) -> Slots:
-    """Return the slots with the request in the one marked in `into`.
+    """Return the slots after the request has entered the slot that `into` marks.
 
     waits: mask of its waiting parts. answer: completion time, inf if unknown.
     """
@@ -231,7 +233,7 @@ def view_for(
     part: Int[Array, "drive *batch"],
     usable_at: UInt32[Array, "drive *batch"] | None,
 ) -> View:
-    """Return the view of a dispatcher when a request enters.
+    """Return the state of the system that a dispatcher receives when a request enters.
 
     Parameters
     ----------
@@ -277,7 +279,7 @@ def view_for(
         return found.positioning.total + transfer
 
     busy = drives.planned & (drives.plan.finish > start)
-    # a drive that was woken at this instant has work, although it has not chosen yet
+    # a drive that wakes at this instant is not free, although it has not chosen a part yet
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
@@ -308,7 +310,7 @@ class _Heads(NamedTuple):
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:
-    """Return the completion time of reads of the same data that a disk is serving.
+    """Return the latest completion time of the reads of the same data that disks are serving.
 
     Parameters
     ----------

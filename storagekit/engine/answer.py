@@ -1,8 +1,10 @@
-"""Completion times: the parts on which a completion depends, and the effect of parts that are chosen, end or are lost.
+"""Completion times: the parts that a completion depends on, and the effect of a part that is chosen, ends or is lost.
 
-The completion time is known in advance if no other access can change it. If all parts are needed, or the rest is
-withdrawn, it is the end of the last part. If one of several is needed, it is the end of the first. If more parts may be
-in service than the several that are needed, ends are counted, unless claims determine the time (`Decision.answer`).
+The completion time is known in advance if no other access can change it. If a request needs all its parts, or if the
+parts that it does not need are withdrawn, this time is the end of the last part. If the request needs one of several
+parts, this time is the end of the first part. A third case is a request that needs several parts while more than these
+may be in service. For such a request the engine counts the ends of parts, unless the claims determine the time
+(`Decision.answer`).
 """
 
 from typing import Any, NamedTuple
@@ -36,7 +38,7 @@ class Underway(NamedTuple):
     Parameters
     ----------
     first, last : array of float32, shape `[slot, *batch]`
-        Time until the first and until the last of them ends, seconds; inf and -inf for none.
+        Time until the first and until the last of these accesses ends, seconds; inf and -inf for none.
     count : array of int32, shape `[slot, *batch]`
         Number of the accesses.
     """
@@ -87,7 +89,7 @@ def rule_of(
 def enough_of(
     scenario: Scenario, some: UInt32[Array, "*row"], parts: UInt32[Array, "*row"], needed: Int[AnyArray, "*#row"]
 ) -> UInt32[Array, "*row"]:
-    """Return parts in a number that suffices for the data: some given parts, and further parts if needed.
+    """Return enough parts to read the data: the given parts, and further parts if the given parts are too few.
 
     Parameters
     ----------
@@ -119,9 +121,9 @@ def enough_of(
 
 
 def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
-    """Return whether it is unknown which parts end first.
+    """Return whether it is unknown which parts of a request end first.
 
-    This is so if more parts may be in service than the several that are needed.
+    It is unknown if a request needs several parts and more parts than it needs may be in service.
 
     Parameters
     ----------
@@ -135,7 +137,7 @@ def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"
     Returns
     -------
     array of bool, shape `[*row]`
-        Whether it is unknown.
+        Whether it is unknown which parts end first.
     """
     if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
@@ -158,17 +160,17 @@ class Part(NamedTuple):
     last : array of float32, shape `[1, *batch]`
         Time at which the last chosen part ends.
     answer : array of float32, shape `[1, *batch]`
-        Completion time as far as it is known, inf if unknown.
+        Completion time; inf while it is unknown.
     counts : array of bool, shape `[1, *batch]`
         Whether the part is counted.
     finish : array of float32, shape `[1, *batch]`
-        Time at which it ends.
+        Time at which the part ends.
     replaces : array of bool, shape `[1, *batch]`
-        Whether it replaces a part that another drive gives up.
+        Whether the part replaces a part that another drive gives up.
     lost : array of float32, shape `[1, *batch]`
-        Time at which that part would have ended.
+        Time at which the replaced part would have ended.
     others : array of float32, shape `[1, *batch]`
-        Time at which the first of the other drives that serve the request ends, inf for none.
+        Earliest time at which another drive ends its access for the same request; inf for none.
     """
 
     rule: CompletionRule
@@ -199,9 +201,9 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
         The time, seconds from now; inf while unknown.
     """
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
-    # If more parts are chosen than needed, the first to end determine the time: one is needed, or ends are counted. A
-    # part that is given up did not determine the time if another part, whose drive received no better claim, was to end
-    # before it.
+    # If more parts are chosen than needed, the parts that end first determine the completion time: either one part is
+    # needed, or ends are counted. A part that is given up did not determine this time if another part was to end before
+    # it and the drive of that other part received no better claim.
     stays = ~part.replaces | (part.answer < part.lost - INSTANT)
     sooner = jnp.minimum(jnp.where(stays, part.answer, part.others), part.finish)
     answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
@@ -211,10 +213,10 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
 def still_serving(
     state: State, slot: Int[Array, "1 *batch"], gives_up: Int[Array, "1 *batch"]
 ) -> tuple[Float[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the end of the access that a drive gives up, and of the first access of other drives for the same request.
+    """Return the end of the access that a drive gives up, and the earliest end of the other accesses for the same request.
 
-    Drives that have already chosen their next access are left out: their access ends within a lead time, sooner than
-    the access that is given up.
+    Drives that have already chosen their next access are not considered. Their present access ends within a lead time,
+    and therefore earlier than the access that is given up.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def still_serving(
 
 
 def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]) -> State:
-    """Count the end of an access, if ends are counted.
+    """Count the end of an access, if completion times depend on the number of ends.
 
     Parameters
     ----------
@@ -263,7 +265,7 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
     slot = pick(plan.slot, which)
     place, rule, waiting, number = pick_tree((slots.place, slots.rule, slots.waiting, slots.number), slot)
     part = scenario.system.placement.part_on(which, place)
-    # a part that waits is requested again, because a brick had stopped
+    # a counted part that waits was sent again because a brick stopped
     counted = rule.counted & ~waiting
     counts = made & (number == pick(plan.number, which)) & bit_is_set(counted, part)
     at = (row_index(slots.arrival_time.shape[0], slots.arrival_time) == slot) & counts
@@ -287,17 +289,18 @@ def _end_of_enough(
     needed: Int[Array, "1 *batch"],
     ended: Int[Array, "1 *batch"],
 ) -> Float[Array, "1 *batch"]:
-    """Return the time at which enough parts of request `number` have ended, as far as their drives have reported.
+    """Return the time at which enough parts of request `number` have ended, according to the reports of their drives.
 
-    The time is inf if it is long ago. A drive that chooses ahead reports an end before it happens, and reports the end
-    of a long access sooner than the end of a short one.
+    The time is inf if enough parts ended so long ago that their drives have reported later ends since. A drive that
+    chooses its next access in advance reports an end before it happens. It reports the end of a long access further in
+    advance than the end of a short access.
 
     ended: number of ends reported so far.
     """
     drives = state.drives
     drive = row_index(scenario.system.drives, drives.free)
     told = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, place))
-    # the other parts had ended when their drives reported the next end
+    # all other parts ended before their drives reported a later end
     still = needed - (ended - count(told))
     end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
     return jnp.where(still > 0, end, jnp.inf)
@@ -312,7 +315,7 @@ def when_stopped(
     others: Underway,
     now: Float[Array, "1 *batch"],
 ) -> Float[Array, "slot *batch"]:
-    """Return the completion times of writes after a brick has stopped, without its parts.
+    """Return the completion times of writes after a brick has stopped. The parts of that brick no longer count.
 
     Parameters
     ----------
@@ -321,7 +324,7 @@ def when_stopped(
     state : State
         The state.
     rule : CompletionRule
-        Conditions without these parts.
+        Completion conditions without the parts of that brick.
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the parts still to be written.
     answer : array of float32, shape `[slot, *batch]`

@@ -25,9 +25,9 @@ class Incoming(NamedTuple):
     place : pytree of arrays
         Their locations.
     gap : array of float32, shape `[row, *batch]`
-        Time from each to the next, seconds.
+        Time from each request to the next, seconds.
     word : array of uint32, shape `[row, *batch]`
-        Random word of each for its dispatcher.
+        Random word of each request, for the dispatcher.
     """
 
     requests: Requests
@@ -42,11 +42,12 @@ class Next(NamedTuple):
     Parameters
     ----------
     arrival, answer : array of float32, shape `[1, *batch]`
-        Their times, seconds from now.
+        Time of the next arrival and time of the earliest completion, seconds from now.
     leaving : array of int32, shape `[1, *batch]`
-        Slot of the completion.
+        Slot of the request that completes.
     vacates : array of bool, shape `[1, *batch]`
-        Whether the completion takes place with the arrival, and frees the slot because the request has no work left.
+        Whether the completion is processed together with the arrival, and frees the slot because the request has no
+        work left.
     """
 
     arrival: Float[Array, "1 *batch"]
@@ -67,11 +68,11 @@ class Passage(NamedTuple):
     entered : array of float32, shape `[1, *batch]`
         Time of its admission, seconds.
     held_up : array of bool, shape `[1, *batch]`
-        Whether it had waited for a slot.
+        Whether the request had waited for a slot.
     admission : Admission
         Result of its admission.
     vacant : array of float32, shape `[1, *batch]`
-        Time at which a slot is free for the next request, seconds; inf for not before another event.
+        Time at which a slot is free for the next request, seconds; inf if no slot becomes free before another event.
     """
 
     answered: RequestCompleted
@@ -130,7 +131,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
 
 
 def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
-    """Return whether a request may enter, because there is room for its delayed writes."""
+    """Return whether a request may enter. It may not enter while the write policy has no space for more delayed writes."""
     room = scenario.system.write.has_room(state.write)
     return jnp.ones((), bool) if room is None else room
 
@@ -138,9 +139,9 @@ def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
 def admissible(
     scenario: Scenario, state: State, vacant: Float[Array, "1 *batch"], choice: Float[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
-    """Return whether another request enters before a choice of a drive.
+    """Return whether another request enters before a drive chooses.
 
-    It needs a free slot, or the slot of its predecessor in a closed loop.
+    The request needs a free slot or, in a closed loop, the slot of its predecessor.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def admissible(
     Returns
     -------
     array of bool, shape `[1, *batch]`
-        Whether it enters before.
+        Whether a request enters before the choice.
     """
     coming = next_request(scenario, state)
     entry = jnp.where(coming.vacates, coming.arrival, jnp.maximum(coming.arrival, vacant))
@@ -166,9 +167,9 @@ def admissible(
 def _opening(
     since: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
 ) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the slot that an arrival enters, and the time: a free slot, or else the first that becomes free.
+    """Return the slot that a request enters, and the time: a free slot, or else the slot that becomes free first.
 
-    since: time since which each slot is free, inf if unknown.
+    since: time from which each slot is free; inf if unknown.
     """
     slot, ready = first_true(since <= arrival)
     next_slot, next_free = first_min(since)
@@ -176,7 +177,7 @@ def _opening(
 
 
 def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> RequestCompleted:
-    """Return the request with the earliest completion, valid where it `leaves`."""
+    """Return the request with the earliest completion. Valid only where `leaves` is true."""
     whose = (slots.stream, slots.client, slots.sectors)
     return RequestCompleted(
         jnp.where(leaves, pick(slots.number, coming.leaving), NO_REQUEST),
@@ -207,7 +208,7 @@ def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
-    """Process the earliest completion and admit the next request, each if it is due before a drive chooses.
+    """Process the earliest completion and admit the next request, each only if it is due before a drive chooses.
 
     Parameters
     ----------

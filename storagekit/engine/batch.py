@@ -1,4 +1,4 @@
-"""Run many scenarios at once: scenarios of one structure, each with all seeds, form one batch."""
+"""Run many scenarios simultaneously: scenarios of one structure, each with all seeds, form one batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -16,8 +16,9 @@ from storagekit.engine.system import Scenario
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# Largest number of runs of a batch on each CPU device, and largest number of slots of all of them. With twice the
-# number each run takes 1 to 8% less time. But many sweeps have fewer runs, and padding takes the same time as a run.
+# Largest number of runs of a batch on each CPU device, and largest total number of slots of these runs. With twice as
+# many runs, each run takes 1 to 8% less time. But many sweeps have fewer runs, and a padding run takes as much time as
+# any other run.
 LANES, TOGETHER = 16, 4096
 # number of chunks of events between two reports of progress
 STRIDE = 8
@@ -27,13 +28,13 @@ SCENARIO = instance_of(Scenario, "a Scenario(system, arrivals)")
 
 
 def _called(label: str, value: Any) -> Any:
-    """Return the value. Raises InputError unless it can be called with the amount done."""
+    """Return the value. Raise InputError unless it is a function that accepts the amount done."""
     require_takes(label, value, ("done",))
     return value
 
 
 def _members(label: str, value: Any) -> np.ndarray:
-    """Return the numbers of runs as an array. Raises InputError for anything else."""
+    """Return the numbers of runs as an array. Raise InputError for any other value."""
     given = np.asarray(NUMBER.each(label, value))
     if given.ndim != 1:
         raise InputError(f"{label} of shape {list(given.shape)}: give numbers of lanes, in a row")
@@ -74,7 +75,7 @@ def structure(scenario: Annotated[Scenario, SCENARIO]) -> tuple:
 
 
 def signature(scenario: Scenario) -> tuple:
-    """Return the properties on which the compiled program of a scenario depends: types and shapes, and no number.
+    """Return the properties that the compiled program of a scenario depends on: types and shapes, but no values of numbers.
 
     Scenarios of one signature share the program if they run with the same number of seeds and the same record.
 
@@ -96,7 +97,7 @@ def signature(scenario: Scenario) -> tuple:
 def stack(
     scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "scenarios")], seeds: Annotated[Sequence[int], SEEDS]
 ) -> tuple[Scenario, np.ndarray]:
-    """Return one scenario whose numbers have a value for each run, and the keys of the runs.
+    """Return one scenario in which every number has a value for each run, and the keys of the runs.
 
     The runs are ordered by scenario, and within a scenario by seed. All scenarios receive the same requests. Numbers
     that are equal in all runs are repeated, so that the compiled program does not depend on the parameters that vary.
@@ -133,7 +134,8 @@ def stack(
 def width(lanes: Count, slots: Count = 64) -> int:
     """Return the number of runs of a batch, padding included.
 
-    There are only a few widths, so that sweeps of any size share a compilation, which takes longer than the padding.
+    There are only a few widths, so that sweeps of different sizes share a compilation. A compilation takes longer than
+    the simulation of the padding.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def width(lanes: Count, slots: Count = 64) -> int:
     Returns
     -------
     int
-        1 for a single run. On a CPU 16 for each device, or fewer if these have more than 4,096 slots together; on an
+        1 for a single run. On a CPU 16 for each device, or fewer if 16 runs have more than 4,096 slots in total; on an
         accelerator 4,096.
     """
     if lanes == 1:
@@ -162,9 +164,9 @@ def batches(
     together: Count = 1,
     among: Count | None = None,
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
-    """Yield a stacked scenario in batches of one width.
+    """Divide a stacked scenario into batches of one width, and yield them.
 
-    The last batch is padded by repetition.
+    The last batch is padded with copies of its last run.
 
     Parameters
     ----------
@@ -174,13 +176,14 @@ def batches(
         Keys of the runs.
     padded : bool
         Whether a small batch is padded to `width`, by default True. Otherwise it is padded only until all devices have
-        the same number of runs. This is for long runs, whose padding takes longer than another compilation.
+        the same number of runs. False is faster for long runs, because their padding takes longer than another
+        compilation.
     together : int
-        Number of consecutive runs that are not divided among batches, such as the seeds of a point, by default 1. They
-        are divided if a batch holds fewer.
+        Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. They are divided
+        among batches only if a batch contains fewer runs than that.
     among : int, optional
-        Number of runs of the whole to which these runs belong. So a single remaining run uses the same program as in
-        the whole.
+        Number of runs of the whole sweep to which these runs belong; by default only these runs. This number determines
+        the width. A single remaining run therefore uses the same program as the whole sweep.
 
     Yields
     ------
@@ -222,7 +225,7 @@ def execute(
     amount : float
         The amount, in the unit of the sum.
     record : Record, optional
-        Sums and log to store, by default only the sums of every run.
+        Sums and log to store, by default only the sums `CORE`.
     progress : callable
         Receives the smallest sum of all runs so far; by default it does nothing.
     by : str
@@ -251,7 +254,7 @@ def steps(
     stride: Count = STRIDE,
     by: str = "answered",
 ) -> Iterator[tuple[Tally, Any]]:
-    """Yield the result of `execute` in pieces.
+    """Simulate as `execute` does, and yield the result in several parts.
 
     Parameters
     ----------
@@ -260,7 +263,7 @@ def steps(
     amount, progress, by
         See `execute`.
     stride : int
-        Number of chunks of events of a piece, by default 8.
+        Number of chunks of events in each part, by default 8.
 
     Yields
     ------

@@ -1,7 +1,7 @@
 """Simulate one event: a completion frees its slot, a request is admitted, and a free drive chooses its next part.
 
-Each step is a function of the state. No step depends on a particular protocol, scheduler or paper, and no step
-branches: if it does not happen in a run of the batch, it is masked.
+Each step is a function of the state. No step depends on a particular protocol, scheduler or paper. No step branches:
+where a step does not happen in a run of the batch, its effect is masked.
 """
 
 from typing import NamedTuple
@@ -34,22 +34,22 @@ class Report(NamedTuple):
     admitted, held_up : array of bool, shape `[1, *batch]`
         Whether a request was admitted, and whether it had waited for a slot.
     entered : array of float32, shape `[1, *batch]`
-        Time to its admission, seconds.
+        Time until its admission, seconds.
     admission : Admission
         Result of its admission.
     lost : array of int32, shape `[1, *batch]`
-        Number of reads that a brick in an outage leaves, to be sent again.
+        Number of reads that are sent again because a brick has stopped.
     chose : array of bool, shape `[1, *batch]`
         Whether a drive chose a part.
     candidates : array of int32, shape `[1, *batch]`
         Number of parts from which it chose.
     unanswered : array of int32, shape `[1, *batch]`
-        Number of these, without the chosen part, whose requests are not completed.
+        Number of these parts whose requests have not completed. The chosen part is not counted.
     claimed : array of bool, shape `[1, *batch]`
         Whether the drive claimed the part. It claims parts of reads, and parts of writes if the write policy settles
         them by claims.
     further : array of bool, shape `[1, *batch]`
-        Whether another drive had claimed a part of the request before.
+        Whether other drives had already claimed as many parts of the request as it needs.
     contested : array of bool, shape `[1, *batch]`
         Whether the request is contested for the first time.
     twice : array of bool, shape `[1, *batch]`
@@ -57,16 +57,16 @@ class Report(NamedTuple):
     served : array of bool, shape `[drive, *batch]`
         Mask of the drive whose choice became final.
     seek, rotation, transfer : array of float32, shape `[1, *batch]`
-        Parts of its access, seconds; 0 without one.
+        Components of the time of the access that became final, seconds; 0 without such an access.
     number : array of int32, shape `[1, *batch]`
-        Number of its request; NO_REQUEST without one.
+        Number of the request of this access; NO_REQUEST without such an access.
     replica : array of int32, shape `[1, *batch]`
-        Replica that it reads or writes.
+        Replica that this access reads or writes.
     stream, sectors : array of int32, shape `[1, *batch]`, or None
         Stream and length of the access; None if requests have no clients.
     waited, waits : array of uint32, shape `[brick, *batch]`, or None
-        For each brick, a bit for each stream with parts that are not issued, after the admission and at the end of the
-        event; None if requests have no clients.
+        For each brick, a mask of the streams with parts that the brick has not issued: `waited` after the admission,
+        `waits` at the end of the event. None if requests have no clients.
     """
 
     elapsed: Float[Array, "1 *batch"]
@@ -99,7 +99,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     """Simulate one event.
 
     Arrivals and choices happen in the order of their times. A completion affects only the record, the slot, and the
-    next request of a closed loop, so the event does not wait for one.
+    next request of a closed loop. The time therefore does not advance to a completion.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         The report of the event.
     """
     state, passage = enter(scenario, incoming, state)
-    # if several outages begin with one request, each takes an event
+    # if several outages begin with one request, each outage is processed in its own event
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
     waited = queued_streams(scenario, state)
     which, time = first_min(state.drives.wake)
@@ -153,7 +153,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 def _access(
     state: State, which: Int[Array, "1 *batch"], served: Bool[Array, "drive *batch"]
 ) -> dict[str, Shaped[Array, "1 *batch"] | None]:
-    """Return the fields of the report on the access of drive `which`, valid where it is `served`."""
+    """Return the fields of the report for the access of drive `which`. Valid only where `served` marks a drive."""
     plan, certain = state.drives.plan, any_row(served)
     seek, rotation, transfer = (jnp.where(certain, pick(part, which), 0.0) for part in plan[:3])
     number = jnp.where(certain, pick(plan.number, which), NO_REQUEST)
@@ -170,7 +170,7 @@ def _access(
 
 
 def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
-    """Return whether a request completes before a choice at that time, if the choice may depend on it."""
+    """Return whether a request completes before the time `choice`; false if no choice can depend on a completion."""
     system = scenario.system
     if not (scenario.arrivals.waits_for_completions or system.dispatch.withdraws_late or system.claims.answers_tell):
         return jnp.zeros(choice.shape, bool)
@@ -189,12 +189,12 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> 
     state : State
         The state now.
     time : array of float32, shape `[1, *batch]`
-        The time, seconds.
+        Time that passes, seconds.
 
     Returns
     -------
     State
-        The state after it.
+        The state after this time.
     """
     drives = state.drives
     system = scenario.system

@@ -1,4 +1,4 @@
-"""Outages of bricks: their accesses are lost, and clients send requests again that no other brick serves.
+"""Outages of bricks: the accesses of a brick are lost, and clients send a request again if no other brick serves it.
 
 References
 ----------
@@ -50,8 +50,8 @@ def sending_of(
 ) -> Sending:
     """Return the bricks to which a request is sent if bricks are down.
 
-    A request that enters at a brick that is down is sent again to the others after the time-out of its client. Clients
-    do not store which bricks are down.
+    If the brick at which a request enters is down, the client sends the request again to the other bricks after its
+    time-out. Clients do not store which bricks are down.
 
     Parameters
     ----------
@@ -66,17 +66,17 @@ def sending_of(
     place : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     wanted : Sending
-        Bricks to which it is sent if no brick is down.
+        Bricks to which the request is sent if no brick is down.
 
     Returns
     -------
     Sending
-        Bricks to which it is sent.
+        Bricks to which the request is sent.
     """
     system = scenario.system
     if not system.condition.stops:
         return wanted
-    # the brick is up for the request with which its outage ends, and also for the request with which its outage begins
+    # for the request with which an outage begins, and for the request with which it ends, the brick is up
     after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
     down = state.condition.down & system.condition.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
@@ -96,10 +96,11 @@ def sending_of(
 def foreseen(
     scenario: Scenario, horizon: Float[Array, "1 *batch"], entry: Float[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """Return the time until which requests may complete.
+    """Return the latest time of a completion that may be processed now.
 
-    A request that enters may stop the brick that is about to complete another request. A request that enters at the
-    time of the choice enters after it, so that completions on which the choice depends do not wait for it.
+    The entry of a request may stop the brick that is about to complete another request. Completions after the next
+    entry are therefore not processed yet. If the entry and the choice have the same time, the choice comes first.
+    Completions that the choice depends on then do not wait for the entry.
 
     Parameters
     ----------
@@ -123,10 +124,10 @@ def foreseen(
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tuple[State, Int[Array, "1 *batch"]]:
     """Stop a brick whose outage begins, and wake the drives whose outage ends.
 
-    One event stops at most one brick. Some reads are sent again to the other bricks after the time-out of their
-    clients: those claimed by the brick, those that waited at no other brick, and those whose data a lost access was to
-    read into memory. A write completes without the parts of the brick, which are not written later. An access counts as
-    complete if its brick has chosen the next one.
+    One event stops at most one brick. After their time-out, clients send three kinds of reads again to the other
+    bricks: reads that the brick had claimed, reads that waited at no other brick, and reads that a lost access was to
+    serve by reading their data into memory. A write completes without the parts on the brick, and these parts are not
+    written later. An access counts as complete if its brick has already chosen the next access.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     state : State
         The state before.
     when : array of float32, shape `[1, *batch]`
-        Time until the request entered with which outages begin or end, seconds.
+        Time until the entry of the request with which outages begin or end, seconds.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         receiving=receiving,
         sent=jnp.where(lost, jnp.maximum(slots.sent + system.condition.timeout, now), slots.sent),
     )
-    # a claim on an aborted part no longer keeps other drives away
+    # idle drives wake, because the claim on an aborted part no longer prevents their choice
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
     state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
     return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
@@ -200,9 +201,10 @@ def _without(
     aborted: Bool[Array, "slot *batch"],
     fails: Bool[Array, "1 *batch"],
 ) -> CompletionRule:
-    """Return the rules without the parts that are gone, for reads that need several parts and had some there.
+    """Return the completion rules of all requests without the parts in `gone`, which were on the brick that stopped.
 
-    These are the reads with a part that waited or was served on the brick.
+    Only some rules change: the rules of reads that need several parts, and had a part that waited or was in service on
+    the brick.
     """
     slots = state.slots
     misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
@@ -216,7 +218,7 @@ def _too_few(
     aborted: Bool[Array, "slot *batch"],
     others: Underway,
 ) -> Bool[Array, "slot *batch"]:
-    """Return a mask of the reads with too few parts that have ended, are in service or wait.
+    """Return a mask of the reads that cannot complete, because too few of their parts have ended, are in service, or wait.
 
     waiting: mask of the parts that wait.
     """
@@ -232,7 +234,7 @@ def _rule(
     receiving: Int[Array, "slot *batch"],
     fails: Bool[Array, "1 *batch"],
 ) -> CompletionRule:
-    """Return the rules after a brick has stopped: those of writes count only parts that are up."""
+    """Return the completion rules after a brick has stopped. The rules of writes count only parts whose bricks are up."""
     slots, rule = state.slots, state.slots.rule
     written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.place))
     changed = fails & ~slots.read
@@ -249,9 +251,10 @@ def _woken(
     again: Bool[Array, "1 *batch"],
     now: Float[Array, "1 *batch"],
 ) -> Drives:
-    """Return the drives after some are `down` and some are `back`.
+    """Return the drives after the drives in `down` have stopped and the outages of the drives in `back` have ended.
 
-    The drives that are back wake. So do idle drives that have parts to serve `again`.
+    The drives in `back` wake. Where `again` is true, all idle drives wake that are not down, because parts may wait for
+    them again.
     """
     woken = (drives.idle & ~down & again) | back
     wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
@@ -271,8 +274,8 @@ def _aborted(
 ) -> tuple[UInt32[Array, "slot *batch"], Bool[Array, "slot *batch"]]:
     """Return the parts that the stopping brick had planned or started, and the reads that depended on one of them.
 
-    The parts are a mask for each request. The reads are a mask over the requests. They were to be completed from
-    memory, and a lost access was reading their data into memory.
+    The first result contains a mask of parts for each request. The second result is a mask of reads. Each of these
+    reads was to complete from memory, and a lost access was reading its data into memory.
     """
     slots, drives, system = state.slots, state.drives, scenario.system
     row, dropped = row_index(system.slots, slots.arrival_time), jnp.zeros_like(slots.waiting)
@@ -294,7 +297,7 @@ def _aborted(
 def _underway(
     scenario: Scenario, state: State, counted: UInt32[Array, "slot *batch"], running: Bool[Array, "drive *batch"]
 ) -> Underway:
-    """Return the accesses of the bricks that are `running` for each request. counted: mask of its counted parts."""
+    """Return the accesses for each request on the drives in `running`. counted: mask of the counted parts of each request."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row = row_index(system.slots, slots.arrival_time)
     never = jnp.full(slots.arrival_time.shape, jnp.inf)

@@ -1,7 +1,8 @@
-"""Histogram of response times, with 32 bins for every factor of two, read from the bits of a float32.
+"""Histogram of response times with 32 bins for every factor of two. The bits of a float32 determine the bin.
 
-The loop stores the bin of each completion: two bytes for each event and run. The bins are counted after the run, when
-the measured part of the run is known. The middle of a bin differs from a value in it by at most 1/64 of the value.
+The loop stores the bin of each completion: two bytes for each event and run. The bins are counted after the run,
+because only then the measured part of the run is known. The middle of a bin differs from every value in the bin by at
+most 1/64 of the value.
 """
 
 import jax
@@ -14,17 +15,17 @@ from storagekit.engine.record import AbstractLog, answered
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
 
-# number of bits of the mantissa that determine the bin, and number of the bits below
+# number of bits of the mantissa that determine the bin, and number of the lower bits
 _KEPT, _BELOW = 5, 18
 # range of the bins as powers of two, seconds: from a microsecond to a day and a half
 _SHORTEST, _LONGEST = -20, 17
 _FIRST = (127 + _SHORTEST) << _KEPT
-# number of bins, with one below all others and one above
+# number of bins, including one for all smaller values and one for all larger values
 BINS = ((_LONGEST - _SHORTEST) << _KEPT) + 2
 # code of an event without a synchronous completion; the bins of reads follow, then the bins of writes
 NOTHING = 0
 CODES = 1 + 2 * BINS
-# number of codes counted at a time, so that they stay in a core's cache
+# number of codes that are counted in one step, small enough for the cache of a core
 _BLOCK = 2**19
 
 
@@ -39,7 +40,7 @@ class ResponseBins(AbstractLog):
 def code(
     response: Float[Array, "*row"], read: Bool[Array, "*row"], counts: Bool[Array, "*row"]
 ) -> UInt16[Array, "*row"]:
-    """Return the codes of response times.
+    """Return the histogram codes of response times.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def quantiles(
     Returns
     -------
     array of float, shape `[quantile, lane]`
-        Response times below which these shares lie, seconds; NaN for a run without requests.
+        Response times below which these shares of the requests lie, seconds; NaN for a run without requests.
     """
     cumulated, at = np.cumsum(counts, axis=-1), middles()
     found = []
@@ -126,5 +127,5 @@ def quantiles(
 
 
 def _bin_of(cumulated: Int[np.ndarray, "lane bin"], rank: Float[np.ndarray, "lane"]) -> Int[np.ndarray, "lane"]:
-    """Return the bin of the request with a rank, from 0, in each run."""
+    """Return the bin of the request with the given rank in each run. Ranks begin at 0."""
     return np.minimum((cumulated <= rank[..., None]).sum(axis=-1), BINS - 1)

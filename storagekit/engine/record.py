@@ -1,6 +1,6 @@
 """Results of a run: sums over each chunk of events, and a log of every event.
 
-A `Sum` defines its name and the value that an event adds to it. The loop carries the sums that it receives.
+A `Sum` defines a name, and the value that an event adds to the sum. The event loop carries the sums of a `Record`.
 """
 
 import math
@@ -22,7 +22,7 @@ from storagekit.engine.event import Report
 from storagekit.engine.state import NO_REQUEST, State
 from storagekit.engine.system import Scenario
 
-# the values of sums by name, `[row, *batch]`; of several chunks, `[chunk, row, *batch]`
+# values of the sums, by name: `[row, *batch]` for one chunk, `[chunk, row, *batch]` for several chunks
 Tally = dict[str, Any]
 KINDS = {int: jnp.int32, float: jnp.float32}
 
@@ -52,8 +52,8 @@ class Sum:
     name : str
         Name of its values.
     of : callable
-        Returns the value that one event adds, given its `Report`: `[1, *batch]`, or with `by_drive` `[drive, *batch]`;
-        0 for an event that does not count.
+        Function of the `Report` of one event. It returns the value that the event adds, 0 if the event does not count.
+        The shape is `[1, *batch]`, or `[drive, *batch]` with `by_drive`.
     kind : type
         int for counts, float for measured values, by default float. Both have 32 bits and are stored after each chunk
         of events.
@@ -204,7 +204,7 @@ class ResponseLog(AbstractLog):
 
 
 class Accesses(NamedTuple):
-    """Accesses of an event.
+    """Access that becomes final in an event, and request that completes.
 
     Parameters
     ----------
@@ -239,14 +239,14 @@ class AccessLog(AbstractLog):
 
 
 class Services(NamedTuple):
-    """Service of streams and bricks in an event.
+    """Service that a stream receives from a brick in an event, and the streams that wait.
 
     Parameters
     ----------
     elapsed : array of float32, shape `[1, *batch]`
         Time since the previous event, seconds.
     entered : array of float32, shape `[1, *batch]`
-        Time until a request entered, seconds; inf for none.
+        Time until a request enters, seconds; inf for none.
     brick, stream, sectors : array of int32, shape `[1, *batch]`
         Brick, stream and number of sectors of the access that became final; brick is NO_REQUEST for none.
     answered : RequestCompleted

@@ -1,7 +1,7 @@
 """The loop over chunks of events, for a batch of runs, on all devices.
 
-The requests of a chunk are drawn before it, and its sums are stored after it. So the body of the loop is one event, and
-sums in float32 stay short. In names, a lane is one run of a batch.
+The requests of a chunk are drawn before the chunk, and its sums are stored after the chunk. The body of the loop is
+therefore a single event, and each float32 sum has only the terms of one chunk. In names, a lane is one run of a batch.
 """
 
 import math
@@ -172,7 +172,7 @@ def _begin(
     return begin(eqx.combine(arrays, static.value), key, drawn)
 
 
-# decorator of the event loop: all arguments but the numbers of the scenario and the state of the run are static
+# decorator of the event loop: all arguments are static except the numbers of the scenario and the state of the run
 compiled = partial(jax.jit, static_argnums=(1, 2, 3, 4), donate_argnums=(5,))
 
 
@@ -198,7 +198,10 @@ def _advance(
 
 
 def lane_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how a leaf of a batched scenario is divided among devices: `[1, lane]` by run, any other not at all."""
+    """Return how a leaf of a batched scenario is divided among devices.
+
+    The runs of an array `[1, lane]` are divided among the devices. Every other leaf is copied to all devices.
+    """
     return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
 
 
@@ -213,7 +216,7 @@ def lane_mesh(devices: int) -> Mesh:
 
 
 class Static:
-    """The static part of a scenario: everything but its numbers, compared by value.
+    """The static part of a scenario: everything except its numbers. Static parts are compared by value.
 
     A program is compiled for each static part.
 
@@ -235,7 +238,7 @@ class Static:
 
 
 def run_key(label: str, value: Any) -> Any:
-    """Return the value. Raises InputError unless it is the key of one run or several."""
+    """Return the value. Raise InputError unless it is the key of one run or several."""
     if traced(value):
         return value
     is_key = isinstance(value, np.ndarray | jax.Array) and value.dtype == np.uint32
@@ -318,7 +321,7 @@ class Runner:
             self.run = jax.tree.map(partial(_spread, mesh), run) if self.devices > 1 else run
 
     def compile(self, count: int) -> None:
-        """Compile `advance(count)` without running it. XLA compiles the programs of several threads in parallel.
+        """Compile `advance(count)` without running it. If several threads call this method, XLA compiles in parallel.
 
         Parameters
         ----------
@@ -358,9 +361,10 @@ class Runner:
 
 @contextmanager
 def addressed(wide: bool) -> Iterator[None]:
-    """Enable 64 bits while a system with `wide` addresses is simulated.
+    """Enable numbers of 64 bits while a system with `wide` addresses is simulated.
 
-    Only values that are computed with `.astype(int)` then have 64 bits. All other code states its types.
+    Only values that are computed with `.astype(int)` then have 64 bits. All other code specifies the types of its
+    values.
     """
     if not wide:
         yield
@@ -372,13 +376,13 @@ def addressed(wide: bool) -> Iterator[None]:
 def _spread(mesh: Mesh, leaf: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
     """Return an array of a run, divided among the devices.
 
-    It is copied by way of the host, because JAX would otherwise compile programs that slice it.
+    The array is copied through the host. Otherwise JAX would compile programs that slice it.
     """
     return jax.device_put(np.asarray(leaf), NamedSharding(mesh, last_spec(leaf)))
 
 
 def _narrow(leaf: ArrayLike) -> np.ndarray:
-    """Return a leaf in the type of the engine: float32, or int32 unless it is an address that needs more bits."""
+    """Return a leaf in the type that the engine uses: float32, or int32 unless it contains addresses that need more bits."""
     array = np.asarray(leaf)
     if array.dtype.kind == "f":
         return array.astype(np.float32, copy=False)
@@ -406,5 +410,5 @@ def keys(seeds: Annotated[Sequence[int], SEEDS]) -> np.ndarray:
     array of uint32, shape `[2, seed]`
         The keys.
     """
-    # the same data as of `jax.random.key` for a seed of 32 bits
+    # the same data as in `jax.random.key` for a seed of 32 bits
     return np.stack([np.zeros(len(seeds), np.uint32), np.asarray(seeds, np.uint32)])

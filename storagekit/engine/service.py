@@ -29,7 +29,7 @@ from storagekit.write import Offer
 
 
 def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
-    """Make the planned access of a drive final: no claim can take it away any more.
+    """Make the planned access of a drive final, so that no claim can take it away any more.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]) -> State:
     """Process the end of the access of drive `which`.
 
-    A write that has parts left wakes the drives that hold them. A write that one drive serves for all parts is served
-    once, and leaves all other queues.
+    If the write policy delays parts, the end of a write wakes the idle drives that hold parts of it. If one drive
+    serves a write first and other drives write their parts later (`delays`), the write then leaves all queues.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def _of_access(
     slot: Int[Array, "1 *batch"],
     certain: Bool[Array, "1 *batch"],
 ) -> tuple[Any, ...]:
-    """Return the last fields of `AccessEnded`, from `awaited`, for drive `which`. Valid only where `certain` is true.
+    """Return the fields of `AccessEnded` from `awaited` on, for drive `which`. Valid only where `certain` is true.
 
-    slot: slot of the request, which another request may use by now.
+    slot: slot of the request. Another request may already use this slot.
     """
     system, slots = scenario.system, state.slots
     place, rule, sent, read, client, sectors = pick_tree(
@@ -116,7 +116,7 @@ def _of_access(
     part = system.placement.part_on(which, place)
     drives, number = state.drives, pick(state.drives.plan.number, which)
     awaited = certain & (pick(slots.number, slot) == number) & bit_is_set(rule.counted, part)
-    # a brick sends its completion when all its writes are on disk
+    # a brick sends its completion only when all its parts of the write are on disk
     sibling = system.placement.sibling(part, place)
     other = system.placement.drive_of(sibling, place)
     runs = pick(drives.planned, other) & (pick(drives.plan.number, other) == number)
@@ -153,7 +153,7 @@ class Chosen(NamedTuple):
 
     @property
     def late(self) -> Bool[Array, "1 *batch"]:
-        """Whether the part is of a delayed write."""
+        """Whether the part belongs to a delayed write."""
         return jnp.zeros_like(self.read) if self.delayed is None else self.delayed >= 0
 
 
@@ -165,7 +165,7 @@ class Best(NamedTuple):
     found : array of bool, shape `[1, *batch]`
         Whether there is an access.
     slot : array of int32, shape `[1, *batch]`
-        Slot of its request, unless the part is `late`.
+        Slot of the request; without meaning if the part is `late`.
     chosen : Chosen
         The part.
     target : Target
@@ -179,13 +179,14 @@ class Best(NamedTuple):
     start, finish : array of float32, shape `[1, *batch]`
         Time at which the access is issued to the disk, and time at which it ends.
     idle_until : array of float32, shape `[1, *batch]`
-        If no access is found, the time at which there will be one.
+        Earliest time from which the drive may choose a part, if there is no access now; inf for not before another
+        event.
     candidates : array of int32, shape `[1, *batch]`
-        Number of parts from which it was chosen.
+        Number of parts from which the drive chose.
     unanswered : array of int32, shape `[1, *batch]`
-        Number of these, without the chosen part, whose requests are not completed.
+        Number of these parts whose requests have not completed. The chosen part is not counted.
     buffer : pytree of arrays
-        Buffer of the drive from the beginning of the access on.
+        State of the buffer of the drive after the beginning of the access.
     """
 
     found: Bool[Array, "1 *batch"]
@@ -211,7 +212,9 @@ class Best(NamedTuple):
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooser: Bool[Array, "drive *batch"]
 ) -> tuple[State, dict[str, Shaped[Array, "1 *batch"]]]:
-    """Let a drive choose a part, claim it if several drives hold a copy, and plan the access; or let the drive sleep.
+    """Let a drive choose a part, claim it, and plan the access; or let the drive sleep if no part can be chosen.
+
+    Parts of reads are claimed. Parts of writes are claimed only if the write policy settles them by claims.
 
     Parameters
     ----------
@@ -229,7 +232,7 @@ def choose(
     state : State
         The state after.
     fields : dict of str to array, shape `[1, *batch]`
-        The fields of the report on the choice.
+        The fields of the report for the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, which, any_row(chooser))
@@ -271,7 +274,7 @@ def choose(
 def _told(
     scenario: Scenario, slots: Slots, best: Best, claim: Bid, verdict: Decision
 ) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
-    """Return the fields of the report on a choice. slots: before it."""
+    """Return the fields of the report for a choice. slots: slots before the choice."""
     twice = verdict.contested & verdict.kept & ~verdict.rival_yields
     if scenario.system.dispatch.withdraws_late:
         rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
@@ -351,7 +354,7 @@ def _access(
 ) -> tuple[Target, Int[Array, "1 *batch"], HostAccess]:
     """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
     system, read, part = scenario.system, chosen.read, chosen.part
-    # only for the chosen part, because its end position may have to be computed
+    # computed only for the chosen part, because the computation of the end position takes time
     target = _on_drive(system, chosen.place, part, choice.which)
     reach = choice._replace(target=target, read=read, part=part, usable=chosen.usable).reach()
     transfer = time_of(scenario, choice.mechanics, target, read, choice.which)
@@ -371,7 +374,7 @@ def _given(
 def _whose(
     scenario: Scenario, slots: Slots, best: Best
 ) -> tuple[Int[Array, "1 *batch"] | None, Int[Array, "1 *batch"] | None]:
-    """Return the stream that a drive serves and the number of sectors, 0 for a delayed part."""
+    """Return the stream of the chosen part, and its number of sectors; 0 sectors for a delayed part."""
     if slots.stream is None or slots.sectors is None:
         return None, None
     chosen, sectors = best.chosen, pick(slots.sectors, best.slot)
@@ -385,7 +388,7 @@ def _on_drive(system: System, place: Any, part: Int[Array, "row *batch"], which:
 
 
 def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chosen:
-    """Return the part that the drive that chooses holds of the request in a slot."""
+    """Return the part of the request in a slot that is on the choosing drive."""
     place = pick_tree(slots.place, slot)
     return Chosen(
         number=pick(slots.number, slot),
@@ -405,7 +408,9 @@ def _or_later(
     lowest: Float[Array, "1 *batch"],
     chooses: Bool[Array, "1 *batch"],
 ) -> tuple[Chosen, Int[Array, "1 *batch"] | int]:
-    """Return that part, or a delayed one if it costs less than `lowest`, and the number of delayed parts compared.
+    """Return the part that the drive serves, and the number of delayed parts that were compared.
+
+    The result is a delayed part if its cost is below `lowest`, and `chosen` otherwise.
 
     lowest: lowest cost of the requests in the slots.
     """
@@ -461,7 +466,7 @@ def candidates(
     asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
     choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
-    # an idle drive may wake earlier than the time from which it may choose the part, by a rounding error
+    # because of rounding, an idle drive may wake slightly earlier than the time from which it may choose the part
     return choosable_from <= INSTANT, choosable_from
 
 
@@ -488,7 +493,7 @@ def serve(
     kept : array of bool, shape `[1, *batch]`
         Whether the drive serves the part.
     claimed : array of bool, shape `[1, *batch]`
-        Whether it claimed the part.
+        Whether the drive claimed the part.
     verdict : Decision
         Result of the claim.
 

@@ -34,23 +34,23 @@ class Slots(NamedTuple):
     stream, client, sectors : array of int32, shape `[slot, *batch]`, or None
         Stream, client and length in sectors; None if requests have no clients.
     receiving : array of int32, shape `[slot, *batch]`
-        Part on the brick to which its client sent it.
+        Part on the brick to which the client sent the request.
     arrival_time : array of float32, shape `[slot, *batch]`
         Arrival time; in a free slot, the time since which the slot is free.
     sent : array of float32, shape `[slot, *batch]`
-        Time at which it was last sent to the bricks.
+        Time at which the request was last sent to the bricks.
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the waiting parts.
     rule : CompletionRule
-        Condition under which it completes.
+        Condition under which the request completes.
     ended : array of int32, shape `[slot, *batch]`, or None
-        Number of counted parts that have ended; None if the completion time is known before (`answer.py`).
+        Number of counted parts that have ended; None if completion times are known in advance (see `answer.py`).
     answer : array of float32, shape `[slot, *batch]`
         Completion time, inf while unknown.
     answered : array of bool, shape `[slot, *batch]`
-        Whether it has completed. If no part waits either, the slot is free.
+        Whether the request has completed. The slot is free if, in addition, no part waits.
     latest : array of float32, shape `[slot, *batch]`
-        Time at which the last counted part issued so far ends.
+        Latest end of the counted parts that drives have chosen so far.
     """
 
     number: Int[Array, "slot *batch"]
@@ -85,11 +85,11 @@ class Plan(NamedTuple):
     Parameters
     ----------
     seek, rotation, transfer : array of float32, shape `[drive, *batch]`
-        Parts of the access, seconds.
+        Components of the access time, seconds.
     finish : array of float32, shape `[drive, *batch]`
         Time at which it ends.
     end : Arm
-        Position of the arm at its end.
+        Position of the arm at the end of the access.
     number, slot : array of int32, shape `[drive, *batch]`
         Number and slot of its request; for a delayed copy `slot` has no meaning.
     replica : array of int32, shape `[drive, *batch]`
@@ -122,15 +122,15 @@ class Drives(NamedTuple):
     free : array of float32, shape `[drive, *batch]`
         Time at which the last final access ends.
     arm : Arm
-        Position of the arm then.
+        Position of the arm at that time.
     plan : Plan
-        The access after it, which a better claim may still take away.
+        The next access, which a better claim may still take away.
     planned : array of bool, shape `[drive, *batch]`
-        Whether the drive has such an access.
+        Whether the drive has planned its next access.
     idle : array of bool, shape `[drive, *batch]`
-        Whether it found no part when it last chose.
+        Whether the drive found no part when it last tried to choose one.
     last : array of int32, shape `[drive, *batch]`, or None
-        Request of the last final access; None if it is not needed.
+        Number of the request of the last final access; None if no component needs it.
     buffer : pytree of arrays
         State of its buffer.
     """
@@ -158,8 +158,8 @@ class State(NamedTuple):
     arrived : array of float32, shape `[1, *batch]`
         Time at which the last request of an open stream arrived.
     gap : array of float32, shape `[1, *batch]`
-        Time from it to the next, seconds. It is stored separately, so that a short gap after a long one keeps its
-        precision.
+        Time from that arrival to the next one, seconds. It is stored separately, so that a short gap after a long one
+        keeps its precision.
     taken : array of int32, shape `[1, *batch]`
         Number of requests admitted since the window of requests was drawn.
     arrivals : pytree of arrays
@@ -238,7 +238,7 @@ def time_of(
     read: Bool[Array, "*#row"],
     drive: Int[Array, "*#row"],
 ) -> Float[Array, "*#row"]:
-    """Return the time of an access after its positioning.
+    """Return the duration of an access after positioning: the transfer and, for a write, the sweep over the replicas.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def hand_over(
 
 
 def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *batch"] | None:
-    """Return a mask of the streams with parts that are not issued, for each brick.
+    """Return, for each brick, a mask of the streams with parts that the brick has not issued.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
 def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[Array, "2 *batch"]) -> State:
     """Return the state before the first event: arms at cylinder 0, and all drives asleep.
 
-    In a closed loop the first `outstanding` slots hold requests that complete now, each of which leads to a new
+    In a closed loop, the first `outstanding` slots contain requests that complete now. Each completion leads to a new
     request.
 
     Parameters
@@ -440,7 +440,7 @@ def phases(drawn: Float[AnyArray, "drive *batch"], system: System) -> Float[Arra
     Returns
     -------
     array of float32, shape `[drive, *batch]`
-        The random angles; all as the first if the spindles are synchronized.
+        The random angles. If the spindles are synchronized, all drives have the angle of the first drive.
     """
     return jnp.where(system.synchronized, drawn[:1], drawn)
 
@@ -450,8 +450,8 @@ def random_phases(
 ) -> Float[AnyArray, "drive *batch"]:
     """Return a random angle for each drive of each run.
 
-    The angle of a drive does not depend on the number of drives. The numbers are those of `jax.random.uniform`. For a
-    NumPy key they are drawn by NumPy, because a program for them would take longer to compile.
+    The angle of a drive does not depend on the number of drives. The values equal those of `jax.random.uniform`. For a
+    NumPy key, NumPy computes them, because the compilation of a program would take longer.
 
     Parameters
     ----------
@@ -463,10 +463,10 @@ def random_phases(
     Returns
     -------
     array of float32, shape `[drive, *batch]`
-        Angles, revolutions, from 0 and below 1.
+        Angles, revolutions, at least 0 and below 1.
     """
     counter = np.arange(drives, dtype=np.uint32).reshape(drives, *(1,) * (key.ndim - 1))
     one, other = threefry(cast(Array, key), cast(Array, np.zeros_like(counter)), cast(Array, counter))
-    # the upper 23 bits behind the binary point of a number in [1, 2)
+    # the upper 23 bits become the fraction of a number in [1, 2)
     drawn = ((one ^ other) >> 9 | np.float32(1).view(np.uint32)).view(np.float32) - np.float32(1)
     return cast(Array, drawn)

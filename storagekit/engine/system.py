@@ -25,7 +25,8 @@ from storagekit.write import AbstractWrite, AllCopies
 MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
 # number of slots that `simulate`, `sweep` or `replay` determines
 AUTO = -1
-# kinds of the arguments, before their ranges are checked; a run checks that its slots fit into memory
+# validators of the type and the upper limit; `System` checks the lower limit, and a run checks that its slots fit into
+# memory
 DRIVES, SLOTS = Validator(most=MOST_COUNTED, whole=True), Validator(most=MOST_EXACT, whole=True)
 
 
@@ -53,13 +54,13 @@ class System(eqx.Module):
     condition : FaultSchedule, optional
         Slowdowns and outages of bricks, by default none.
     drives : int, optional
-        Number of drives of the simulation, by default the number that the placement uses. With more drives, settings
-        with different numbers share one compilation; the results stay the same.
+        Number of drives of the simulation, by default the number that the placement uses. If this number is larger,
+        settings that use different numbers of drives share one compilation. The results do not change.
     slots : int, optional
         Largest number of requests in the system. Further arrivals wait outside and are counted. By default `simulate`,
         `sweep` or `replay` determines the number that the arrivals need.
     synchronized : int
-        1 if all spindles turn in step; by default 0, each has its own random phase.
+        1: all spindles rotate with the same phase. By default 0: each spindle has its own random phase.
 
     Raises
     ------
@@ -177,7 +178,7 @@ class System(eqx.Module):
             member.check(facts)
 
     def _facts(self, used: int) -> SystemFacts:
-        """Return the properties from which each component decides whether it fits."""
+        """Return the properties of the system that each component checks in order to decide whether it fits."""
         placement, write, condition = self.placement, self.write, self.condition
         buffered = self.drive.buffer.remembers
         return SystemFacts(

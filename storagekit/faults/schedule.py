@@ -23,18 +23,19 @@ MOST_STOPS = 7
 
 
 class Slowdown(eqx.Module):
-    """A slowdown or an outage of a brick while certain requests arrive.
+    """A slowdown or an outage of a brick, from the arrival of one request to the arrival of another.
 
     Parameters
     ----------
     brick : int
         Number of the brick.
     speed : float
-        Fraction of its speed; 0 for an outage: its accesses are lost, it receives nothing, and its memory is empty
-        afterwards.
+        Fraction of the full speed of the brick, from 0 to 1. 0 is an outage: the accesses of the brick are lost, it
+        receives nothing, and its memory is empty afterwards.
     begins, ends : int
-        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run.
-        Numbers are exact for a run of any length; `workload.recorded` numbers the requests of a trace in order.
+        Number of the request whose arrival begins the slowdown, and number of the request whose arrival ends it, from
+        0; by default it lasts for the whole run. Numbers are exact for a run of any length; `workload.recorded` numbers
+        the requests of a trace in order.
 
     Raises
     ------
@@ -82,7 +83,8 @@ def outage(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> 
     brick : int
         Number of the brick.
     begins, ends : int
-        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run.
+        Number of the request whose arrival begins the outage, and number of the request whose arrival ends it, from 0;
+        by default it lasts for the whole run.
 
     Returns
     -------
@@ -115,12 +117,12 @@ class FaultSchedule(Component):
     *slowdowns : Slowdown
         Slowdowns and outages, by default none; the schedule then computes nothing.
     seeking, turning : float
-        Fraction of a slowdown that concerns the arm and the platter, from 0 to 1, by default 1. With 1 and 1 accesses
-        take 1 / speed as long. With 0 and 1 only the platter is slower. With 1 and 0 only the arm is slower. "Half the
-        speed" in dsptf, section 5.2, may be any of them.
+        Fraction of a slowdown that applies to the arm, and fraction that applies to the platter, from 0 to 1, by
+        default 1. With 1 and 1, accesses take 1 / speed times as long. With 0 and 1, only the platter is slower. With 1
+        and 0, only the arm is slower. "Half the speed" in dsptf, section 5.2, may be any of them.
     timeout : float
-        Time after which a client sends a request again that is neither completed nor in service, seconds, at most 600,
-        by default 1 (dsptf, section 3, which gives no figure).
+        Time after which a client sends a request again if it is neither completed nor in service, seconds, at most 600,
+        by default 1. dsptf, section 3, describes the time-out but gives no value.
 
     Raises
     ------
@@ -154,7 +156,7 @@ class FaultSchedule(Component):
             require_seconds("client timeout", self.timeout, "time-out")
 
     def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if a fault is of a brick that does not exist, or if too many bricks stop.
+        """Raise InputError if a fault concerns a brick that does not exist, or if too many bricks stop.
 
         Parameters
         ----------
@@ -204,7 +206,7 @@ class FaultSchedule(Component):
     def after(
         self, private: FaultState | None, request: Requests, admitted: Bool[Array, "1 *batch"]
     ) -> FaultState | None:
-        """Return the private state after a request has arrived. Only where `admitted` is true."""
+        """Return the private state after a request has arrived. It changes only where `admitted` is true."""
         if private is None:
             return None
         return private._replace(latest=jnp.where(admitted, request.number, private.latest))
@@ -214,7 +216,7 @@ class FaultSchedule(Component):
     ) -> AbstractMechanics:
         """Return the mechanics of a drive of each `brick` at its present speed.
 
-        brick: numbers of bricks, `[1, *batch]`, or one row for each.
+        brick: numbers of the bricks, `[1, *batch]`, or one row for each drive.
         """
         if private is None:
             return mechanics

@@ -1,8 +1,8 @@
 """The interface of placements: the parts of a request, the drives that hold them, and the locations of their replicas.
 
 The parts of a request are copies of a block, stripe units, or fragments of a code. Each is on a different drive. On its
-drive a part has `replicas`, at even angles on different tracks of one cylinder, so that one of them is always near the
-head.
+drive a part has one or more replicas (`replicas`), at evenly spaced angles on different tracks of one cylinder, so that
+one of the replicas is always near the head.
 """
 
 import math
@@ -31,7 +31,7 @@ stripe_unit = partial(replace(SECTORS, unit="sectors"), "a stripe unit of")
 
 
 class Location(NamedTuple):
-    """The location of requests in a layout that holds a part at the same address on each of its drives.
+    """The location of requests in a layout that stores all parts of a request at the same address on their drives.
 
     target: location of replica 0 of part 0. home: the drive that holds part 0.
     """
@@ -41,9 +41,10 @@ class Location(NamedTuple):
 
 
 class PlacedParts(eqx.Module):
-    """The drives and locations of the parts of a request, for layouts that do not place part k on drive home + k.
+    """The drives and locations of the parts of a request; by default part k is on drive home + k.
 
-    A layout whose `locate` returns its own pytree, `place`, overrides the methods that read it.
+    The argument `place` is the pytree that `locate` returns. If a layout uses a pytree of its own instead of
+    `Location`, it overrides the methods that read `place`.
     """
 
     def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
@@ -198,8 +199,8 @@ class GroupedDrives(eqx.Module):
 class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplicas, GroupedDrives):
     """Base class of placements.
 
-    A placement implements four methods: `drives`, `parts`, `capacity` and `locate`. The base classes have defaults for the
-    others, in groups by the layouts that need them.
+    A placement implements four methods: `drives`, `parts`, `capacity` and `locate`. The base classes have defaults for
+    the other methods. Each base class contains the methods for one kind of layout.
 
     The location of a request is a pytree that `locate` returns and the other methods read. By default it is a
     `Location`, and part k is on drive home + k.
@@ -243,7 +244,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
         return None
 
     def on(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """Return the layout with the properties of these drives that it needs before compilation; by default itself.
+        """Return the layout with the properties of the drives that it needs before compilation; by default the layout itself.
 
         Raises
         ------
@@ -255,8 +256,8 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
     def tabulated(self, drive: AbstractDrive) -> "AbstractPlacement":
         """Return the same layout in the form that the engine runs; by default the layout itself.
 
-        Tables that are computed before a run are data of the compiled program. So layouts that differ only in numbers
-        share a program.
+        Tables that are computed before a run are inputs of the compiled program. Layouts that differ only in numbers
+        therefore share a program.
         """
         return self
 
@@ -336,7 +337,7 @@ def nearest_replica(
     part : int array, `[*row]`
         Part of each request that the drive holds.
     usable : uint32 array, `[*row]`, or None
-        Mask of the replicas that may be read, at least one; None for all.
+        Mask of the replicas that may be accessed, at least one; None for all.
 
     Returns
     -------

@@ -19,8 +19,8 @@ from storagekit.workload import Requests
 class Inside(NamedTuple):
     """The location of requests on bricks of several drives.
 
-    across: location in the layout over bricks; its numbers of drives are numbers of bricks. disk: number of the drive
-    in its brick.
+    across: location in the layout over bricks; drive numbers in this location are brick numbers. disk: number of the
+    drive in its brick.
     """
 
     across: Any
@@ -47,7 +47,8 @@ class Bricks(AbstractPlacement):
 
     Notes
     -----
-    In a brick the stripe units go round its drives (RAID 0). A request is on the drive of its first sector.
+    In a brick, the stripe units are placed on the drives in rotation (RAID 0). A request is on the drive of its first
+    sector.
     """
 
     across: AbstractPlacement

@@ -21,7 +21,7 @@ _EXTENT = partial(replace(SECTORS, unit="sectors"), "an extent of")
 
 
 class Declustered(AbstractPlacement):
-    """Volumes (LUNs) cut into extents; extent e is on `copies` bricks around a ring, from brick e mod `bricks` on.
+    """Volumes (LUNs) in extents; extent e is on `copies` consecutive bricks of a ring, from brick e mod `bricks` on.
 
     Parameters
     ----------
@@ -41,13 +41,14 @@ class Declustered(AbstractPlacement):
 
     Notes
     -----
-    Every brick is in `copies` replica sets and shares data with 2 (copies - 1) others (chained declustering: Hsiao and
-    DeWitt, ICDE 1990). So the work of a failed or slow brick spreads over them. An extent has the same address on all
-    its bricks. With `bricks` equal to `copies` the layout is a replica group.
+    Every brick is in `copies` replica sets and shares data with 2 (copies - 1) other bricks (chained declustering:
+    Hsiao and DeWitt, ICDE 1990). The work of a failed or slow brick therefore spreads over these other bricks. An
+    extent has the same address on all its bricks. With `bricks` equal to `copies` the layout is a replica group.
 
-    If `data` is less than the capacity, the extents on a drive are spaced by a constant whole number of extents. If it
-    is more, locations wrap around: the model then uses the mechanics of drives with more capacity. A request that
-    crosses into the next extent is located, and cached, with its first extent. No request may be longer than an extent.
+    If `data` is less than the capacity, the extents on a drive are spaced by a constant whole number of extents. If
+    `data` is more than the capacity, locations wrap around. The model then represents drives that have more capacity
+    but the same mechanics. A request that crosses into the next extent counts as part of its first extent, for its
+    location and in caches. No request may be longer than an extent.
     """
 
     bricks: Int[AnyArray, "..."] = eqx.field(converter=named("bricks", whole), default=2)

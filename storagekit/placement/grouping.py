@@ -15,7 +15,7 @@ from storagekit.core.validation import COUNT, several, validate_fields
 
 @dataclass(frozen=True)
 class Grouping:
-    """Numbers of the drives of each brick.
+    """The assignment of drives to bricks.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Grouping:
     def drives_of(
         self, brick: Int[Array, "1 *batch"]
     ) -> Iterator[tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"] | bool]]:
-        """Yield the drives of a brick one by one, each with whether it exists.
+        """Yield the drives of a brick, each with a mask of the runs in which the drive exists.
 
         Parameters
         ----------
@@ -70,7 +70,8 @@ class Grouping:
         Yields
         ------
         int array, `[1, *batch]`
-            Number of the drive. If the brick has fewer drives, it repeats the number of its last drive.
+            Number of the drive. If the brick has fewer drives than the largest brick, the number of its last drive is
+            repeated.
         bool array, `[1, *batch]`, or True
             Whether the brick has that drive.
         """

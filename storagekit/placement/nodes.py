@@ -30,7 +30,7 @@ def require_segments(count: int) -> None:
 
 @dataclass(frozen=True)
 class Node:
-    """A server: disks side by side, or one RAID 5 (left-symmetric, units of 64 KB).
+    """A server with independent disks, or with one RAID 5 (left-symmetric, stripe units of 64 KB).
 
     Parameters
     ----------
@@ -50,11 +50,12 @@ class Node:
 
     Notes
     -----
-    A serial node is simulated as one drive of its kind. Before each access the arm of a disk stands where the last
-    access of that disk ended. If addresses are independent and uniform over the disks, this location is independent of
-    the target. Then the arm of the last access of any disk has the same distribution as the arm of the disk in
-    question. This holds if requests are chosen without regard to positions. If they compete by position (bids, shortest
-    access first), all candidates of a node share one arm, and the model is an approximation.
+    A serial node is simulated as one drive of its kind. In a real node every disk has its own arm, and before an access
+    this arm is where the last access of that disk ended. The simulated drive has one arm for all disks, which is where
+    the last access of any disk ended. If addresses are independent and uniform over the disks, both positions are
+    independent of the target and have the same distribution. One arm can then represent all disks, provided that the
+    choice of requests does not depend on positions. If it depends on positions (bids, shortest access first), all
+    candidates of a node share one arm, and the model is an approximation.
 
     A write on a serial RAID 5 takes one revolution more, as on any RAID 5. The disk with the parity works at the same
     time and is assumed to take no longer.
@@ -112,7 +113,7 @@ class Volume:
     Raises
     ------
     InputError
-        If a number is out of range, or the sizes are not such multiples.
+        If a number is out of range, or a size is not one of the multiples above.
     """
 
     sectors: int
@@ -173,25 +174,25 @@ def laid_out(
     wraps: bool,
     spread: bool = False,
 ) -> Int[np.ndarray, "field segment"]:
-    """Return the locations of the parts of every segment, the volumes end to end.
+    """Return the locations of the parts of every segment, for one volume after the other.
 
     Parameters
     ----------
     nodes : tuple of Node
-        The nodes, whose `sectors` are given.
+        The nodes. Their `sectors` must be given.
     volumes : tuple of Volume
         The volumes.
     wraps : bool
-        Whether a full disk begins again at its first sector.
+        Whether the placement on a full disk continues at its first sector.
     spread : bool
-        Whether the parts on a disk have equal distances over the whole disk; otherwise they lie at its start.
+        Whether the parts on a disk are spread evenly over the whole disk; otherwise they lie at its start.
 
     Returns
     -------
     ndarray of int32, shape `[3 * parts, segments]`
         For each part the drive, its first sector there, and 0. On a RAID 5 that is not serial: the first drive, the
-        first sector of the data, and the number of drives. A part that does not exist has a drive number beyond the
-        last.
+        first sector of the data, and the number of drives. A part that does not exist has a drive number above the last
+        one.
 
     Raises
     ------
@@ -242,7 +243,10 @@ def _laid_out(
 def _on_disk(
     node: Node, begins: Int[np.ndarray, " part"], sizes: Int[np.ndarray, " part"], spread: bool
 ) -> Int[np.ndarray, " part"]:
-    """Return the first sectors of parts of these sizes, given those in the spaces of the node."""
+    """Return the first sector of each part on its disk.
+
+    begins: first sector of each part in the space of the node that contains it. sizes: sectors of each part.
+    """
     if not begins.size:
         return begins
     room = node.room
@@ -261,9 +265,9 @@ def _on_disk(
 def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[int]]:
     """Return for each segment a random order of the nodes.
 
-    Each next node is drawn from the remaining nodes with a probability in proportion to its capacity. The order is by
-    increasing -log(u)/weight: of exponential times, each is the smallest with a probability in proportion to its rate.
-    u is a hash of volume, segment and node.
+    Each next node is drawn from the remaining nodes with a probability in proportion to its capacity. To this end, the
+    nodes are sorted by increasing -log(u)/weight, where u is a hash of volume, segment and node. These values are
+    exponential times, and each is the smallest with a probability in proportion to its rate.
     """
     words = np.stack([np.random.Philox(key=[volume, node]).random_raw(segments) for node in range(len(nodes))], axis=1)
     uniform = ((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53

@@ -19,8 +19,8 @@ from storagekit.workload import Requests
 class ParityRow(NamedTuple):
     """The location of requests in rows of stripe units with parity; all parts have one address.
 
-    target: that address. first: the first drive of the group. parity, data: numbers of the drives in the group with the
-    first unit of parity, and with the data. touched: mask of the parts of each request.
+    target: that address. first: the first drive of the group. parity, data: number in the group of the drive with the
+    first unit of parity, and of the drive with the data. touched: mask of the parts of each request.
     """
 
     target: Any
@@ -51,9 +51,9 @@ class ParityGroups(WithParity):
 
     Notes
     -----
-    Stripe units go round the groups. Parity moves from row to row as in `RAID5`. With one group and one parity the
-    layout equals `RAID5`. A read has one part. Every write is modelled as a small write with 1 + `parities` parts, so
-    that it should lie within a stripe unit. An array with a failed drive cannot be simulated.
+    Consecutive stripe units are placed on the groups in rotation. Parity moves from row to row as in `RAID5`. With one
+    group and one parity the layout equals `RAID5`. A read has one part. Every write is modelled as a small write with 1
+    + `parities` parts, and should therefore lie within a stripe unit. An array with a failed drive cannot be simulated.
     """
 
     disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))

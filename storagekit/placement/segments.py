@@ -35,8 +35,8 @@ class Pieces(NamedTuple):
     """The location of requests that have parts on several nodes.
 
     targets: location of each part; its parity is at the same address. sectors: sectors of each part. numbers: the
-    drives of the parts, the drives of their parities, and the number of parts that restore the data; several in each
-    word, see `Segments`.
+    drives of the parts, the drives of their parities, and the number of parts that restore the data; each word contains
+    several of these numbers (`Segments._packed`).
     """
 
     targets: tuple[Any, ...]
@@ -60,8 +60,8 @@ class _Inside(NamedTuple):
 class _Tables(eqx.Module):
     """A layout as data of a compiled program.
 
-    Tables are flat: an array of two axes would count as one value for each run. segments: the table of `laid_out`,
-    `[field * segment]`, padded to `COLUMNS`. volumes: the `_FACTS` facts of each volume, `[fact * volume]`.
+    Tables are flat, because an array of two axes would be interpreted as one value for each run. segments: the table of
+    `laid_out`, `[field * segment]`, padded to `COLUMNS`. volumes: the `_FACTS` facts of each volume, `[fact * volume]`.
     whole_blocks: whether requests to coded volumes access whole blocks. capacity: sectors of all volumes.
     """
 
@@ -81,7 +81,7 @@ def _each(given: Iterable) -> tuple:
 
 
 class Segments(AbstractPlacement):
-    """Volumes end to end, whose segments are on nodes of unequal disks (ars, section 3).
+    """Volumes laid out end to end, with segments on nodes of unequal disks (ars, section 3).
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ class Segments(AbstractPlacement):
     volumes : tuple of Volume
         The volumes.
     wraps : bool
-        Whether the locations on a full node begin again from the first, by default false. Volumes may then be larger
-        than the nodes. Addresses are then shared, and only times have a meaning.
+        Whether the placement on a full node continues at its first location, by default false. Volumes may then be
+        larger than the nodes. Several segments then share addresses, and only times have a meaning.
     whole_blocks : bool
         Whether a request to a coded volume accesses the fragments of all blocks that it touches. By default it accesses
         1/m of its sectors from each fragment.
     spread : bool
-        Whether the parts on a disk have equal distances over the whole disk, so that seeks are as long as the mean seek
-        of the drive. By default the parts lie at the start of the disk.
+        Whether the parts on a disk are spread evenly over the whole disk, so that seeks are as long as the mean seek of
+        the drive. By default the parts lie at the start of the disk.
     tables : optional
         Set by `tabulated` only.
 
@@ -110,8 +110,8 @@ class Segments(AbstractPlacement):
     Notes
     -----
     The nodes of a segment are drawn once, one after the other, with probabilities in proportion to the capacity of
-    their disks. Volumes with the most parts are laid out first. On a node, parts go round its disks in order of
-    arrival, so that all disks are used evenly. A node without space for another part is left out. A serial node is one
+    their disks. Volumes with the most parts are laid out first. On a node, successive parts are placed on its disks in
+    rotation, so that all disks are used evenly. A node without space for another part is skipped. A serial node is one
     drive (see `Node`).
 
     A request belongs to the segment that contains its first sector. Its sectors beyond the end of that segment are not
@@ -282,7 +282,7 @@ class Segments(AbstractPlacement):
 
     @property
     def _bits(self) -> int:
-        """Return the bits of a packed number: a drive, or the number after the last drive for a missing part."""
+        """Return the number of bits of a packed number, which is at most the number after the last drive (a missing part)."""
         return int(self.drives).bit_length()
 
     def _packed(self, numbers: Sequence[Int[AnyArray, "*row"]]) -> tuple[Int[AnyArray, "*row"], ...]:
@@ -330,7 +330,7 @@ class Segments(AbstractPlacement):
         )
 
     def _measured(self, drive: AbstractLayout) -> tuple[Node, ...]:
-        """Return the nodes with the number of sectors used of each disk."""
+        """Return the nodes with their `sectors`: the number of sectors of each disk that are used."""
         pairs = zip(self.nodes, self._firsts, strict=False)
         return tuple(one if one.sectors else replace(one, sectors=_least(one, first, drive)) for one, first in pairs)
 
@@ -356,7 +356,7 @@ def cut(
     -------
     RequestTrace
         The trace, with one request for each segment that a request touches, at the same time. Addresses beyond the end
-        of the volumes wrap around. The sectors of a request beyond that end are left out.
+        of the volumes wrap around. The sectors of a request beyond that end are dropped.
     ndarray of int, `[piece]`
         For each request of the result, the number of its request in `trace`, from 0.
     """
@@ -380,5 +380,5 @@ def _sizes(volume: Volume) -> Iterator[int]:
 
 
 def _least(node: Node, first: int, drive: AbstractLayout) -> int:
-    """Return the sectors of the smallest disk of a node, whose first disk is drive `first`."""
+    """Return the sectors of the smallest disk of a node. first: number of the first drive of the node."""
     return min(drive.capacity_of(first + disk) for disk in range(node.drives))

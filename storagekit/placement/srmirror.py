@@ -1,9 +1,9 @@
 """SR-Mirror: striping to shorten seeks, rotational replicas to shorten rotation, and mirrors on other disks.
 
 Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000 (srarray), sections 2.3 to 2.5. D = D_s D_r D_m
-disks hold a data set. Its stripe units go round D_s D_r groups of D_m mirrored disks. Each unit is followed, in the
-same cylinder, by the space for its D_r replicas. So a disk is filled to data D_r D_m / D = data / D_s of its capacity,
-from the outside in. Its arm moves over 1/D_s of the cylinders.
+disks hold a data set. Its stripe units are placed in rotation on D_s D_r groups of D_m mirrored disks. Each unit is
+followed, in the same cylinder, by the space for its D_r replicas. A disk is therefore filled to data D_r D_m / D = data
+/ D_s of its capacity, from the outer cylinders inward. Its arm moves over 1/D_s of the cylinders.
 
     D x 1 x 1     striping              1 x 1 x D     mirror
     D_s x D_r x 1 SR-Array              D_s x 1 x 2   RAID-10
@@ -33,12 +33,13 @@ class SRMirror(AbstractPlacement):
     Parameters
     ----------
     stripes : int
-        D_s, at least 1; one value, or one for each run.
+        D_s, the degree of striping, at least 1; one value, or one for each run.
     replicas : int
-        D_r, at least 1, by default 1: replicas 1/D_r of a turn apart, on consecutive tracks of a cylinder.
+        D_r, the number of replicas on a disk, at least 1, by default 1. They are on consecutive tracks of a cylinder,
+        at distances of 1/D_r of a turn.
     mirrors : int
-        D_m, at least 1, by default 1: disks with the same data. With synchronized spindles their replicas interleave:
-        copy k is k / (D_r D_m) of a turn ahead.
+        D_m, the number of disks with the same data, at least 1, by default 1. With synchronized spindles, the replicas
+        of different disks interleave: copy k is k / (D_r D_m) of a turn ahead.
     data : float
         Size of the data set in drive capacities, above 0 and at most D_s, by default 1.
     unit : int

@@ -71,8 +71,8 @@ def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[AnyArray, "*#row"],
     drive : AbstractLayout
         Properties common to all drives.
     ranges : iterable of pairs of int arrays, `[*row]`
-        For each drive, its first address of each request and the address after its last one. Both are equal if the
-        drive has no part.
+        For each drive, the first address of its part of each request, and the address after the last. Both are equal if
+        the drive has no part.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[AnyArray, "*#row"],
 
 
 def looked_up(table: Int[AnyArray, "field entry"], number: Int[AnyArray, "*row"]) -> Int[AnyArray, "field *row"]:
-    """Return the numbered columns of a table.
+    """Return the columns of a table that have the given numbers.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class CutUp(AbstractPlacement):
 
 
 def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
-    """Return elementwise the entry of the array with number `part`.
+    """Return, for each element, the entry of the array with the number `part`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#ro
 
 
 class Striped(CutUp):
-    """RAID 0: stripe units go round the drives, and a request is divided among all drives that it touches.
+    """RAID 0: stripe units are placed on the drives in rotation; a request is divided among all drives that it touches.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Striped(CutUp):
 
     Notes
     -----
-    A request needs all of its parts. The part on a drive is contiguous there.
+    A request needs all of its parts. The part on a drive is contiguous.
     """
 
     disks: int = eqx.field(static=True, converter=partial(_DRIVES, "a stripe over"))
@@ -207,8 +207,9 @@ def left_symmetric(
 ) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
     """Return the locations of sectors and of their parity on a left-symmetric RAID 5.
 
-    Each row of stripe units has one unit of parity. Parity moves down a drive from row to row, and the data of a row
-    begin on the drive after it. So consecutive units of data are on different drives.
+    Each row of stripe units has one unit of parity. From each row to the next, parity moves to the drive with the next
+    lower number. The data of a row begin on the drive after the drive with parity. Consecutive units of data are
+    therefore on different drives.
 
     Parameters
     ----------
@@ -289,9 +290,9 @@ class RAID5(WithParity):
 
     Notes
     -----
-    A read is on the drive of its first sector. Every write is modelled as a small write, so that it should lie within a
-    stripe unit. The model does not check whether the old data has arrived when the parity passes the head again. An
-    array with a failed drive cannot be simulated.
+    A read is on the drive of its first sector. Every write is modelled as a small write, and should therefore lie
+    within a stripe unit. The model does not check whether the old data has arrived when the parity passes the head
+    again. An array with a failed drive cannot be simulated.
     """
 
     disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))

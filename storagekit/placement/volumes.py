@@ -27,15 +27,15 @@ def _numbers(bricks) -> tuple[tuple[int, ...], ...]:
 
 
 class AbstractVolumes(AbstractPlacement):
-    """Base class of volumes of one size, end to end: volume v has the sectors v * size to (v + 1) * size - 1.
+    """Base class of volumes of one size, laid out end to end: volume v has the sectors v * size to (v + 1) * size - 1.
 
     Parameters
     ----------
     size : int
         Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
     bricks : sequence of sequence of int
-        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition.
-        Bricks below the highest number that no volume names exist, and are empty.
+        For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
+        without repetition. If a number below the highest number is missing, this brick exists and is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
@@ -46,11 +46,11 @@ class AbstractVolumes(AbstractPlacement):
 
     Notes
     -----
-    On a brick its volumes lie one after the other, in the order of their numbers.
+    The volumes on a brick lie one after the other, in the order of their numbers.
 
-    In `Bricks`, stripe units also go round the disks of a brick. Then `size` is the share of a volume on one disk. It
-    should be a multiple of the unit of `Bricks`, so that no row has sectors of two volumes. The very last row stays
-    free.
+    In `Bricks`, stripe units are also placed on the disks of each brick in rotation. Then `size` is the share of a
+    volume on one disk. It should be a multiple of the unit of `Bricks`, so that no row has sectors of two volumes. The
+    very last row stays free.
     """
 
     size: int = eqx.field(static=True, converter=partial(SECTORS, "sectors of a volume"))
@@ -97,8 +97,8 @@ class AbstractVolumes(AbstractPlacement):
     def _begins(self) -> Int[np.ndarray, "volume brick"]:
         """Return the address at which each volume begins on each brick, sectors.
 
-        It is the space of the earlier volumes on the brick, also for bricks without that volume. The last row is the
-        space of all volumes.
+        This address is the total size of the earlier volumes on the brick. It is also given for bricks without that
+        volume. The last row contains the total size of all volumes on each brick.
         """
         begins = np.zeros((len(self.bricks) + 1, int(self.drives)), np.int64)
         for volume, on in enumerate(self.bricks):
@@ -115,8 +115,8 @@ class Volumes(AbstractVolumes):
     size : int
         Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
     bricks : sequence of sequence of int
-        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition. A
-        brick without a volume, below the highest number, exists and is empty.
+        For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
+        without repetition. If a number below the highest number is missing, this brick exists and is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
@@ -127,8 +127,8 @@ class Volumes(AbstractVolumes):
 
     Notes
     -----
-    A request that crosses into the next stripe unit, or volume, continues on its brick. So one unit stays free at the
-    end of a drive, and no request should be longer than that. See also `AbstractVolumes`.
+    A request that crosses into the next stripe unit, or volume, continues on its brick. Therefore one unit stays free
+    at the end of each drive, and no request should be longer than one unit. See also `AbstractVolumes`.
     """
 
     @property
@@ -166,8 +166,8 @@ class SplitVolumes(AbstractVolumes, CutUp):
     size : int
         Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
     bricks : sequence of sequence of int
-        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition. A
-        brick without a volume, below the highest number, exists and is empty.
+        For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
+        without repetition. If a number below the highest number is missing, this brick exists and is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
@@ -178,7 +178,8 @@ class SplitVolumes(AbstractVolumes, CutUp):
 
     Notes
     -----
-    The part of a request on a brick is contiguous there, across volumes as well. See also `AbstractVolumes`.
+    The part of a request on a brick is contiguous, even if the request touches several volumes. See also
+    `AbstractVolumes`.
     """
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:

@@ -1,6 +1,6 @@
 """Interface of the queues of bricks, which issue waiting parts to the drives of a brick.
 
-A queue acts when a part arrives and when an access ends. Among the issued parts the scheduler of each drive selects.
+A queue acts when a part arrives and when an access ends. The scheduler of each drive selects among the issued parts.
 """
 
 from abc import abstractmethod
@@ -15,10 +15,10 @@ from storagekit.placement import AbstractPlacement
 class Queued(NamedTuple):
     """State of the queues when a queue acts.
 
-    waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each was
-    sent to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each drive. acts:
-    mask of the drives of the bricks whose queue acts. which: the drive that has become idle; None when parts have
-    arrived.
+    waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each
+    request was sent to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each
+    drive. acts: mask of the drives of the bricks whose queue acts. which: the drive that has become idle; None when
+    parts have arrived.
     """
 
     waiting: UInt32[Array, "slot *batch"]
@@ -44,7 +44,7 @@ class AbstractQueue(Component):
 
     @abstractmethod
     def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *batch"]]:
-        """Issue parts at the bricks that act.
+        """Issue parts at the bricks whose queues act.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class AbstractQueue(Component):
 
 
 class Unlimited(AbstractQueue):
-    """All waiting parts are issued at once."""
+    """Issue every waiting part immediately."""
 
     @property
     def holds_back(self):
@@ -124,5 +124,5 @@ class Unlimited(AbstractQueue):
         return waiting
 
     def queued(self, private, waiting, brick):
-        # No part is delayed, so that the result is all parts that no drive serves yet.
+        # This queue delays no part. The result therefore contains all parts that no drive serves yet.
         return waiting

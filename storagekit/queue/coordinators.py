@@ -1,8 +1,9 @@
 """Coordinators of a stream, which send its requests to the bricks and count its service (dsfq, section 3.3).
 
-A coordinator counts only the requests that it sends, in two kinds of counters. The first is the cost of all requests
-that it has sent for a stream. The second is the value of the first when it last sent a request to a brick, one for each
-brick. The difference, less the cost of the request itself, is the cost at other bricks.
+A coordinator counts only the requests that it sends. It has two kinds of counters for each stream. The first counter is
+the total cost of the requests that the coordinator has sent for the stream. A second counter for each brick is the
+value of the first counter when the coordinator last sent a request to that brick. The difference between the two
+counters, less the cost of the request itself, is the cost at other bricks since then.
 """
 
 from abc import abstractmethod
@@ -30,7 +31,8 @@ class ServiceLedger(NamedTuple):
     """Counters of the coordinators, in units of cost.
 
     sent: cost of the requests that each coordinator has sent for each stream, `[row]`, with row = coordinator * streams
-    + stream. then: value of `sent` when it last sent to each brick, `[brick, row]`.
+    + stream. then: value of `sent` when each coordinator last sent a request of the stream to each brick, in an array
+    `[brick, row]`.
     """
 
     sent: int64_pair.Wide
@@ -38,14 +40,14 @@ class ServiceLedger(NamedTuple):
 
 
 def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
-    """Return counters of 0.
+    """Return counters that are all 0.
 
     Parameters
     ----------
     rows : int
-        Coordinators times streams.
+        Number of coordinators times number of streams.
     bricks : int
-        Bricks of the system.
+        Number of bricks of the system.
     lanes : tuple of int
         The axes of the batch, `()` for a single run.
 
@@ -68,18 +70,18 @@ def account(
     Parameters
     ----------
     book : ServiceLedger
-        The counters before it.
+        The counters before the request.
     row : int array, `[1, *batch]` or `[brick, *batch]`
         Row of the coordinator and stream, one for all bricks or one for each.
     cost : uint32 array, `[brick, *batch]`
         Cost of the request at each brick.
     there : bool array, `[brick, *batch]`
-        Mask of the bricks that receive a part of it.
+        Mask of the bricks that receive a part of the request.
 
     Returns
     -------
     ServiceLedger
-        The counters after it.
+        The counters after the request.
     uint32 array, `[brick, *batch]`
         Cost at other bricks since the coordinator last sent to each brick, at most 2^32 - 1.
     """
@@ -159,7 +161,7 @@ class AbstractCoordinators(eqx.Module):
         entering : bool array, `[1, *batch]`
             Whether a request enters.
         bricks : int
-            Bricks of the system.
+            Number of bricks of the system.
 
         Returns
         -------
@@ -171,7 +173,7 @@ class AbstractCoordinators(eqx.Module):
 
 
 class OneCoordinator(AbstractCoordinators):
-    """All requests of a stream go through one coordinator (dsfq, section 3.3.1)."""
+    """One coordinator sends all requests of a stream (dsfq, section 3.3.1)."""
 
     @property
     def most(self):
@@ -212,7 +214,7 @@ class _Several(AbstractCoordinators):
 
 
 class InTurn(_Several):
-    """The requests of a stream go through its coordinators in rotation (dsfq, section 3.3.2).
+    """The coordinators of a stream send its requests in rotation (dsfq, section 3.3.2).
 
     Parameters
     ----------
@@ -241,7 +243,7 @@ class InTurn(_Several):
 
 
 class AtRandom(_Several):
-    """Each request goes through a random coordinator of its stream (dsfq, section 3.3.2).
+    """A random coordinator of the stream sends each request (dsfq, section 3.3.2).
 
     Parameters
     ----------
@@ -264,9 +266,9 @@ class AtRandom(_Several):
 
 
 class ByBrick(AbstractCoordinators):
-    """Each brick has a coordinator, through which all requests for it go.
+    """Each brick has a coordinator, which sends all requests for this brick.
 
-    This is the partition under which no coordinator observes the service at other bricks (dsfq, section 3.3.2).
+    With this partition, no coordinator observes the service at other bricks (dsfq, section 3.3.2).
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Cost of a request in whole units, the service that the streams share (dsfq, section 2.2)."""
+"""Cost of a request, in whole units of the service that the streams share (dsfq, section 2.2)."""
 
 from abc import abstractmethod
 
@@ -39,7 +39,7 @@ class ByBytes(AbstractCost):
 
 
 class ByRequests(AbstractCost):
-    """The cost of a request is 1: streams share the number of requests a second."""
+    """The cost of a request is 1: streams share the request rate."""
 
     def units(self, sectors):
         return jnp.ones_like(sectors).astype(jnp.uint32)
@@ -62,8 +62,8 @@ class ByTime(AbstractCost):
 
     Notes
     -----
-    cost = access + length / rate, limited to the range from 1 us to 2^24 - 1 us. The shares of disk time are as exact
-    as this estimate.
+    cost = access + length / rate, limited to the range from 1 us to 2^24 - 1 us. The shares of disk time are only as
+    exact as this estimate.
     """
 
     access: Float[AnyArray, "..."] = eqx.field(converter=named("an access of"))

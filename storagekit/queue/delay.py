@@ -1,7 +1,7 @@
 """Delay functions of DSFQ: the delay of a request for the service of its stream at other bricks.
 
-Delays are in ticks of virtual time. The `price` of a stream is the ticks of one unit of cost, in proportion to the
-reciprocal of its weight.
+Delays are in ticks of virtual time. The `price` of a stream is the number of ticks for one unit of cost. It is
+proportional to the reciprocal of the weight of the stream.
 """
 
 from abc import abstractmethod
@@ -19,7 +19,7 @@ from storagekit.core.batching import each_named
 from storagekit.core.errors import InputError
 from storagekit.core.validation import require
 
-# Ticks of a unit of cost of the stream with the largest weight.
+# Price of the stream with the largest weight, ticks for one unit of cost.
 TICKS = 2**16
 # Largest price that both a 32-bit word and float32 represent. A larger cap counts as no cap.
 MOST_PRICE = 2.0**32 - 2.0**8
@@ -29,8 +29,8 @@ NO_CAP = np.uint32(0xFFFFFFFF)
 class Prices(NamedTuple):
     """Prices of the streams.
 
-    unit: ticks of a unit of cost of each stream. cap: largest delay of a request for each unit of its cost, ticks;
-    NO_CAP for unlimited.
+    unit: ticks for one unit of cost, for each stream. cap: largest delay of a request in ticks for each unit of its
+    cost; NO_CAP for unlimited.
     """
 
     unit: UInt32[Array, "stream *batch"]
@@ -44,7 +44,7 @@ class AbstractDelay(eqx.Module):
         """Raise InputError if the delay does not work with streams of these weights."""
 
     def caps(self, weights: Float[Array, "stream *batch"]) -> Float[Array, "stream *batch"]:
-        """Return the largest delay of a request of each stream in units of the cost of the request.
+        """Return, for each stream, the largest delay of a request as a multiple of the cost of the request.
 
         weights: weights of the streams, which sum to 1.
         """
@@ -78,14 +78,14 @@ class AbstractDelay(eqx.Module):
 
 
 class Single(AbstractDelay):
-    """No delay: each brick shares its service independently, SFQ(D) (dsfq, section 3.2)."""
+    """No delay: each brick divides its service independently of other bricks, as in SFQ(D) (dsfq, section 3.2)."""
 
     def ticks(self, elsewhere, cost, price, cap):
         return int64_pair.product(jnp.zeros_like(elsewhere), price)
 
 
 class Total(AbstractDelay):
-    """The delay is the whole cost at other bricks: streams share the service of all bricks together.
+    """The delay is the total cost at other bricks, so that streams share the total service of all bricks.
 
     This is TOTAL-DSFQ (dsfq, equation 7).
     """
@@ -99,7 +99,7 @@ _shares = each_named("a minimum share of")
 
 
 class _Guaranteed(AbstractDelay):
-    """Delay that leaves each stream the fraction `minimum` of every brick at which it is backlogged.
+    """Delay that guarantees each stream the fraction `minimum` of every brick at which the stream is backlogged.
 
     minimum: fraction of each stream, at most its weight divided by the sum of the weights.
     """
@@ -133,12 +133,12 @@ class _Guaranteed(AbstractDelay):
     def caps(self, weights):
         least = jnp.concatenate([jnp.broadcast_to(share, weights[:1].shape) for share in self.minimum])
         factor = jnp.maximum(weights / jnp.where(least > 0, least, 1.0) - 1, 0) / jnp.maximum(1 - weights, 1e-9)
-        # A stream without others has weight 1, and so a share of 1.
+        # If there is only one stream, its weight is 1, and its share is therefore 1.
         return jnp.where(least > 0, jnp.where(weights < 1, factor, 0.0), jnp.inf)
 
 
 class MinimumOnly(_Guaranteed):
-    """Constant delay that leaves each stream its minimum fraction of every brick.
+    """Delay in proportion to the cost of the request, which guarantees each stream its minimum fraction of every brick.
 
     Parameters
     ----------
@@ -160,8 +160,9 @@ class Hybrid(_Guaranteed):
     Parameters
     ----------
     minimum : sequence of float
-        Minimum fraction of each stream, from 0 to its weight divided by the sum of the weights. A minimum of 0 is no
-        limit. A minimum so small that the limit exceeds the range of counters is no limit either.
+        Minimum fraction of each stream, from 0 to its weight divided by the sum of the weights. With a minimum of 0 the
+        delay has no limit. If a minimum is so small that the limit exceeds the range of the counters, the delay has no
+        limit either.
 
     References
     ----------

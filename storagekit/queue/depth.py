@@ -12,7 +12,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import require
 from storagekit.queue.base import AbstractQueue, Queued
 
-# Largest number of parts that a brick issues at once: one for the part that ended, and one for a part that was
+# Largest number of parts that a brick issues in one step: one for the part that ended, and one for a part that was
 # withdrawn in the meantime.
 AT_ONCE = 2
 
@@ -32,8 +32,8 @@ class Depth(AbstractQueue):
 
     Notes
     -----
-    The drives choose among the issued parts. With depth 1, and one drive for each brick, every scheduler is FCFS. The
-    private state is the mask of the issued parts of each request.
+    The drives choose among the issued parts. With depth 1, and one drive for each brick, every scheduler behaves as
+    FCFS. The private state is the mask of the issued parts of each request.
     """
 
     depth: Int[AnyArray, "..."] = eqx.field(converter=named("a queue depth of", whole))
@@ -60,7 +60,7 @@ class Depth(AbstractQueue):
     def hand(self, private: UInt32[Array, "slot *batch"], queued: Queued):
         # Shapes: [drive, slot, *batch], and [drive, drive, *ones] for sums over a brick.
         drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
-        # The numbers of a layout may differ between runs.
+        # The parameters of a layout may differ between runs.
         part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.places)
         waits = bit_is_set(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]

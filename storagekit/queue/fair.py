@@ -3,8 +3,9 @@
 A brick tags each request with the virtual time at which it should start, and issues the request with the lowest tag
 first. Virtual time is the tag of the last issued request. Tags are whole ticks in 64 bits, so that they add up exactly.
 The finish tag of an idle stream is kept, and delays are added to it. This is exact while the tag is less than 2^63
-ticks old: with two streams of equal weights 2^46 units of cost, which is five years of 200 MB/s. With more streams, or
-unequal weights, it is that time divided by their number and by the ratio of the largest weight to the smallest.
+ticks old. With two streams of equal weights, this age is 2^46 units of cost, or five years at 200 MB/s. With more
+streams or unequal weights, divide this age by the number of streams and by the ratio of the largest weight to the
+smallest weight.
 """
 
 from collections.abc import Iterable
@@ -57,9 +58,10 @@ class Tags(NamedTuple):
 
     virtual: virtual time of each brick. finish: finish tag of the last request of each stream at each brick. start:
     start tag of the request in each slot, one row for each brick, or one row if requests have one part. queued: mask of
-    the bricks at which a part of it waits. order: number of parts that its brick had issued before it, in the same rows
-    as `start`. given: number of parts that each brick has issued. at_work: number of issued parts that are still at its
-    drives. book, turn: state of the coordinators.
+    the bricks at which a part of that request waits. order: number of requests that the brick had issued before this
+    request, in the same rows as `start`. given: number of requests that each brick has issued; the parts of one request
+    at a brick count as one. at_work: number of issued parts that are still at the drives of each brick. book, turn:
+    state of the coordinators.
     """
 
     virtual: int64_pair.Wide
@@ -90,22 +92,22 @@ class TaggedArrival(NamedTuple):
 
 
 class FairQueue(AbstractQueue):
-    """Issue at most `depth` parts of a brick, first from the stream with the least service for its weight.
+    """Issue at most `depth` parts of a brick; the stream with the least service in relation to its weight comes first.
 
     Parameters
     ----------
     depth : int
-        D, parts at the drives of a brick, those in service included, at least 1. The drives choose among them. The
-        parts of one request at a brick are issued together, so that with data and parity on one brick there may be one
-        more.
+        D, largest number of parts at the drives of a brick, including the parts in service, at least 1. The drives
+        choose among these parts. The parts of one request at a brick are issued together. If data and parity are on one
+        brick, the number may therefore exceed D by one.
     weights : sequence of float
         Weight of each stream, above 0; only their ratios matter.
     delay : AbstractDelay, optional
-        Delay for the service at other bricks, by default all of it (`Total`).
+        Delay of a request for the service of its stream at other bricks, by default for all of this service (`Total`).
     coordinators : AbstractCoordinators, optional
         Assignment of requests to the coordinators that count this service, by default one for each stream.
     cost : AbstractCost, optional
-        Cost of a request, the service that is shared; by default bytes.
+        Cost of a request, which defines the service that streams share; by default bytes.
 
     Raises
     ------
@@ -203,7 +205,8 @@ class FairQueue(AbstractQueue):
 
     def entered(self, private: Tags, moment: RequestAdmitted) -> Tags:
         private, arrival = self._tagged(private, moment)
-        # If fewer than `depth` parts are issued, no other part waits, so that the new one is issued at once.
+        # If fewer than `depth` parts are at the drives, no other part waits, so that the new part is issued
+        # immediately.
         now = arrival.there & (private.at_work < self.depth)
         row = row_index(now.shape[0], now)
         waits = union(jnp.where(arrival.there & ~now, bit(row), jnp.uint32(0)))
@@ -232,7 +235,7 @@ class FairQueue(AbstractQueue):
         return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
 
     def enqueue_time(self, private: Tags, arrival_time, brick):
-        # The order counts from the next part that the brick will issue.
+        # The order is relative to the next request that the brick will issue.
         return (_of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
 
     def hand(self, private: Tags, queued: Queued):
@@ -279,9 +282,9 @@ class FairQueue(AbstractQueue):
 
     @property
     def _bits(self) -> int:
-        """Return the number of the lowest bits of a tag that hold the stream.
+        """Return how many of the lowest bits of a tag contain the number of the stream.
 
-        Of equal tags, the tag of the lower stream is first.
+        Among equal tags, the tag of the stream with the lower number comes first.
         """
         return max(1, (self.streams - 1).bit_length())
 
@@ -330,7 +333,7 @@ def _least(
     waits = bit_is_set(private.queued, brick)
     tag = int64_pair.Wide(*(_of_brick(word, brick) for word in private.start))
     virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
-    # No waiting tag is before virtual time.
+    # No tag of a waiting request is before virtual time.
     ahead = int64_pair.subtract(tag, virtual)
     high = min_row(jnp.where(waits, ahead.high, NEVER))
     first = waits & (ahead.high == high)

@@ -37,7 +37,7 @@ class SATF(AbstractSchedule):
 class CLOOK(AbstractSchedule):
     """Circular LOOK: the request on the next cylinder upward, or on the lowest cylinder if none is ahead.
 
-    On one cylinder the request with the shortest access is first.
+    On one cylinder, the request with the shortest access is served first.
     """
 
     def cost(self, private, choice: Choice):
@@ -48,8 +48,8 @@ class CLOOK(AbstractSchedule):
 class LOOK(AbstractSchedule):
     """The elevator algorithm: the request on the next cylinder in the direction of travel.
 
-    The direction reverses if no request is ahead. On one cylinder the request with the shortest access is first. The
-    private state is the direction of each drive: +1 up, -1 down.
+    The direction reverses if no request is ahead. On one cylinder, the request with the shortest access is served
+    first. The private state is the direction of each drive: +1 toward higher cylinder numbers, -1 toward lower ones.
     """
 
     def init(self, sizes: StateSizes):
@@ -71,7 +71,7 @@ RSATF = SATF
 def _within_cylinder(choice: Choice) -> Float[Array, "slot *batch"]:
     """Return a number from 0 to 1 that increases with the positioning time of each request.
 
-    Costs are in cylinders, so that this number decides among the requests of one cylinder only. A drive without
+    Costs are in cylinders, so that this number decides only among the requests of one cylinder. A drive without
     rotation has a revolution of 0 s.
     """
     turn = jnp.maximum(choice.mechanics.seconds(real(1.0)), INSTANT)

@@ -1,4 +1,4 @@
-"""One of several schedulers, selected by a number in each run of a batch."""
+"""A scheduler that is selected by an index, so that a sweep over schedulers compiles only once."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from storagekit.schedule.base import AbstractSchedule, Choice
 
 
 class ScheduleSwitch(Switch, AbstractSchedule):
-    """The scheduler `members[index]`.
+    """Select one of several schedulers by an index that may differ between runs; see `Switch`.
 
     Parameters
     ----------

@@ -1,14 +1,16 @@
-"""Delayed writes: one copy is written at once, and the others when drives are idle.
+"""Delayed writes: one copy is written without delay, and the other copies when drives are idle.
 
-The replicas of a block are numbered copy * D_r + replica, one bit each. The paper defers the other updates when the
-first is scheduled. Here they may start once the first is on disk, so that a crash finds a current copy. From then on
-all other replicas are stale until they are written. When the first copy of a write is on disk, older writes that lie
-between its sectors have nothing left to write. A delayed replica is written with the newest data, so that writes that
-overlap in part need no order. A read that arrives is sent to replicas that are not stale. If overlapping writes leave
-no such replica, it is sent to any replica, and newer data is read from the copies in memory.
+Each replica of a block has the number copy * D_r + replica, and one bit in a mask. In the paper, the other updates are
+deferred from the time at which the first update is scheduled. In this model they may start only when the first copy is
+on disk, so that a current copy is on disk after a crash. From that time on, all other replicas are stale until they are
+written. When the first copy of a write reaches the disk, all older delayed writes that lie entirely within its sectors
+are removed from the table. A delayed replica is written with the newest data, so that the order of partly overlapping
+writes does not matter. An arriving read is sent to replicas that are not stale. If overlapping writes leave no such
+replica, the read may use any replica, and newer data comes from the copies in memory.
 
-A write moves to the table when its first copy is on disk. Its slot is released when it has also completed. A crash
-loses the memory. The table shows the replicas that are current (`pending`), and the others are copied from them.
+A write moves to the table when its first copy is on disk. Its slot is released when the write has also completed. A
+crash loses the data in memory. The table contains the replicas that are current (`pending`), and the other replicas are
+copied from these.
 
 References
 ----------
@@ -61,7 +63,7 @@ class FirstCopies(NamedTuple):
     place : pytree of arrays, shape `[1, *batch]`
         Its location.
     arrival_time : BacklogClock
-        Its arrival.
+        Its arrival time.
     left : array of uint32, shape `[1, *batch]`
         Mask of the replicas still to be written.
     order : array of int32, shape `[1, *batch]`
@@ -83,8 +85,8 @@ class Delayed(NamedTuple):
     Parameters
     ----------
     replicas : array of uint32, shape `[slot, *batch]`
-        Mask of the replicas that may serve the read, or the first copy of the write, in each slot; 0 once that copy is
-        on disk.
+        For each slot, mask of the replicas that may serve the read, or that may become the first copy of the write; 0
+        after that copy is on disk.
     start, stop : array of int, shape `[slot, *batch]`
         First sector of the request, and the sector after its last.
     backlog : Backlog
@@ -94,7 +96,7 @@ class Delayed(NamedTuple):
     moved : array of int32, shape `[1, *batch]`
         Rank of the last write that has moved to the foreground queues; 0 for none.
     forced : array of int32, shape `[1, *batch]`
-        Number of rows up to that rank.
+        Number of rows of the table with a rank up to `moved`.
     """
 
     replicas: UInt32[Array, "slot *batch"]
@@ -112,22 +114,23 @@ class Delayed(NamedTuple):
 
 
 class Background(AbstractWrite):
-    """Write one copy of a write like a read, and the others when no other request waits at their drives.
+    """Write one copy in the foreground, like a read, and the other copies when no request waits at their drives.
 
-    The remaining copies wait in a queue of each drive, first in, first out. When the table of all of them has `table`
-    entries, they move to the foreground queues. There the scheduler selects among them and the requests.
+    The other copies wait in a queue of each drive, first in, first out. When the table of delayed writes has `table`
+    entries, all copies in it move to the foreground queues. The scheduler then selects among these copies and the
+    requests.
 
     Parameters
     ----------
     table : int
-        Number of writes with remaining copies at which these move to the foreground, at least 1, by default 10,000 as
-        in srarray. In srarray the writes whose first copy is in progress count too.
+        Number of writes with remaining copies at which these copies move to the foreground, at least 1, by default
+        10,000 as in srarray. In srarray, writes with a first copy in progress count too.
     nvram : int
         By default 0: a write completes when its first copy is on disk. 1: it completes when it arrives.
     most : int
-        Number of writes that the table has memory for, by default 16,000, equal in all runs of a batch. Requests that
-        arrive while the table is full wait outside and are counted. This includes reads, because requests enter in
-        their order. The memory for the data is not bounded.
+        Number of writes in the table at which it counts as full, by default 16,000, equal in all runs of a batch.
+        Requests that arrive while the table is full wait outside and are counted. This includes reads, because requests
+        enter in the order of their arrival. The memory for the data is not bounded.
 
     Raises
     ------
@@ -291,14 +294,14 @@ def _without_covered(
     first: Bool[Array, "1 *batch"],
     moved: Int[Array, "1 *batch"],
 ) -> tuple[Backlog, Int[Array, "1 *batch"]]:
-    """Return the backlog without the older writes between these sectors, and the number of them that had `moved`.
+    """Return the backlog without the older writes that a newer write covers, and the number of them in the foreground.
 
-    start, stop: the first sector, and the sector after the last. first: whether the first copy of a newer write has
-    reached the disk.
+    start, stop: first sector of the newer write, and the sector after its last. first: whether its first copy has
+    reached the disk. moved: rank of the last write that has moved to the foreground.
     """
 
     def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *batch"]) -> tuple[Array, Array]:
-        """Return the last covered row, FIRST for none, and whether it had moved."""
+        """Return the last covered row, FIRST for none, and whether its copies had moved to the foreground."""
 
         def look(best, copies, number, there):
             at, had_moved = best

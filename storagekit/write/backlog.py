@@ -1,4 +1,4 @@
-"""Backlog of delayed writes: their table, and the row that each drive writes a part of."""
+"""Backlog of delayed writes: their table, and the row of the table that each drive is writing."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,24 +14,25 @@ from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
 from storagekit.write.table import DelayedWriteTable, empty
 
-# Row number of a drive that writes no row of the table, and of a drive whose row was removed in the meantime.
+# Values instead of a row number: for a drive that writes no row of the table, and for a drive whose row was removed
+# while it was being written.
 FIRST, COVERED = -1, -2
 # Seconds in a tick. It is a power of two, so that whole ticks are subtracted exactly.
 TICK = 2.0**-10
 
 
 class BacklogClock(NamedTuple):
-    """Time since the start of the run: whole ticks of `TICK` seconds, and the rest in seconds.
+    """Time since the start of the run: whole ticks of `TICK` seconds, and the remainder in seconds.
 
-    With a clock the age of each row need not be updated at every event. Ages are exact to some ns, so that rounding
-    does not decide between requests that arrived at one time.
+    Because of this clock, the age of each row need not be updated at every event. Ages are exact to a few ns, so that
+    rounding does not decide between requests that arrived at the same time.
 
     Parameters
     ----------
     whole : array of int32, shape `[*row]`
         Number of whole ticks.
     rest : array of float32, shape `[*row]`
-        The rest, seconds.
+        The remainder, seconds.
     """
 
     whole: Int[Array, "*row"]
@@ -57,7 +58,7 @@ class Backlog(NamedTuple):
         Delayed writes. Each row has at least these fields: `number`, the number of the request; `place`, its location;
         `arrival_time`, its arrival; `left`, the mask of the replicas still to be written, bit part * D_r + replica.
     writes : array of int32, shape `[drive, *batch]`
-        Row that each drive writes a replica of, or FIRST or COVERED.
+        Row of the table that each drive is writing, or FIRST or COVERED.
     now : BacklogClock
         Time since the start of the run.
     """
@@ -82,7 +83,7 @@ class Backlog(NamedTuple):
         foreground: Callable[[Any], Bool[Array, "*row"]],
         rank: Callable[[Any], Int[Array, "*row"]],
     ) -> Later:
-        """Return the part that drive `which` writes next, where it is `needed`.
+        """Return the delayed part that drive `which` writes next. Valid only where `needed` is true.
 
         Parameters
         ----------
@@ -93,14 +94,15 @@ class Backlog(NamedTuple):
         bound : array of float32, shape `[1, *batch]`
             The lowest cost of the requests that wait at the drive; inf if none waits.
         price : Price
-            Returns the cost of rows.
+            Function that returns the cost of rows.
         placement : AbstractPlacement
             The placement.
         foreground : callable
-            Returns for rows whether they compete with requests: the row of lowest cost is taken if that is below
-            `bound`. If no request waits and no such row exists, the first row in the order of `rank` is taken.
+            Function that returns whether each row competes with requests. The competing row with the lowest cost is
+            selected if its cost is below `bound`. If no request waits and no such row exists, the row with the lowest
+            rank is selected.
         rank : callable
-            Returns for rows their rank.
+            Function that returns the rank of each row.
 
         Returns
         -------
@@ -151,7 +153,7 @@ class Backlog(NamedTuple):
         gone : array of bool, shape `[1, *batch]`
             Runs where the row is removed.
         becomes : int
-            New row number of a drive that writes this row.
+            New row number for a drive that is writing this row.
 
         Returns
         -------
@@ -174,7 +176,7 @@ def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
         Type of the rows, a NamedTuple with the fields that `Backlog` requires. `start` and `stop` are addresses, and
         all further fields are whole numbers.
     length : int
-        Least number of rows.
+        Minimum number of rows.
     sizes : StateSizes
         Sizes of the arrays.
 

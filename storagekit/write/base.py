@@ -1,6 +1,6 @@
-"""Interface of the write policies: the parts that are written at once or later, and the completion of a write.
+"""Interface of the write policies: the parts that are written immediately or later, and the completion of a write.
 
-By default all parts are written at once. A policy offers the parts that it delays to the drives (`Background`).
+By default all parts are written immediately. A policy that delays parts offers them to the drives later (`Background`).
 """
 
 from abc import abstractmethod
@@ -52,7 +52,7 @@ class Later(NamedTuple):
     usable : array of uint32, shape `[1, *batch]`
         Mask of the replicas that may be written.
     candidates : array of int32, shape `[1, *batch]`
-        Number of delayed parts that it was chosen from.
+        Number of delayed parts from which it was chosen.
     """
 
     row: Int[Array, "1 *batch"]
@@ -72,11 +72,11 @@ Price = Callable[
 
 
 class DelayedParts(eqx.Module):
-    """Parts of a write that drives write later, from a buffer or for the other copies; by default none."""
+    """Parts of a write that drives write later, such as buffered parts or further copies; by default none."""
 
     @property
     def delays(self) -> bool:
-        """Return whether one drive first serves a write for all parts, and other drives serve it later."""
+        """Return whether one drive first serves a write on behalf of all parts, and other drives write their parts later."""
         return False
 
     @property
@@ -151,7 +151,7 @@ class DelayedParts(eqx.Module):
     def buffered(
         self, asked: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
     ) -> UInt32[Array, "1 *batch"] | None:
-        """Return the parts of an entering request that are delayed at once. Idle drives wake for these parts.
+        """Return the parts of an entering request that are delayed on arrival. Idle drives wake for these parts.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class DelayedParts(eqx.Module):
         Returns
         -------
         array of uint32, shape `[1, *batch]`, or None
-            Mask of the parts; None if the policy never delays parts at once.
+            Mask of the parts; None if the policy never delays parts on arrival.
         """
         return None
 
@@ -191,7 +191,7 @@ class DelayedParts(eqx.Module):
         bound : array of float32, shape `[1, *batch]`
             The lowest cost of the requests in the slots; inf if none waits. A delayed part must cost less.
         price : Price
-            Returns the cost of delayed parts.
+            Function that returns the cost of delayed parts.
         placement : AbstractPlacement
             The placement.
 
@@ -227,11 +227,11 @@ class DelayedParts(eqx.Module):
 class AbstractWrite(DelayedParts, Component):
     """Base class of the write policies, which define when a write completes and how it reaches its parts.
 
-    A policy implements `rule`. The base classes have defaults for the others: `Component` for the private state and its
-    events, and `DelayedParts` for policies that write parts later.
+    A policy implements `rule`. The base classes have defaults for the other methods: `Component` for the private state
+    and its events, and `DelayedParts` for policies that write parts later.
 
     By default a write waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which
-    takes (D_r - 1) / D_r of a revolution longer (srarray, equation 3).
+    takes (D_r - 1) / D_r of a revolution longer than writing one replica (srarray, equation 3).
     """
 
     @abstractmethod
@@ -256,7 +256,9 @@ class AbstractWrite(DelayedParts, Component):
         """
 
     def check_rules(self, facts: SystemFacts) -> None:
-        """Raise InputError if the parts of writes may be late in a system that does not allow it; for every policy.
+        """Raise InputError if the system does not support the times at which the policy writes parts.
+
+        These checks apply to every policy. `check` contains the checks of a single policy.
 
         Parameters
         ----------
@@ -320,7 +322,7 @@ class AbstractWrite(DelayedParts, Component):
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
     ) -> Float[AnyArray, "..."]:
-        """Return the time by which a write exceeds the access to one replica, seconds.
+        """Return the time that a write takes in addition to the access to one replica, seconds.
 
         Parameters
         ----------

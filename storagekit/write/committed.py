@@ -72,7 +72,7 @@ class Buffers(NamedTuple):
         row : CommittedRow
             The row.
         where : array of bool, shape `[1, *batch]`
-            Runs where the row is added, if it has a buffered part.
+            Runs where the row is added. It is added only if it has a buffered part.
         placement : AbstractPlacement
             The placement.
 
@@ -133,21 +133,21 @@ def _sizes(value: Any) -> tuple[Float[AnyArray, "..."], ...]:
 
 
 class Committed(AbstractWrite):
-    """Write the parts that the dispatcher selects at once, and buffer the others at their nodes.
+    """Immediately write the parts that the dispatcher selects, and buffer the other parts at their nodes.
 
-    A write completes when all parts that wait at drives are on disk. A drive writes from the buffer of its node when no
-    request waits, first in, first out. While a buffer is full, its parts compete with the waiting requests, by the
-    schedule. A further write is then not buffered there. It waits at the drive, and completes only when it is also on
-    disk there. Reads are still admitted.
+    A write completes when all parts that wait at drives are on disk. When no request waits, a drive writes parts from
+    the buffer of its node, first in, first out. While a buffer is full, the scheduler selects among its parts and the
+    waiting requests. A further write is then not buffered at that node: its part there waits at the drive, and the
+    write completes only when this part is also on disk. Reads are still admitted.
 
     Parameters
     ----------
     buffer : float, or sequence of float
         Size of the buffer, bytes, at least 0, by default 2 MB; one number for all nodes, or one for each. The last
-        write may exceed it.
+        buffered write may exceed this size.
     most : int
-        Number of writes with buffered parts that memory is reserved for, by default 1024. Further requests wait outside
-        and are counted.
+        Number of writes with buffered parts at which the buffers have no space for further writes, by default 1024.
+        Further requests then wait outside and are counted.
 
     Raises
     ------
@@ -206,7 +206,7 @@ class Committed(AbstractWrite):
         return private.backlog.table.size < self.most
 
     def _full(self, filled: Int[Array, "brick *batch"]) -> Bool[Array, "brick *batch"]:
-        """Return whether the buffer of each node is full, for the sectors in it."""
+        """Return whether the buffer of each node is full. filled: sectors in each buffer."""
         return (filled > 0) & (filled * float(units.SECTOR) >= by_row(self.buffer, filled))
 
     def entered(self, private: Buffers, moment: RequestAdmitted) -> Buffers:
@@ -245,7 +245,7 @@ class Committed(AbstractWrite):
 
 
 class Claimed(AbstractWrite):
-    """Treat writes as reads: the nodes claim them, and the parts that no node claims are not written.
+    """Treat writes as reads: nodes claim the parts of a write, and the parts that no node claims are not written.
 
     A write is sent to all parts. It completes when enough parts to read the data are on disk. On RAID 5 only the data
     is written. The access time of a serial node (`placement.Node`) includes the time for the parity; otherwise that

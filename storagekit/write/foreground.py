@@ -1,4 +1,4 @@
-"""Write policies that write all parts at once and differ in the condition of completion.
+"""Write policies that write all parts immediately and differ in the condition of completion.
 
 DESIGN section 5 describes the effect of each policy on D-SPTF.
 """

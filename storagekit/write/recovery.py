@@ -1,4 +1,4 @@
-"""Recovery of delayed writes after a crash: the table in stable memory, and the copies that it requires.
+"""Recovery of delayed writes after a crash: the table in stable memory, and the copies that restore the data.
 
 References
 ----------
@@ -28,7 +28,7 @@ class Pending(NamedTuple):
     home : ndarray of int, shape [write]
         Drive of its part 0.
     current : ndarray of uint32, shape [write]
-        Mask of the replicas that hold it or newer data.
+        Mask of the replicas that contain the data of the write, or newer data.
     left : ndarray of uint32, shape [write]
         Mask of the replicas still to be written, bit part * D_r + replica.
     order : ndarray of int, shape [write]
@@ -55,7 +55,7 @@ class Recovery(NamedTuple):
     Parameters
     ----------
     source : int
-        Replica that the data is copied from.
+        Number of the replica that the data is copied from.
     left : int
         Mask of the replicas that the data is copied to, bit part * D_r + replica.
     """
@@ -70,7 +70,7 @@ def recovery(
     sector: Address,
     replicas: Annotated[int, COUNT.up_to(MOST_PARTS)],
 ) -> Recovery:
-    """Return the copies that restore a sector after a crash, from the metadata table alone.
+    """Return the copies that restore a sector after a crash. Only the metadata table is needed.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def recovery(
 
     Notes
     -----
-    The source is a replica that is current in the last row of the sector with an order above 0; any replica if there is
-    no such row. A replica without a first copy in progress is preferred. The destinations are the replicas that are
-    left in any row of the sector.
+    The source is a replica that is current in the last row that contains the sector and has an order above 0. If there
+    is no such row, any replica is the source. Replicas without a first copy in progress are preferred. The destinations
+    are all replicas that are still to be written in any row that contains the sector.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A write policy that is selected by a number, so that a sweep over policies compiles once."""
+"""A write policy that is selected by an index, so that a sweep over policies compiles only once."""
 
 from typing import ClassVar
 
@@ -8,9 +8,9 @@ from storagekit.write.base import AbstractWrite
 
 
 class WriteSwitch(Switch, AbstractWrite):
-    """Select one of several write policies by a number of each run; see `Switch`.
+    """Select one of several write policies by an index that may differ between runs; see `Switch`.
 
-    The policies must write every part at once, and may differ in the condition of completion.
+    The policies must write every part immediately, and may differ in the condition of completion.
 
     Parameters
     ----------

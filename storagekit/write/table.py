@@ -1,10 +1,12 @@
-"""A table of many rows, few of them in use, that the event loop carries.
+"""A table of many rows that the event loop carries; few of the rows are in use.
 
-The first rows are in use. The last row replaces a row that is removed. The table is read in blocks, up to the last row
-in use, in a loop that runs only if some run needs it. The length of the table therefore costs memory but no time.
+The first rows are in use. If a row is removed, the last row in use takes its place. The table is read in blocks, up to
+the last row in use, in a loop that runs only if some run needs it. The length of the table therefore costs memory but
+no time.
 
-For the same reason the table is one array, whose columns are rows of words. Every write to it depends on all that was
-read before. XLA then writes in place; otherwise it would copy the table in every event.
+For the same reason the table is a single array. Each column of this array contains the words of one row. Every write to
+the array depends on all earlier reads, so that XLA updates it in place. Otherwise XLA would copy the table in every
+event.
 """
 
 import math
@@ -97,7 +99,7 @@ class DelayedWriteTable(eqx.Module):
         )
 
     def without(self, at: Int[Array, "1 *batch"], where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
-        """Return the table without row `at` in the runs of `where`. The last row replaces it; see `renumbered`."""
+        """Return the table without row `at` in the runs of `where`. The last row takes its place; see `renumbered`."""
         shorter = self.put(at, self.row(self.size - 1), where)
         return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
 
@@ -200,7 +202,7 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable
     row : pytree of arrays, shape `[1, *batch]`
         A row, as an example of the structure.
     length : int
-        Least number of rows.
+        Minimum number of rows.
     lanes : tuple of int
         Shape of the batch, `()` for a single run.
 
