@@ -1,9 +1,10 @@
 """Fit of the arm of a measured drive: its seek curve, from the waits of requests for their first sector.
 
-A request that needs n seconds before it can wait for its sector waits n + U R, with revolution R and U uniform from 0
-to 1. Rotation hides n, but no wait of its kind is below n or above n + R. The fit is the curve with the largest
-likelihood of the waits, given these edges. Both edges are rounded by `blur`, which represents noise, in the same way,
-so that it shifts neither.
+A request needs n seconds (overhead and arm movement) before its rotational delay begins. Its first sector is then under
+the head n + U R seconds after its arrival, where R is the time of a revolution and U is uniform from 0 to 1. This total
+wait is never below n or above n + R. The fit is the seek curve with the largest likelihood of the measured waits, given
+these two edges. Both edges are smoothed equally by `blur`, which represents noise. The smoothing therefore shifts
+neither edge.
 """
 
 from typing import NamedTuple, cast
@@ -17,9 +18,9 @@ from storagekit.drive import AbstractSeek, SeekTable, fit_seek
 
 # Assumed share of other waits (caches, retries), and the number of revolutions over which they are spread.
 STRAY, SPREAD = 0.02, 5.0
-# Requests for a knot of the curve; largest number of knots; fewest requests for any other figure.
+# Requests for each knot of the curve; largest number of knots; fewest requests for any other parameter.
 SAMPLES, MOST_KNOTS, FEWEST = 200, 10, 100
-# Blur in gaps between waits. With a finer blur, single waits would make edges.
+# Smallest blur, in mean gaps between neighbouring waits. With a smaller blur, single waits would look like edges.
 RESOLVED = 2.0
 
 
@@ -37,7 +38,7 @@ class Moves(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure and its standard error, seconds, and the number of requests on which it is based."""
+    """A fitted parameter and its standard error, seconds, and the number of requests on which it is based."""
 
     value: float
     error: float
@@ -62,11 +63,11 @@ class Knots(NamedTuple):
 
 
 class ArmFit(NamedTuple):
-    """Figures of the arm, seconds; None if too few requests determine one.
+    """Fitted parameters of the arm, seconds; None if too few requests determine a parameter.
 
-    curve: the seek curve. still_read, still_write: time before a read or a write that moves nothing. switched: time
-    before a read that only changes the head. settle: time by which the movement of a write is longer. blur: width of
-    the edges.
+    curve: the seek curve. still_read, still_write: time before a read or a write that needs neither a seek nor a head
+    switch. switched: time before a read that needs only a head switch. settle: extra time of a write that moves the arm
+    or switches the head. blur: width of the edges.
     """
 
     curve: Knots
@@ -85,14 +86,14 @@ def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) 
     moves : Moves
         The movements.
     guess : float, `[distance]`
-        Time for each distance from 0 from which the fit starts, seconds.
+        Initial value of the time for each distance, from distance 0, seconds.
     revolution : float
         Time of a revolution, seconds.
 
     Returns
     -------
     ArmFit
-        The seek curve, and the other figures with enough requests.
+        The seek curve, and the other parameters for which there are enough requests.
     """
     knots = _knots(moves.distance[moves.distance > 0])
     moves = _between(moves, knots)
@@ -145,7 +146,7 @@ def _between(moves: Moves, knots: ndarray) -> Moves:
 
 
 def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[str, ndarray], dict[str, int]]:
-    """Return the contribution of each figure to the time that a request needs, and its number of requests."""
+    """Return how each parameter contributes to the time before each request, and its number of requests."""
     moved, still = moves.distance > 0, (moves.distance == 0) & ~moves.switched
     hats = np.column_stack(
         [np.interp(_on(scale, moves.distance), _on(scale, knots), one) for one in np.eye(knots.size)]
@@ -164,14 +165,15 @@ def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[st
 class WaitLikelihood(NamedTuple):
     """Likelihood of waits, in revolutions.
 
-    `matrix @ figures` is the least wait of each request. wait: measured waits.
+    `matrix @ figures` is the shortest possible wait of each request, where `figures` are the parameters. wait: measured
+    waits.
     """
 
     matrix: ndarray
     wait: ndarray
 
     def each(self, figures: ndarray, blur: float) -> tuple[ndarray, ndarray]:
-        """Return the negative logarithm of the likelihood of each request and its slopes.
+        """Return the negative log-likelihood of each request, and its derivatives with respect to the parameters.
 
         Their shapes are `[request]` and `[request, figure]`.
         """
@@ -182,14 +184,14 @@ class WaitLikelihood(NamedTuple):
         return -np.log(likely), ((1 - STRAY) * edges / blur / likely)[:, None] * self.matrix
 
     def against(self, figures: ndarray, blur: float) -> tuple[float, ndarray]:
-        """Return the means over all requests of the results of `each`."""
+        """Return the two results of `each`, averaged over all requests."""
         against, slopes = self.each(figures, blur)
         return float(against.mean()), slopes.mean(axis=0)
 
     def covariance(self, figures: ndarray, blur: float) -> ndarray:
-        """Return the covariance of the figures by the sandwich rule.
+        """Return the covariance of the parameters by the sandwich rule.
 
-        The rule holds although the blur differs from the noise.
+        The rule is valid even if the blur differs from the noise.
 
         References
         ----------
@@ -206,22 +208,22 @@ class WaitLikelihood(NamedTuple):
 
 
 def _likeliest(fit: WaitLikelihood, start: ndarray, bounds: list, knots: int) -> tuple[ndarray, float]:
-    """Return the likeliest figures, in revolutions, and the blur.
+    """Return the most likely parameters, in revolutions, and the blur.
 
-    The search goes from a wide blur, with which distant edges have an effect, to the finest blur that the waits
-    resolve.
+    The search starts with a wide blur, so that distant edges have an effect. It ends with the smallest blur that the
+    waits can resolve.
     """
     finest = RESOLVED * knots / fit.wait.size
     figures = start
     limits = np.array(
         [[-np.inf if end is None else end for end, _ in bounds], [np.inf if end is None else end for _, end in bounds]]
     )
-    # Directions of the search: each knot alone, and each other figure.
+    # Directions of the search: each knot separately, and each other parameter.
     ways = np.eye(start.size)
     ways[: knots - 1] -= np.eye(start.size)[1:knots]
     for blur in np.geomspace(max(0.2, finest), finest, 12):
         figures = optimize.minimize(fit.against, figures, (blur,), "L-BFGS-B", jac=True, bounds=bounds).x
-        # A figure with few requests may be in a local optimum on the wrong side of some of them.
+        # A parameter with few requests may be in a local optimum on the wrong side of some of their waits.
         for way in ways:
             rows = fit.matrix @ way != 0
             part = WaitLikelihood(fit.matrix[rows], fit.wait[rows])

@@ -1,8 +1,8 @@
 """Fit of the controller, bus and buffer of a drive to its measured service times.
 
-Drive files often describe another firmware, or leave figures out. Robust least squares fit the times to the
-distributions of service times, of reads and of writes, each by the kind of the request before. Settings of the buffer
-are then changed one at a time, if the change brings the distributions nearer.
+Drive files often describe another firmware version, or omit parameters. The times are fitted by robust least squares to
+four distributions of service times: of reads and of writes, after a read and after a write. Settings of the buffer are
+then changed one at a time. A change is kept if it brings the modelled distributions nearer to the measured ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,11 +29,11 @@ from storagekit.workload.trace import RequestTrace
 HEIGHTS = (np.arange(200) + 0.5) / 200
 # Smallest number of requests of a class, or for a fitted time; number of parts of a log, for standard errors.
 FEWEST, PARTS = 50, 8
-# Seconds: step for slopes; longest overhead; error of a model that is always accepted.
+# In seconds: step for numerical derivatives; longest overhead; error of a model that is always accepted.
 STEP, LONGEST, FINEST = 0.02 * MS, 20 * MS, 0.02 * MS
 # In standard deviations of a quantile: the loss of larger deviations grows more slowly than their square.
 FAR = 3.0
-# A setting of the buffer is changed if this lowers the demerit by this share.
+# A setting of the buffer is changed if the change lowers the demerit by at least this share.
 NEARER = 0.05
 CONTRADICTED = 3.0
 ROUNDS = 3
@@ -45,10 +45,11 @@ SWITCHES = ("ahead_on_hit", "stops_in_sector", "hits_written", "zero_latency_rea
 class FittedElectronics(NamedTuple):
     """Electronics that were fitted to a log.
 
-    electronics: the fitted figures. table: a dataset by `parameter`, with its values before and after the fit (`start`,
-    `fitted`), the `standard_error` of the fitted one, seconds (NaN if it was not fitted), and whether it was
-    `identified`. Attributes `demerit_start` and `demerit_fitted` are the demerit on the log, seconds. Attribute
-    `changed` lists the settings of the buffer that differ from the start.
+    electronics: the fitted parameters. table: a dataset with one entry for each fitted time (dimension `parameter`):
+    its values before and after the fit (`start`, `fitted`), the `standard_error` of the fitted value, seconds (NaN if
+    the log does not determine it), and whether the log determines it (`identified`). The attributes `demerit_start` and
+    `demerit_fitted` are the demerit on the log before and after the fit, seconds. The attribute `changed` lists the
+    settings of the buffer that the fit changed.
     """
 
     electronics: Electronics
@@ -66,7 +67,7 @@ class FittedElectronics(NamedTuple):
         return "\n".join([*lines, f"demerit on this log: {is_now:.3f} ms (was {was:.3f})"])
 
     def facts(self) -> dict[str, Any]:
-        """Return field `electronics` of a drive file."""
+        """Return the field `electronics` of a drive file."""
         return electronics_facts(self.electronics)
 
 
@@ -78,14 +79,14 @@ def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> Fi
     trace : RequestTrace
         The log, measured with one outstanding request; `trace.measured_response` are its service times.
     drive : Drive
-        Arm and platter, which are kept.
+        Arm and platter, which the fit does not change.
     start : Electronics
-        Figures from which the fit begins.
+        Initial values of the parameters.
 
     Returns
     -------
     FittedElectronics
-        The fitted figures.
+        The fitted parameters.
 
     Raises
     ------
@@ -114,8 +115,8 @@ class Distributions(NamedTuple):
     """Measured distributions of service times, by class of requests.
 
     members: mask of the requests of each class. measured: quantiles of their service times at HEIGHTS, seconds. noise:
-    standard deviation of these quantiles by chance, seconds. It gives hits more weight than misses, which wait for a
-    platter: hits determine their overhead better.
+    standard deviation of these quantiles due to chance, seconds. The fit divides deviations by it. Hits therefore have
+    more weight than misses, because the rotational delay of misses varies more: hits determine their overhead better.
     """
 
     members: Bool[ndarray, "class request"]
@@ -124,7 +125,7 @@ class Distributions(NamedTuple):
 
     @classmethod
     def of(cls, trace: RequestTrace, drive: Drive) -> "Distributions":
-        """Return the distributions of reads and of writes, after a read and after a write.
+        """Return four distributions: of reads and of writes, each after a read and after a write.
 
         Classes with fewer than FEWEST requests are left out.
         """
@@ -143,7 +144,7 @@ class Distributions(NamedTuple):
     def at(cls, members: ndarray, took: ndarray) -> "Distributions":
         """Return the distributions of given classes, from service times `took`, seconds.
 
-        The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) over their density there.
+        The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) divided by their density at this quantile.
         """
         measured = np.array([_at_heights(took[one]) for one in members])
         slope = np.gradient(measured, HEIGHTS, axis=1)
@@ -179,8 +180,8 @@ def _at_heights(times: Float[ndarray, "request *batch"]) -> Float[ndarray, "heig
 class Times(NamedTuple):
     """Fitted times of the electronics, seconds.
 
-    electronics: all figures. names: `group.field` of each fitted time. value, error: its value and standard error.
-    identified: whether the log determines it.
+    electronics: all parameters. names: `group.field` of each fitted time. value, error: its value and standard error.
+    identified: whether the log determines the time.
     """
 
     electronics: Electronics
@@ -213,17 +214,17 @@ def _values(electronics: Electronics, names: tuple[str, ...]) -> ndarray:
 
 
 def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against: Distributions) -> Times:
-    """Return the times that bring the distributions nearest, with the settings of the buffer from `start`.
+    """Return the times for which the modelled distributions are nearest to the log, with the buffer settings of `start`.
 
-    If no fitted time differs from its start by more than CONTRADICTED standard errors, all times are kept. Otherwise
-    all identified times are fitted: the overhead of a hit and the bus time share one observed time, so one of them must
-    not be kept alone.
+    If no fitted time differs from its initial value by more than CONTRADICTED standard errors, all initial values are
+    kept. Otherwise all identified times get their fitted values. The overhead of a hit and the bus time are observed
+    only as a sum. Therefore one of them must not keep its initial value while the other changes.
     """
     names = _names(start)
     begin = _values(start, names)
 
     def around(values: ndarray) -> ndarray:
-        """Return the service times with these values, and with a step of each: `[request, 1 + time]`."""
+        """Return the service times for these values, then with each value increased by STEP: `[request, 1 + time]`."""
         lanes = values[:, None] + np.concatenate([np.zeros((values.size, 1)), STEP * np.eye(values.size)], axis=1)
         return buffered_service(trace, drive, _with(start, names, lanes))
 
@@ -261,7 +262,7 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
 def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> ndarray:
     """Return the standard errors of the fitted times, seconds.
 
-    They come from the spread of the times that the parts of the log determine separately. The times of a part are
+    They follow from the spread of the times that are fitted to each part of the log separately. The times of a part are
     approximated by one Gauss-Newton step from the times of the whole log.
     """
     assert trace.measured_response is not None
@@ -281,9 +282,10 @@ def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> nd
 def _chosen(
     trace: RequestTrace, drive: Drive, electronics: Electronics, against: Distributions, tell: Callable[[], Any]
 ) -> Electronics:
-    """Return the electronics with the settings of the buffer that bring the distributions nearest.
+    """Return the electronics with the buffer settings whose modelled distributions are nearest to the log.
 
-    Settings are tried one after the other. A change must also bring the distributions of each half of the log nearer.
+    Settings are tried one after the other. A change is kept only if it also brings the distributions nearer for each
+    half of the log.
     """
     took = measured_service(trace, drive)
 
@@ -311,7 +313,7 @@ def _chosen(
 
 
 def _tried(electronics: Electronics) -> Iterator[dict[str, Any]]:
-    """Return alternative settings of the buffer, in order; an array has several amounts, for one run each."""
+    """Yield alternative settings of the buffer, in order; each entry of an array is simulated in a separate run."""
     buffer = electronics.buffer
     amounts = np.array([amount for amount in AMOUNTS if amount <= buffer.sectors])
     for mode in (3, 2, 1):

@@ -1,4 +1,4 @@
-"""Comparison of a drive model with a stream measured on the drive: by class of requests, and by distribution."""
+"""Comparison of a drive model with a stream measured on the drive: demerits of each class of requests, and distributions."""
 
 from typing import Annotated
 
@@ -22,21 +22,22 @@ def demerit_by_class(
     Parameters
     ----------
     stream : Dataset
-        By `request`: the service times `measured` and `service` (of the model), seconds, and whether it is a `read`, as
-        from `measured_stream` or from a better model. Optional: whether it is `apart` from the requests before it, so
-        that the drive's buffer could not serve it.
+        For each `request`: `measured`, the measured service time, seconds; `service`, the service time of the model,
+        seconds; and `read`, whether the request is a read. `measured_stream` returns such a dataset. Optional: `apart`,
+        whether the request is so far from the requests before it that the drive's buffer could not serve it.
 
     Returns
     -------
     Dataset
-        By class (dimension `kind`): `all`, `read`, `write`, and with `apart` also `read apart`. Each has the number
-        `requests`, the means `measured` and `modelled` and the `demerit`, seconds, and `share`, the demerit over the
-        measured mean. They are NaN for a class without requests.
+        The classes (dimension `kind`) are `all`, `read` and `write`; `read apart` is added if the stream has `apart`.
+        For each class there are `requests`, the number of requests; `measured` and `modelled`, the mean service times,
+        seconds; `demerit`, seconds; and `share`, the demerit divided by the measured mean. Times and shares are NaN for
+        a class without requests.
 
     Raises
     ------
     InputError
-        If the stream lacks one of these variables, or a number.
+        If the stream lacks one of these variables, or contains a value that is not a number.
     """
     if lacking := [name for name in ("measured", "service", "read") if name not in stream]:
         raise InputError(f"a stream without {', '.join(lacking)}: give one, as measured_stream makes it")
@@ -84,8 +85,8 @@ def distributions(stream: xr.Dataset) -> xr.DataArray:
 def modelled(stream: xr.Dataset) -> str:
     """Return a line that describes the model of a stream.
 
-    It is attribute `model`, if the stream has it. Otherwise the line follows from the attributes of `measured_stream`,
-    the times of its controller.
+    If the stream has the attribute `model`, this is the line. Otherwise the line states the times of the controller,
+    which are attributes of the result of `measured_stream`.
     """
     if "model" in stream.attrs:
         return str(stream.attrs["model"])

@@ -1,4 +1,4 @@
-"""Figures of a drive model as data sheets print them, its seek curve, and its zones."""
+"""Data-sheet values, seek curve and zones of a drive model."""
 
 from typing import Annotated, NamedTuple, cast
 
@@ -21,7 +21,7 @@ DRIVE = instance_of(Drive, 'a drive, as sk.load_drive("atlas10k")')
 
 
 class DatasheetFigures(NamedTuple):
-    """Figures of a drive in the terms of a data sheet: bytes, seconds, and bytes per second.
+    """Data-sheet values of a drive, in bytes, seconds, and bytes per second.
 
     Seek times are times of a read. average_seek: mean over all pairs of cylinders, including pairs of the same
     cylinder. Rates are given for the first (outer) and the last (inner) zone. Media rates are rates within a track.
@@ -49,7 +49,7 @@ class DatasheetFigures(NamedTuple):
 
 @validate
 def figures(drive: Annotated[Drive, DRIVE]) -> DatasheetFigures:
-    """Return the figures of a drive in the terms of a data sheet.
+    """Return the data-sheet values of a drive.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def figures(drive: Annotated[Drive, DRIVE]) -> DatasheetFigures:
     Returns
     -------
     DatasheetFigures
-        Its figures.
+        Its data-sheet values.
     """
     shape, zones = drive.geometry, zone_map(drive)
     revolution = float(drive.revolution)
@@ -97,7 +97,7 @@ def zone_map(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
     Returns
     -------
     Dataset
-        By zone (dimension `zone`): `first_byte` and `size` of its data, bytes; `first_cylinder` and `cylinders`;
+        For each zone (dimension `zone`): `first_byte` and `size` of its data, bytes; `first_cylinder` and `cylinders`;
         `sectors_per_track`, of 512 bytes, with spares; `media_rate` and `sustained_rate`, bytes per second.
     """
     shape = drive.geometry
@@ -106,7 +106,7 @@ def zone_map(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
         np.asarray(one, float) for one in (shape.sectors_per_track, shape.group_tracks, shape.group_sectors)
     )
     per_second = units.SECTOR / float(drive.revolution)
-    # Sectors without data that the platter turns past in a group of cylinders that shares spares.
+    # Rotation past skews and spares in a group of cylinders that shares spares, in sectors.
     across = tracks / shape.heads
     skews = (tracks - across) * shape.track_skew + across * shape.cylinder_skew
     lost = skews + tracks * shape.track_spares + shape.group_spares
@@ -127,7 +127,7 @@ def zone_map(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
 
 @validate
 def seek_curve(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
-    """Return the seek time of a drive by distance.
+    """Return the seek time of a drive as a function of distance.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def seek_curve(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
     Returns
     -------
     Dataset
-        By `distance` in cylinders, from 1 to the longest: time of the arm movement of a `read` and of a `write`, with
-        settling, seconds. Attribute `average_seek`: see `DatasheetFigures`.
+        For each `distance` in cylinders, from 1 to the longest: time of the arm movement of a `read` and of a `write`,
+        including settling, seconds. Attribute `average_seek`: see `DatasheetFigures`.
     """
     longest = drive.cylinders - 1
     evenly = [np.linspace(1, max(last, 1), EVENLY).round().astype(int) for last in (SHORT * longest, longest)]

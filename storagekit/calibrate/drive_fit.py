@@ -19,12 +19,12 @@ from storagekit.workload.trace import RequestTrace
 class FittedDrive(NamedTuple):
     """A drive whose timing was fitted to a log.
 
-    drive: the drive; times that could not be fitted are taken from the start. controller: times with the fitted bus,
-    for `measured_stream`. table: a dataset. By `parameter` it has the `value` and the `standard_error` (seconds; NaN if
-    there is no error), whether it was `identified`, and a `note`: the requests on which it is based, or the reason why
-    it was not fitted. By `distance` (cylinders, at the knots of the curve) it has `seek` and `seek_error` (seconds).
-    The curve is fitted between the first and the last of these distances. Beyond them it is the curve of the start,
-    scaled to join it.
+    drive: the drive; times that could not be fitted are those of the initial drive. controller: times with the fitted
+    bus, for `measured_stream`. table: a dataset. For each `parameter`, it has the `value` and the `standard_error`
+    (seconds; NaN if there is no error), whether the parameter was `identified`, and a `note`: the requests on which the
+    value is based, or the reason why it was not fitted. For each `distance` (cylinders, at the knots of the seek
+    curve), it has `seek` and `seek_error` (seconds). The curve is fitted between the first and the last of these
+    distances. Outside this range, it is the seek curve of the initial drive, scaled to join the fitted curve.
     """
 
     drive: Drive
@@ -56,15 +56,15 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     trace : RequestTrace
         The log; `trace.measured_response` are its service times.
     start : Drive
-        A drive file, or a data sheet whose tracks are the tracks of the drive. Its geometry is kept, and the fit begins
-        with its timing.
+        Initial model of the drive, from a drive file, or from a data sheet that implies the true track lengths of the
+        drive. The fit keeps its geometry, and begins with its timing.
     controller : Controller, optional
-        Times of controller and bus; its bus time is kept if the log does not determine it. By default all are 0.
+        Times of controller and bus, by default all 0. The fit keeps the bus time if the log does not determine it.
 
     Returns
     -------
     FittedDrive
-        The drive, and a table of its figures with standard errors.
+        The drive, and a table of its parameters with standard errors.
 
     Raises
     ------
@@ -76,12 +76,13 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     -----
     The revolution and the bus are fitted first, by least squares with a robust loss on the completion times
     (`spindle_fit`). Seek curve, settling of a write, overhead and head switch are then fitted by maximum likelihood on
-    the waits for the first sector (`arm_fit`). If completions coincide at no angle of the geometry, the revolution of
-    the start and the bus of the controller are kept, and only reads apart (`measured_stream`) are used.
+    the waits for the first sector (`arm_fit`). If completions do not coincide at any angle of the geometry, the fit
+    keeps the revolution of `start` and the bus time of `controller`. It then uses only reads that are far from the
+    requests before them (`apart` in the result of `measured_stream`).
 
-    A drive has a single overhead. For a write that moves the arm, the difference is part of its settling. The time of a
-    read from the drive back to the host is part of the overhead, too. The rates of zones are not fitted: they follow
-    from the geometry and the revolution.
+    A drive has a single overhead. If a write that moves the arm has a different overhead, the difference is part of its
+    settling time. The time in which a read returns from the drive to the host is also part of the overhead. The rates
+    of zones are not fitted, because they follow from the geometry and the revolution.
     """
     service = _checked(trace, start)
     sectors = -(-trace.size // units.SECTOR)
@@ -156,7 +157,7 @@ def _drive(start: Drive, arm: ArmFit, revolution: float, guess: np.ndarray) -> D
 
 
 def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
-    """Return a rising seek time by distance, seconds: the fitted curve, extended by the guess, scaled to join it."""
+    """Return the seek time at each distance, seconds, which never falls: the fitted curve, extended by the scaled guess."""
     far = np.arange(guess.size)
     low, high = curve.cylinders[0], curve.cylinders[-1]
     time = curve(far)
@@ -168,7 +169,7 @@ def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
 
 
 def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: float) -> list[tuple]:
-    """Return the name, the value, the standard error, whether it was identified, and a note of each parameter."""
+    """Return for each parameter: name, value, standard error, whether it was identified, and a note."""
     kept = "not identified, kept as it was: "
     untied = f"completions are tied to no angle of this geometry within {SEARCHED:.0%} of the start's revolution"
     turning = "from the instants of completion"

@@ -53,9 +53,9 @@ class Controller(NamedTuple):
 
     @classmethod
     def of(cls, electronics: Electronics) -> "Controller":
-        """Return the bus time and the overheads of read misses from the figures of a drive.
+        """Return the bus time and the overheads of read misses from the electronics of a drive.
 
-        `write` is 0, as the overhead of a write depends on write-behind, which is not modelled here.
+        `write` is 0, because the overhead of a write depends on write-behind, which is not modelled here.
         """
         overheads = electronics.overheads
         return cls(electronics.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
@@ -92,16 +92,16 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     Returns
     -------
     Dataset
-        By request (dimension `request`): `measured` and `service`, measured and modelled service time, seconds; `seek`,
-        `rotation` and `transfer`, the parts of `service`, seconds; `read`; and `apart`, whether it is more than REACH
-        sectors from each of the RECENT requests before it, so that the drive's cache could not serve it. Over the reads
-        apart: `compared`, their number, and `demerit`, seconds.
+        For each request (dimension `request`): `measured` and `service`, the measured and the modelled service time,
+        seconds; `seek`, `rotation` and `transfer`, the parts of `service`, seconds; `read`, whether it is a read; and
+        `apart`, whether it is more than REACH sectors from each of the RECENT requests before it, so that the drive's
+        cache could not serve it. For the reads that are `apart`: `compared`, their number, and `demerit`, seconds.
 
     Raises
     ------
     InputError
-        If the trace has no measured service times, has several devices, several outstanding requests or no reads apart,
-        or is larger than the drive.
+        If the trace has no measured service times, has several devices, several outstanding requests or no reads that
+        are `apart`, or is larger than the drive.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
 
 
 def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request lane"]:
-    """Return the service times of a stream in the model of `buffered_stream`, for several electronics at once.
+    """Return the service times of a stream in the model of `buffered_stream`, for one or several sets of electronics.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
     Returns
     -------
     float, `[request, run]`
-        Service times, seconds. There is a single run if all figures are numbers.
+        Service times, seconds. There is a single run if no parameter is an array.
 
     Raises
     ------
@@ -196,9 +196,9 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
 
 
 def _single(figure: Any) -> Any:
-    """Return times and arrays as JAX arrays, `[1, run]` for several runs.
+    """Return a time or an array as a JAX array, of shape `[1, run]` for several runs.
 
-    New values then do not cause a compilation. Counts and switches that are Python numbers are returned unchanged.
+    New values then do not cause a new compilation. Counts and switches that are Python numbers are returned unchanged.
     """
     if not isinstance(figure, float | np.ndarray | np.floating):
         return figure
@@ -206,7 +206,7 @@ def _single(figure: Any) -> Any:
 
 
 def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], attrs: dict[str, Any]) -> xr.Dataset:
-    """Return measured and modelled times by request, and their demerit over the reads apart."""
+    """Return measured and modelled times of each request, and their demerit over the reads that are `apart`."""
     apart = lies_apart(trace)
     compared = apart & trace.read
     measured, service = parts["measured"][compared], parts["service"][compared]
@@ -322,7 +322,7 @@ def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Me
 def bus_follows(
     off_platter: Float[np.ndarray, "*row"], sectors: Int[np.ndarray, "*row"], sector: float
 ) -> Float[np.ndarray, "*row"]:
-    """Return the time from the first sector of a read under the head to the end of its last on the bus.
+    """Return the time from a read's first sector under the head until its last sector has crossed the bus.
 
     Parameters
     ----------
@@ -340,8 +340,8 @@ def bus_follows(
 
     Notes
     -----
-    With time p of the platter it is max(p + b, p / n + n b). Either the bus ends one sector after the platter, or the
-    bus is the slower of the two from the first sector.
+    With the time p of the platter, the result is max(p + b, p / n + n b). If the bus is faster than the platter, it
+    ends one sector after the platter. If it is slower, it is busy without a pause from the first sector on.
     """
     return np.maximum(off_platter + sector, off_platter / sectors + sectors * sector)
 

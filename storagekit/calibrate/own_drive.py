@@ -66,7 +66,8 @@ def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, 
 
     Notes
     -----
-    If both are fitted, the time before the arm moves belongs to the electronics, and the overhead of the drive is 0.
+    If both the drive and the electronics are fitted, the time before the arm moves belongs to the electronics, and the
+    overhead of the drive is 0.
     """
     arm = None if keep_arm else fit_drive(trace, start, electronics and Controller.of(electronics))
     drive, behind = start if arm is None else arm.drive, None

@@ -1,7 +1,8 @@
 """Fit of the spindle of a measured drive: its revolution, from the completion times of requests.
 
-With one outstanding request, a completion is tied to the platter: its last sector has just ended, at an angle that
-follows from the geometry. Modulo a revolution, all completion times less their angles coincide.
+With one outstanding request, each completion is tied to the position of the platter: the last sector of the request has
+just passed under the head, at an angle that follows from the geometry. Subtract from each completion time the time in
+which the platter turns by this angle. All results are then equal, modulo a revolution.
 """
 
 from typing import NamedTuple
@@ -19,9 +20,9 @@ SEARCHED = 0.01
 FIRST = 200
 # Times of a sector on the bus for the search, seconds: the slowest buses of drives with a buffer took 0.4 ms.
 BUSES = np.linspace(0.0, 0.4e-3, 41)
-# Completions with a larger deviation, in standard deviations, did not wait for the platter: caches, retries.
+# Completions with a larger deviation, in standard deviations, did not wait for the platter, because of caches or retries.
 FAR = 5.0
-# If a smaller share of a class of requests waits for the platter, a buffer completes the class.
+# If a smaller share of the reads, or of the writes, waits for the platter, a buffer is assumed to complete them.
 TIED = 0.5
 
 
@@ -56,8 +57,8 @@ class FittedSpindle(NamedTuple):
 
     revolution, bus: time of a revolution and of a sector on the bus. revolution_error, bus_error: their standard
     errors; NaN for a bus that was not fitted. noise: standard deviation of the completions about the platter. wait:
-    time from each arrival until the first sector was under the head, by the platter and not by the noisy completion.
-    tied: mask of the requests that waited for the platter.
+    time from each arrival until the first sector was under the head, computed from the fitted position of the platter
+    instead of the noisy completion time. tied: mask of the requests that waited for the platter.
     """
 
     revolution: float
@@ -121,12 +122,12 @@ def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
 
 
 def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:
-    """Return completion times less the times that follow from the geometry; modulo a revolution they are equal."""
+    """Return completion times minus the times that follow from the geometry; they are equal modulo a revolution."""
     return log.end - log.angle * revolution - log.crossing(revolution, bus)
 
 
 def _late(log: Completions, revolution: float, bus: float, phases: ndarray) -> ndarray:
-    """Return the differences between completions and the platter, seconds, within half a revolution."""
+    """Return the delay of each completion relative to the platter, seconds, from minus to plus half a revolution."""
     turns = (_beyond(log, revolution, bus) - phases[log.read.astype(int)]) / revolution
     return (turns - np.round(turns)) * revolution
 
@@ -138,14 +139,14 @@ def _coherence(log: Completions, revolution: float, bus: float) -> complex:
 def _phase(log: Completions, revolution: float, bus: float) -> float:
     """Return the phase of the completions in a turn, seconds.
 
-    It is the median about the mean, on which caches have less effect than on the mean.
+    It is the circular mean plus the median deviation from this mean. Caches affect a median less than a mean.
     """
     middle = float(np.angle(_coherence(log, revolution, bus))) / (2 * np.pi) * revolution
     return middle + float(np.median(_late(log, revolution, bus, np.full(2, middle)))) if log.end.size else middle
 
 
 def _spread(late: ndarray) -> float:
-    """Return a robust standard deviation, seconds. It is at least 1e-7, as a scale must not be 0."""
+    """Return a robust standard deviation, seconds. It is at least 1e-7, because a scale must not be 0."""
     return max(float(stats.median_abs_deviation(late)) / float(stats.norm.ppf(0.75)), 1e-7)
 
 

@@ -45,7 +45,7 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:
-    """Return a sentence with the time that the fastest sustainable scheme saves against the baseline."""
+    """Return a sentence with the time that the fastest scheme without overload saves relative to the baseline."""
     against = summary.attrs["against"]
     others = [scheme for scheme in summary.scheme.values.tolist() if scheme not in (against, *warned)]
     if not others:
@@ -91,7 +91,7 @@ def _differences(summary: xr.Dataset, named: dict[str, str], order: list[str]) -
     tail = _rows(summary.quantile_difference.sel(quantile=0.99, drop=True), named, 100).assign(figure="99%")
     rows = pd.concat([mean, tail], ignore_index=True)
     figures = ["mean", "99%"]
-    # numbers far enough apart to be read
+    # numbers with enough distance to be read
     axis = alt.Axis(tickCount=6, labelFlush=False)
     x = alt.X("mean:Q", title="Difference of the response time (%)", scale=alt.Scale(zero=True, padding=8), axis=axis)
     y = alt.Y("scheme:N", title=None, sort=order, axis=alt.Axis(labels=False))

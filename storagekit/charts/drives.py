@@ -20,9 +20,9 @@ SHOWN = 0.995
 
 
 def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a chart of the seek time by distance for reads and writes, see `calibrate.seek_curve`.
+    """Return a chart of the seek time against the distance for reads and writes (`calibrate.seek_curve`).
 
-    One panel shows all distances, the other short ones.
+    One panel shows all distances, the other panel shows short distances.
     """
     wide = (curve[["read", "write"]] * _MS).to_dataframe().reset_index()
     rows = wide.melt("distance", ["read", "write"], "kind", "ms")
@@ -36,7 +36,7 @@ def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
     """Return a chart of the transfer rate by address: within a track, and over whole cylinders (`calibrate.zone_map`)."""
     ends = zones.first_byte + zones["size"]
     named = {"media_rate": "within a track", "sustained_rate": "over whole cylinders"}
-    # a zone's level from its beginning to its end: neighbours meet in a step
+    # each zone is a level line from its beginning to its end; a step joins neighbouring zones
     steps = [
         pd.DataFrame({"at": at.values * _GB, "rate": zones[name].values * _MB, "kind": said, "zone": zones.zone.values})
         for name, said in named.items()

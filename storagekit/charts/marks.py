@@ -64,7 +64,7 @@ def curves(
 ) -> Layered:
     """Return one line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
-    titles: of the x axis, the y axis and the legend, with units. factor and x_factor convert SI units to these units.
+    titles: titles of the x axis, the y axis and the legend, with units. factor and x_factor convert SI units to these units.
     """
     rows = table(summary, factor)
     rows[x] = rows[x] * x_factor
@@ -78,7 +78,7 @@ def curves(
         color=alt.Color(colour, type="nominal", scale=colours, legend=legend),
     )
     y = alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True))
-    # lines may coincide, so that their dashes differ as well as their colours and shapes
+    # lines may coincide; therefore their dashes differ, in addition to their colours and shapes
     dash = alt.StrokeDash(colour, type="nominal", sort=series, legend=None)
     line = base.mark_line(strokeWidth=2, clip=True).encode(y=y, strokeDash=dash)
     shape = alt.Shape(colour, type="nominal", scale=alt.Scale(domain=series), legend=legend)
@@ -110,9 +110,10 @@ def lines(
 ) -> Layered:
     """Return solid lines with points and whiskers for simulated values, and dashed lines of the same colours for formulas.
 
-    palette: colour of each series, in the order of the legend; other series are left out. sides: x and y. legend: its title.
-    model: means over `x` and `colour`, or some of its series. basis: the names of the two in the legend. NaN values are left
-    out; values outside a scale are clipped.
+    palette: colour of each series, in the order of the legend; other series are left out. sides: styles of the x axis
+    and the y axis. legend: title of the legend. model: means from formulas over `x` and `colour`, for some or all of
+    the series. basis: names of simulation and formulas in the legend. NaN values are left out; values outside a scale
+    are clipped.
     """
     whisker, point = _whiskers_and_points(summary, x, colour, palette, sides, legend)
     rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor).assign(basis=basis[0])

@@ -1,4 +1,4 @@
-"""The paper's numbers where space is short: with names below the curves, or below our numbers."""
+"""The paper's numbers in little space: with names below the curves, or below our numbers."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,9 @@ def dropped_points(
 
 
 def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
-    """Return a table with `ours` in each cell and `paper` in grey below it, as text, by `row` and `column` in their order.
+    """Return a table of text, with `ours` in each cell and `paper` in grey below it.
+
+    row, column: names of the columns of `rows` that contain the row and the column of each cell.
 
     A single column has no name.
     """

@@ -8,7 +8,7 @@ import altair as alt
 from storagekit.core.validation import instance_of, validate
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-# what is ours where one thing of ours is drawn, the same for areas that bear other marks (40% of it on white), the paper's
+# colour of our result if a chart has only one; its tint (40% on white) for areas behind other marks; colour of the paper
 OURS, TINT, PAPER = COLOURS[0], "#99c7e0", "#444444"
 WIDTH, HEIGHT = 420, 260
 # maximum length of a line below the title of one panel, and of several panels
@@ -24,7 +24,7 @@ THEME = {
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "gridColor": "#e6e6e6",
-            # the first and the last label stand at their ticks
+            # the first and the last label are centred at their ticks
             "labelFlush": False,
         },
         "legend": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"},
@@ -43,8 +43,8 @@ def finished(
 ) -> alt.TopLevelMixin:
     """Return the chart with its title and the common theme.
 
-    says: the lines below the title: first the finding, then the content of the chart. legends: their position; below a row of
-    panels they leave it the full width.
+    says: the lines below the title: first the finding, then the content of the chart. legends: position of the legends.
+    If they are below a row of panels, the row keeps the full width.
     """
     length = LINE if isinstance(chart, alt.Chart | alt.LayerChart) else LONG_LINE
     found, *drawn = says or ("",)

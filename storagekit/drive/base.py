@@ -26,10 +26,11 @@ class Target(NamedTuple):
     """Location of a request on a drive.
 
     cylinder, head: cylinder and head of its first sector. angle: angle at which its first sector begins, turns from the
-    index mark, in [0, 1). transfer: time from its first sector to the end of its last, with track and cylinder
-    crossings, seconds. end: position of the arm at its end. again: turns between reading and writing for a write of a
-    part of a physical sector, which is read first: 1, or 0 for whole sectors; None on drives whose sectors have 512
-    bytes. sector, count: its address and number of sectors, on drives with a buffer; otherwise None.
+    index mark, in [0, 1). transfer: time from its first sector to the end of its last, including track and cylinder
+    crossings, seconds. end: position of the arm at the end of its last sector. again: turns between reading and
+    writing, 1 for a write that covers only part of a physical sector, which must be read first, and 0 otherwise; None
+    on drives with sectors of 512 bytes. sector, count: its address and number of sectors, on drives with a buffer;
+    otherwise None.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -89,15 +90,15 @@ class AbstractLayout(eqx.Module):
     ) -> Any:
         """Return the location of `count` sectors from address `sector` of drive `which`.
 
-        Only `seen` for that drive may receive it. The end of that drive bounds the address. For drives of several kinds
-        it has fewer fields than the result of `locate`.
+        The result is only valid as an argument of `seen` for the same drive. Addresses may extend to the end of this
+        drive. For drives of several kinds, the result has fewer fields than the result of `locate`.
         """
         return self.locate(sector, count)
 
     def capacity_of(self, which: int) -> int:
         """Return the number of sectors of drive `which`.
 
-        Raises InputError unless it is a single number that is known before compilation.
+        Raises InputError unless the capacity is a single number that is known before compilation.
         """
         return self.capacity
 
@@ -185,13 +186,13 @@ class AbstractBuffer(eqx.Module):
 
     @abstractmethod
     def of(self, private: Any, which: Int[Array, "1 *batch"]) -> Any:
-        """Return the present state of drive `which`, the argument `own` of the other methods."""
+        """Return the present state of drive `which`, which is the argument `own` of the other methods."""
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
         """Return the mechanics of the drive as a scheduler sees them.
 
-        Data in the buffer are available at once, and read-ahead may have moved the arm.
+        Data in the buffer are available immediately, and read-ahead may have moved the arm.
         """
 
     @abstractmethod
@@ -286,7 +287,8 @@ class AbstractDrive(AbstractLayout):
     def check_buffer(self, facts: SystemFacts) -> None:
         """Raise InputError if drives with a buffer are combined with a feature that is not modelled.
 
-        A drive with a buffer has one request at a time, at one location, and no other drive takes it away.
+        A drive with a buffer serves one request at a time. The request has a single location, and no other drive can
+        serve it instead.
 
         Parameters
         ----------
@@ -313,7 +315,7 @@ class AbstractDrive(AbstractLayout):
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """Return the mechanics of brick `which`: one number for each run, `[1, *batch]`, or for each row."""
+        """Return the mechanics of brick `which`, a number for each run, `[1, *batch]`, or for each row."""
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:

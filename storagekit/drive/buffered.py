@@ -31,21 +31,21 @@ from storagekit.drive.mechanical import Drive
 class Buffered(AbstractDrive):
     """A drive behind a controller, a bus and a buffer in segments (`storagekit.drive.buffer`).
 
-    Reads of data in a segment complete without arm and platter, and writes may do so too. The drive then reads ahead,
-    or writes behind, until the host sends the next request. It has one request at a time. Schedulers take the content
-    of the buffer into account.
+    Reads of data in a segment complete without using arm and platter. Writes may also complete in this way. The drive
+    then reads ahead, or writes behind, until the host sends the next request. It serves one request at a time.
+    Schedulers take the content of the buffer into account.
 
     Parameters
     ----------
     drive : Drive
         Arm and platter.
     electronics : Electronics
-        Figures of controller, bus and buffer.
+        Parameters of controller, bus and buffer.
 
     Raises
     ------
     InputError
-        If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a figure is impossible.
+        If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a parameter is impossible.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def load_buffered(name: Annotated[str | Path, drive_name]) -> Buffered:
     Raises
     ------
     InputError
-        If `load_drive` raises it for this name, or if the file has no figures of controller, bus and buffer.
+        If `load_drive` raises it for this name, or if the file has no parameters of controller, bus and buffer.
     """
     return Buffered(load_drive(name), load_electronics(name))
 
@@ -136,7 +136,7 @@ class SegmentBuffer(AbstractBuffer):
 
     def of(self, private: BufferMemory, which: Int[Array, "1 *batch"]) -> ReadAheadStop:
         def own(leaf: Shaped[Array, "segment drive *batch"]) -> Shaped[Array, "segment *batch"]:
-            # Comparisons are faster than a look-up, which a CPU does for one run of the batch after the other.
+            # Comparisons are faster than a look-up, which a CPU performs sequentially for the runs of a batch.
             return reduce(
                 lambda found, drive: jnp.where(which == drive, leaf[:, drive], found),
                 range(1, leaf.shape[1]),
@@ -186,7 +186,7 @@ class Seen(Through):
         angle = angle + self.mechanics.turns(begins)
         way = self.mechanics.positioning(self.stopped.memory.arm, angle, target, read)
         held = read & self.segments.holds(self.stopped.memory, cast(Array, target.sector))
-        # Data in the buffer, too, wait until an earlier write is on the platter.
+        # Data in the buffer also wait until an earlier write is on the platter.
         wait = jnp.maximum(self.stopped.memory.settled, 0.0)
         return Positioning(jnp.where(held, wait, begins + way.seek), jnp.where(held, 0.0, way.rotation))
 

@@ -1,4 +1,4 @@
-"""Geometry and seek curve of a drive from the figures of its data sheet."""
+"""Geometry and seek curve of a drive from the values of its data sheet."""
 
 import math
 from dataclasses import replace
@@ -31,7 +31,7 @@ _MEANINGS = {
 
 
 class Sheet(NamedTuple):
-    """Figures of a data sheet.
+    """Values of a data sheet.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Sheet(NamedTuple):
     inner_rate: float | None = None
 
     def check(self) -> None:
-        """Raise InputError if a figure is impossible."""
+        """Raise InputError if a value is impossible."""
         for label in ("write_settle", "head_switch", "average_seek", "full_seek"):
             SPAN(label, getattr(self, label))
         positive = {
@@ -112,7 +112,7 @@ class Sheet(NamedTuple):
         return units.revolution(self.rpm)
 
     def seek(self, cylinders: int) -> SeekFit:
-        """Return the curve through the three seek times. Makers take the average over all pairs of cylinders."""
+        """Return the curve through the three seek times. The average seek time is taken over all pairs of cylinders."""
         return seek_from_three(self.track_seek, self.average_seek, self.full_seek, cylinders)
 
     def geometry(self) -> Geometry:

@@ -2,8 +2,8 @@
 
 A file has one `disksim_disk`, or one `dm_disk` only, with `dm_layout_g1` and `dm_mech_g1`. These parameters are
 ignored: slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low water
-mark, reading of free blocks, and parameters that matter only for several requests at a time. A buffer that differs from
-the model in other ways raises InputError.
+mark, reading of free blocks, and parameters that have an effect only with several outstanding requests. A buffer that
+differs from the model in other ways raises InputError.
 
 References
 ----------
@@ -46,7 +46,7 @@ _EXTRA = {
     "second_ms": "Extradisc 2nd disconnect overhead",
     "seek_ms": "Extradisc seek delta",
 }
-# DiskSim's switches; some have several values for on.
+# DiskSim's switches; for some of them, several values mean on.
 _SWITCHES = {
     "over_requested": "Read-ahead over requested",
     "ahead_on_hit": "Read-ahead on idle hit",
@@ -143,7 +143,7 @@ def disksim_facts(path: Path) -> dict[str, Any]:
 
 
 def disksim_electronics(path: Path) -> dict[str, Any] | None:
-    """Return field `electronics` of a drive file from a DiskSim parameter file.
+    """Return the field `electronics` of a drive file from a DiskSim parameter file.
 
     Parameters
     ----------
@@ -230,8 +230,8 @@ def _zone(zone: ParameterBlock, scheme: int, group: int) -> dict[str, Any]:
     first = found["first_cylinder"]
     last = _number(zone, "Last cylinder number", FieldRule(int, first, ZONE_FIELDS["cylinders"].most))
     cylinders, spares = last - first + 1, found["spares"]
-    # By sparing scheme: number of spare sectors, and of the cylinders at whose end they are. Scheme 7 has its spares
-    # after the last zone, where they have no effect.
+    # For each sparing scheme: number of spare sectors, and number of cylinders in the group that ends with them. Scheme
+    # 7 has its spares after the last zone, where they have no effect.
     at_the_end = {
         1: (spares * found["sectors_per_track"], cylinders),
         2: (spares, 1),

@@ -1,7 +1,7 @@
-"""Measured figures of a drive's electronics: the overheads of the controller, the bus, and the buffer.
+"""Measured parameters of a drive's electronics: the overheads of the controller, the bus, and the buffer.
 
-The figures are in the terms of DiskSim 4.0's parameters, and come from drive files that contain them. `Drive` describes
-arm and platter.
+The parameters are defined as in DiskSim 4.0. They come from drive files that contain them. `Drive` describes arm and
+platter.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ class Overheads(NamedTuple):
     Parameters
     ----------
     read_hit_..., read_miss_..., write_hit_..., write_miss_... : float
-        Time from the arrival of a request until data or the arm move. A write is a hit if it completes when its data
-        are in the buffer (`Buffer.writes_behind`).
+        Time from the arrival of a request until data or the arm starts to move. A write is a hit if it completes when
+        its data are in the buffer (`Buffer.writes_behind`).
     read_disconnect_..., write_disconnect : float
         Time until the drive gives up the bus.
     first_reselect : float
@@ -62,8 +62,8 @@ class Overheads(NamedTuple):
 class ExtraDisconnect(NamedTuple):
     """Times of a write that follows a write without continuing it, on drives that disconnect twice, seconds.
 
-    They replace its overhead and its disconnect. The drive takes the command, disconnects, pauses and reselects. It
-    disconnects a second time after the data of the write have crossed the bus.
+    These times replace the overhead and the disconnect of the write. The drive receives the command, disconnects,
+    pauses and reselects. It disconnects a second time after the data of the write have crossed the bus.
 
     Parameters
     ----------
@@ -139,9 +139,9 @@ class Buffer(NamedTuple):
     high_water : float
         Share of a read, from 0 to 1, that is in the buffer before the drive requests the bus, by default 0.
     keeps : bool
-        Whether data that requests leave in a segment may serve later requests, by default True.
+        Whether data that a request leaves in a segment may serve later requests, by default True.
     discards_read : bool
-        Whether this excludes the data that a read returned.
+        Whether the data that a read returned are an exception to `keeps`.
     """
 
     segments: int
@@ -185,7 +185,7 @@ class Electronics(NamedTuple):
 
 @validate
 def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
-    """Return controller, bus and buffer of a drive.
+    """Return the parameters of controller, bus and buffer of a drive.
 
     Parameters
     ----------
@@ -195,12 +195,12 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
     Returns
     -------
     Electronics
-        Their figures.
+        The parameters.
 
     Raises
     ------
     InputError
-        If the file has no such figures, or if a figure is impossible.
+        If the file has no such parameters, or if a parameter is impossible.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
 
 @validate
 def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | None:
-    """Return controller, bus and buffer of a drive, or None if its file has no such figures.
+    """Return the parameters of controller, bus and buffer of a drive, or None if its file has no such parameters.
 
     See `load_electronics`.
     """
@@ -231,19 +231,19 @@ def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | 
 
 
 def electronics(facts: dict[str, Any], source: str) -> Electronics:
-    """Return the electronics from field `electronics` of a drive file.
+    """Return the electronics from the field `electronics` of a drive file.
 
     Parameters
     ----------
     facts : dict
-        Groups of figures. Times are in ms, under names that end in `_ms`.
+        Groups of parameters. Times are in ms, under names that end in `_ms`.
     source : str
         Name of the file in error messages.
 
     Returns
     -------
     Electronics
-        The figures, with times in seconds.
+        The parameters, with times in seconds.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
 
 def require_possible(known: Electronics) -> None:
-    """Raise InputError if a figure of a drive's electronics is impossible, wherever it is from."""
+    """Raise InputError if a parameter of a drive's electronics is impossible."""
     instance_of(Electronics, 'those of a drive, as sk.drive.load_electronics("atlas10k")')("electronics", known)
     for group, kind in {"overheads": Overheads, "bus": Bus, "buffer": Buffer, "extra": ExtraDisconnect}.items():
         given = getattr(known, group)
@@ -294,7 +294,7 @@ def require_possible(known: Electronics) -> None:
 
 
 def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
-    """Return the validator of a figure: the limits of a drive file, with times in seconds.
+    """Return the validator of a parameter: the limits of a drive file, with times in seconds.
 
     Times and `most_ahead` may be arrays with one number for each run of the batch.
     """
@@ -307,18 +307,18 @@ def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
 
 
 def electronics_facts(known: Electronics) -> dict[str, Any]:
-    """Return field `electronics` of a drive file, the inverse of `electronics`.
+    """Return the field `electronics` of a drive file, the inverse of `electronics`.
 
     Parameters
     ----------
     known : Electronics
-        The figures, with times in seconds.
+        The parameters, with times in seconds.
 
     Returns
     -------
     dict
-        Groups of figures. Times are in ms, under names that end in `_ms`. Figures with their default value are left
-        out, and so is a missing extra disconnect.
+        Groups of parameters. Times are in ms, under names that end in `_ms`. Parameters with their default value are
+        left out, and so is the group of the extra disconnect if there is none.
     """
     groups = {
         "extra_disconnect" if name == "extra" else name: group for name, group in known._asdict().items() if group
@@ -335,8 +335,8 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
     return {name: told(group) for name, group in groups.items()}
 
 
-# Limits of a buffer's figures: counts far above those of any drive (4,096 segments, 8 GB), the highest of DiskSim's
-# modes, and a share. Times are at most 10 s, as in DiskSim's files.
+# Limits of a buffer's parameters: counts far above those of any drive (4,096 segments, 8 GB), the highest read-ahead
+# mode of DiskSim, and a share. Times are at most 10 s, as in DiskSim's files.
 _RULES = {
     "segments": FieldRule(int, 1, 4096),
     "sectors": FieldRule(int, 1, 2**24),

@@ -24,7 +24,7 @@ FIELDS = {
     "cylinders": FieldRule(int, 2, 10**7),
     "heads": FieldRule(int, 1, 1000),
     "head_switch_ms": FieldRule(float, 0.0, 1e3),
-    # Below 0 if a drive writes before it has settled as far as a read requires.
+    # Negative if a drive starts to write before it has settled as far as a read requires.
     "write_settle_ms": FieldRule(float, -1e3, 1e3),
     "overhead_ms": FieldRule(float, 0.0, 1e4),
 }
@@ -100,12 +100,12 @@ def facts_of(
     drive : Drive
         The drive.
     source : str
-        Origin of its figures, the field `source`.
+        Origin of the values, stored in the field `source`.
 
     Returns
     -------
     dict
-        The fields. The seek curve has every distance, rounded to a nanosecond.
+        The fields. The seek curve contains the time for every distance, rounded to a nanosecond.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def facts_of(
 
 
 def _settles_on_switch(facts: dict[str, Any], source: str) -> bool:
-    """Return whether a write settles after a head switch: as in DiskSim it does, unless the file says false."""
+    """Return whether a write settles after a head switch. By default it does, as in DiskSim."""
     if "settles_on_switch" not in facts:
         return True
     return checked(facts, "settles_on_switch", FieldRule(bool), f"drive file {source}")
@@ -151,7 +151,7 @@ def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:
 
 
 def _quickest(seek: SeekTable, value: dict) -> float:
-    """Return the time of the shortest move, seconds: of the arm, or of a head switch if it takes any time."""
+    """Return the shortest time of an arm movement, or of a head switch if that takes time, seconds."""
     moves = np.asarray(seek.times)[1:].min()
     switch = value["head_switch_ms"] * units.MS
     return float(min(moves, switch) if switch > 0 and value["heads"] > 1 else moves)

@@ -5,10 +5,10 @@ cylinder) of the zone's c-th cylinder begins at
 
     angle = ([h + (heads-1) c] track_skew + c cylinder_skew + s + first_offset) / sectors_per_track   (mod 1 turn)
 
-A transfer that crosses to the next track, or cylinder, therefore meets its data one skew later. A serpentine layout
-uses the heads of odd cylinders in reverse. A transfer that crosses to the next zone waits there for its data, as tracks
-of that zone have another length and begin at another angle. Slipped and remapped sectors are not modelled: 64 of the
-Atlas 10K's 17.9 million.
+A transfer that crosses to the next track or cylinder therefore continues one skew later. A serpentine layout uses the
+heads of odd cylinders in reverse. A transfer that crosses to the next zone waits there for its data, because tracks of
+that zone have another length and begin at another angle. Slipped and remapped sectors are not modelled: 64 of the Atlas
+10K's 17.9 million.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ SLACK = 1e-5
 class SectorLocation(NamedTuple):
     """The position of a sector.
 
-    passed: sectors by which the platter turns from the zone's first sector to this one, with skews and spares. angle: where
-    the sector begins, in turns after angle 0.
+    passed: rotation of the platter from the zone's first sector to this one, in sectors, including skews and spares.
+    angle: where the sector begins, in turns after angle 0.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -42,7 +42,7 @@ class SectorLocation(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """The zone of each sector: numbers of the zone and of its drive, see `Geometry`."""
+    """Parameters of the zone of each sector, and of its drive (see `Geometry`)."""
 
     origin: Int[AnyArray, "*#row"]
     first_cylinder: Int[AnyArray, "*#row"]
@@ -68,8 +68,9 @@ class Zone(NamedTuple):
     ) -> Target:
         """Return the positions of requests with first and last sectors `ends` (see `first_and_last`) in these zones.
 
-        revolution: seconds of a turn of the platter. A request that crosses into the next zone waits there, after the
-        `step(cylinders)` seconds of the arm, until its data come round. A request may not reach further than that.
+        revolution: time of a turn of the platter, seconds. If a request crosses into the next zone, the arm moves for
+        `step(cylinders)` seconds, and the request then waits for its data to pass under the head. A request may not
+        extend beyond the next zone.
         """
         place = self.place(ends)
         start, end = place.passed
@@ -120,9 +121,10 @@ class Geometry(eqx.Module):
     which describe the drive.
 
     track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: number of tracks and
-    of data sectors of a group of cylinders that shares spares. group_spares: its spares on a track with data, which the
-    platter has to turn past. begin, close: `SectorLocation.passed` of the zone's first data sector, and of the end of
-    its last. onward: cylinders from this end to the data of the next zone, past spare cylinders.
+    of data sectors of a group of cylinders that shares spares. group_spares: spare sectors of the group on a track with
+    data, past which the platter has to turn. begin, close: `SectorLocation.passed` of the zone's first data sector, and
+    of the end of its last data sector. onward: distance from this end to the data of the next zone, including spare
+    cylinders, in cylinders.
     """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
@@ -188,7 +190,7 @@ def zone_number(
     return _last_not_above(jnp.concatenate([shape.first_sector for shape in shapes]), sector, begin, end)
 
 
-# Without it each call from outside the engine compiles the loop again: `locate` takes 21 ms instead of 4 ms.
+# Without `jit`, each call from outside the engine compiles the loop again: `locate` takes 21 ms instead of 4 ms.
 @jax.jit
 def _last_not_above(
     firsts: Int[Array, "zone"],
@@ -198,8 +200,8 @@ def _last_not_above(
 ) -> Int[Array, "*row"]:
     """Return the index of the last entry of ascending `firsts`, from `begin` to before `end`, that is at most `sector`.
 
-    It is `begin` where all entries are above. The binary search is a loop of the program because XLA stores the values that a
-    loop carries; XLA's CPU compiler would emit an unrolled search again for each use of its result.
+    It is `begin` where all entries are above `sector`. The binary search is a loop of the program because XLA stores
+    the values that a loop carries; XLA's CPU compiler would emit an unrolled search again for each use of its result.
     """
     steps = (firsts.size - 1).bit_length()
 
@@ -211,7 +213,7 @@ def _last_not_above(
 
 
 def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zone:
-    """Return the zones of these numbers, see `zone_number`."""
+    """Return the zones with these numbers (see `zone_number`)."""
 
     def column(name: str) -> Int[Array, "zone"]:
         return jnp.concatenate([jnp.broadcast_to(getattr(one, name), one.first_sector.shape) for one in shapes])
@@ -310,9 +312,9 @@ def divided(
 ) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
     """Return the quotient, rounded down, and the remainder of integers; `by` is at least 1.
 
-    A CPU divides integers one by one and floating-point numbers several at a time. In float32 a quotient of 31 bits is
-    wrong by some hundreds at most. The quotient of its remainder is wrong by at most one, in the direction that the
-    sign of the last remainder gives.
+    A CPU divides integers one by one, but several floating-point numbers simultaneously. In float32, a quotient of 31
+    bits has an error of a few hundred at most. Dividing the remainder again reduces the error to at most one. The sign
+    of the last remainder gives the direction of this error.
     """
     if isinstance(number, np.ndarray | np.integer):
         return divmod(number, by)

@@ -1,4 +1,4 @@
-"""Loading of drives by name or from a file, and the idealized drive of the closed forms."""
+"""Loading of drives by name or from a file, and the idealized drive of closed-form models."""
 
 import json
 import tomllib
@@ -27,13 +27,13 @@ def drive_name(label: str, value: Any) -> str | PathLike:
 
 
 def drive_names() -> list[str]:
-    """Return the names that `load_drive` accepts: files of data/drives, with fields (JSON) or a data sheet (TOML)."""
+    """Return the names that `load_drive` accepts: the drive files (JSON) and data sheets (TOML) in data/drives."""
     return sorted(drive_files())
 
 
 @validate
 def load_drive(name: Annotated[str | Path, drive_name]) -> Drive:
-    """Return the drive with a given name, in a file, or with a given data sheet.
+    """Return the drive that a name, a file or a line of data-sheet values describes.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def ideal_drive(
     sectors_per_track: Annotated[int, Validator(least=1, most=10**7, whole=True)] = 512,
     overhead: Annotated[float, SPAN.each] = 0.0,
 ) -> Drive:
-    """Return the drive of the closed forms: one head, equal tracks, a seek linear in distance, no settling and no skew.
+    """Return the drive of closed-form models: one head, equal tracks, linear seeks, no settling and no skew.
 
     Parameters
     ----------

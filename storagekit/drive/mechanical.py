@@ -47,22 +47,22 @@ class Drive(OneKind):
     head_switch : float
         Time of a head switch within a cylinder, seconds.
     write_settle : float
-        Time by which the seek of a write exceeds that of a read, seconds; below 0 if a drive writes before it has settled as
-        a read has to.
+        Time by which the seek of a write exceeds the seek of a read, seconds; negative if the drive starts to write
+        before it has settled as far as a read requires.
     overhead : float
         Time that precedes every access, seconds.
     name : str
         Name of the drive.
     grain : int
-        Sectors of 512 bytes in a physical sector. A part of a physical sector is read whole; a write of a part reads first,
-        and writes one revolution later.
+        Sectors of 512 bytes in a physical sector. A read of part of a physical sector reads the whole sector. A write
+        of part of a physical sector first reads the sector, and writes it one revolution later.
     settles_on_switch : int
-        1 if a write settles after a head switch too, as in DiskSim; 0 if the head switch is the whole cost.
+        1 if a write also settles after a head switch, as in DiskSim; 0 if it does not.
 
     Notes
     -----
-    Positioning takes the longer of the head switch, if the head differs, and the seek, then the settling of a write, then the
-    rotation to the first sector.
+    Positioning consists of three steps: the seek, or the head switch if the head differs and the switch takes longer;
+    the settling of a write; and the rotation to the first sector.
 
     References
     ----------
@@ -189,7 +189,7 @@ class Drive(OneKind):
         settles_on_switch: bool = True,
         name: str = "data sheet drive",
     ) -> "Drive":
-        """Return a drive from the figures that a data sheet prints.
+        """Return a drive from the values of a data sheet.
 
         Track lengths follow from the rates, and the number of cylinders follows from the capacity. Skews just cover a
         head switch and a one-cylinder seek.
@@ -217,7 +217,7 @@ class Drive(OneKind):
         sector_bytes : int
             Size of a physical sector, 512 or 4096 bytes, by default 512.
         settles_on_switch : bool
-            Whether a write settles after a head switch too, by default True.
+            Whether a write also settles after a head switch, by default True.
         name : str
             Name of the drive.
 
@@ -229,7 +229,7 @@ class Drive(OneKind):
         Raises
         ------
         InputError
-            If a figure is impossible.
+            If a value is impossible.
 
         Examples
         --------

@@ -45,9 +45,10 @@ class Mixed(AbstractDrive):
 
     Notes
     -----
-    The smallest drive bounds the capacity of all drives. A request is located on a drive of each kind, and the brick
-    that receives it determines which location is used. Mechanical drives (`Drive`) of several kinds cost little more
-    than drives of one kind, see `storagekit.drive.picked`. Drives of other classes are all computed for every access.
+    The capacity of every drive is the capacity of the smallest. A request is located on a drive of each kind, and the
+    brick that receives it determines which location is used. Mechanical drives (`Drive`) of several kinds cost little
+    more than drives of one kind (see `storagekit.drive.picked`). With drives of other classes, every access is computed
+    once for each kind.
     """
 
     members: tuple[AbstractDrive, ...]
@@ -133,7 +134,7 @@ class Mixed(AbstractDrive):
     def _drives(self) -> list[Drive]:
         """Return the drives if all are mechanical with 512-byte sectors, and cylinder and head fit into one number.
 
-        Otherwise return an empty list. Subclasses of `Drive` do not count, as they may move and turn differently.
+        Otherwise return an empty list. Subclasses of `Drive` do not count, because they may move and turn differently.
         """
         drives = [member for member in self.members if type(member) is Drive and member.grain == 1]
         fit = len(drives) == len(self.members) and self.cylinders << head_bits(drives) <= MOST_WHOLE

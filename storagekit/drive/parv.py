@@ -139,7 +139,7 @@ class _Parser:
         return self.take().text
 
     def words(self, wanted: str) -> list[_Token]:
-        """Read one word or more, as far as they go."""
+        """Read consecutive words, at least one."""
         first = self.at
         while self.next and self.next not in _MARKS:
             self.at += 1

@@ -1,8 +1,8 @@
-"""Mechanical drives of several kinds, whose accesses are computed once and not once for each kind.
+"""Mechanical drives of several kinds, with one computation for each access instead of one for each kind.
 
-The numbers of a brick's drive are selected by kind, and one computation uses them. The starts of requests, by which a
-scheduler compares them, are located on every kind and stored. The end and the transfer time are computed only for the
-request that is chosen, from its address on the drive that serves it.
+The parameters of a brick's drive are selected by its kind, and a single computation uses them. A scheduler compares
+requests by their starts. The start of each request is located on every kind and stored. The end and the transfer time
+are computed only for the chosen request, from its address on the drive that serves it.
 """
 
 from collections.abc import Sequence
@@ -150,7 +150,7 @@ class Picked(AbstractMechanics):
         return self.drive.seconds(turns)
 
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        # Computed once for each kind and not for each brick: all bricks have the same seconds, and a remainder is slow.
+        # Computed once for each kind, not for each brick: the seconds are the same for all bricks, and a remainder is slow.
         return of_kind(self.kind, [drive.drift(seconds) for drive in self.drives])
 
 
@@ -179,7 +179,7 @@ class PickedSeek(AbstractSeek):
 
 
 def picked_seek(kind: Int[AnyArray, "*#row"], curves: Sequence[AbstractSeek]) -> AbstractSeek:
-    """Return the seek curve of kind `kind`. If all curves are tables, it takes a single look-up."""
+    """Return the seek curve of kind `kind`. If all curves are tables, one look-up is sufficient."""
     tables = [curve.times for curve in curves if isinstance(curve, SeekTable)]
     if len(tables) < len(curves):
         return PickedSeek(tuple(curves), kind)

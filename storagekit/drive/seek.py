@@ -29,7 +29,7 @@ class AbstractSeek(eqx.Module):
 
 
 class SeekTable(AbstractSeek):
-    """A measured seek curve, with its noise; it need not be monotone.
+    """A measured seek curve, including its noise; it need not be monotone.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class SeekFit(AbstractSeek):
 
 
 class LinearSeek(AbstractSeek):
-    """A seek time proportional to distance, as in the closed forms.
+    """A seek time proportional to distance, as in closed-form models.
 
     Parameters
     ----------

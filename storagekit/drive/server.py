@@ -51,7 +51,7 @@ class Still(OneKind):
 
 
 class RateServer(Still):
-    """A server that transfers at a constant rate wherever data lie: request sizes determine its service times.
+    """A server that transfers at a constant rate: the service time depends only on the request size.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class RateServer(Still):
 class Flash(Still):
     """Flash memory behind one queue, which serves one request at a time.
 
-    It reads or programs `channels` pages at a time. Sectors cross between drive and host at `rate`.
+    It reads or programs `channels` pages simultaneously. Sectors cross between drive and host at `rate`.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Flash(Still):
     page : int
         Sectors of a page, by default 32.
     channels : int
-        Pages that are read or programmed at a time, by default 8.
+        Pages that are read or programmed simultaneously, by default 8.
     block : int
         Pages that are erased together, by default 256.
     capacity : int
@@ -111,8 +111,8 @@ class Flash(Still):
 
     Notes
     -----
-    The model does not store the location of data. Every write takes its share of the time for erasing and moving, as in
-    the long run. Requests that a real drive would serve in parallel wait for one another.
+    The model does not store the location of data. Every write includes the long-run average time for erasing blocks and
+    moving pages. Requests that a real drive would serve in parallel are served one after the other.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Flash(Still):
     def per_wave(self, read: Bool[AnyArray, "*#row"] | bool) -> Float[AnyArray, "*#row"]:
         """Return the time to access one page on each channel in parallel, seconds.
 
-        For a write it includes the share of erasing and moving.
+        For a write, it includes the average time for erasing blocks and moving pages.
         """
         written = self.amplification * (self.program_page + self.erase_block / self.block)
         return jnp.where(read, self.read_page, written + (self.amplification - 1) * self.read_page)

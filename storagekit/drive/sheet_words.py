@@ -10,13 +10,13 @@ _TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _SIZES = {"GB": 1e-3, "TB": 1.0}
 _RATES = {"KB/s": 1e-3, "MB/s": 1.0, "GB/s": 1e3}
 _EXAMPLE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
-# Field of a data sheet file by word of the line: times, which have units, and numbers without units.
+# Field of a data sheet file for each word of the line: first times, which have units, then numbers without units.
 _TIMED = {"switch": "head_switch_ms", "settle": "write_settle_ms", "overhead": "overhead_ms"}
 _COUNTED = {"heads": "heads", "sector": "sector_bytes"}
 _KNOWN = ("rpm", "seek", "rate", "size", *_TIMED, *_COUNTED)
 # TB; larger drives are assumed to have sectors of 4 KB, and a head for each TB.
 _LARGE = 2
-# Rate of the innermost tracks as a share of the rate of the outermost, if a data sheet prints a single rate.
+# Rate of the innermost tracks divided by the rate of the outermost, if a data sheet gives a single rate.
 INNER = 0.5
 
 
@@ -32,9 +32,10 @@ def sheet_facts(line: str) -> dict[str, Any]:
     ----------
     line : str
         Pairs `word=value`, separated by commas. Required are rpm; seek, the track-to-track, average and full-stroke
-        seek of a read; rate, the sustained rates of the outermost and the innermost tracks; and size. From a single
-        rate the innermost tracks get half. Optional are heads and sector; switch, of heads; settle, the further time of
-        writes; and overhead. For drives above 2 TB the defaults are a head for each TB and sectors of 4096 bytes.
+        seek of a read; rate, the sustained rates of the outermost and the innermost tracks; and size. If a single rate
+        is given, it is the rate of the outermost tracks, and the innermost tracks have half of it. Optional are heads
+        and sector; switch, the time of a head switch; settle, the extra seek time of writes; and overhead. For drives
+        above 2 TB, the defaults are one head for each TB and sectors of 4096 bytes.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def sheet_facts(line: str) -> dict[str, Any]:
 
 
 def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list[float]:
-    """Return `count` numbers that have slashes between them and a unit at the end, in the unit whose factor is 1."""
+    """Return `count` numbers, separated by slashes with a unit at the end, converted to the unit with factor 1."""
     unit = next((one for one in sorted(units, key=len, reverse=True) if value.lower().endswith(one.lower())), None)
     parts = value[: -len(unit)].split("/") if unit else []
     if unit is None or len(parts) != count:

@@ -7,7 +7,7 @@ from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target, T
 
 
 class Slowed(Through):
-    """Mechanics below full speed, for targets that were located at full speed. They lengthen the transfer times.
+    """Mechanics below full speed, for targets that were located at full speed. Transfer times are lengthened accordingly.
 
     Parameters
     ----------

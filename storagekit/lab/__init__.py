@@ -1,4 +1,4 @@
-"""The lab: interactive pages whose answers follow the sliders.
+"""The lab: interactive pages that update their answers when a slider moves.
 
     import storagekit as sk
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# names of pages and their questions; a page is `PAGE` of the module of its name in this package
+# names of pages and their questions; each page is the object `PAGE` in the module with its name in this package
 PAGES: dict[str, str] = {
     "tour": "the service time of one request, step by step on a drawn disk",
     "striping": "a large request to one agent, or in parts to several",
@@ -43,7 +43,7 @@ PAGES: dict[str, str] = {
 
 
 def page(name: str) -> LabPage:
-    """Return the page with a name of `PAGES`. Raises InputError for other names."""
+    """Return the page with this name in `PAGES`. Raises InputError for other names."""
     if not isinstance(name, str) or name not in PAGES:
         raise InputError(f"page {_shown(name)}: none of that name; there are {', '.join(PAGES)}")
     return import_module(f"storagekit.lab.{name}").PAGE
@@ -63,10 +63,10 @@ def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
 
 
 def export(name: str, path: str | Path) -> Path:
-    """Write a page as one HTML file with the answers at every combination of some values.
+    """Write a page as one HTML file, with the answers for all combinations of a few values of each control.
 
-    The file needs no kernel and no network. The function computes all answers in up to two minutes, with a progress bar, and
-    returns the path.
+    The file needs no kernel and no network. The function computes all answers, which takes up to two minutes, and shows
+    a progress bar. It returns the path.
     """
     from storagekit.charts import export as written
 

@@ -1,4 +1,4 @@
-"""Four nodes of any speed, and their shares of the requests: ARS against random and central selection, simulated."""
+"""Simulation of the shares of requests at four nodes of any speed, with ARS, random and central selection."""
 
 import pandas as pd
 import xarray as xr
@@ -19,7 +19,7 @@ def answer(
 
 
 def words(found: xr.Dataset) -> Said:
-    """Return the protocol with the shortest response time once shares are stable, and whether the load is sustained."""
+    """Return a text: the fastest and the slowest protocol, and whether all protocols sustain the load."""
     response = found.mean_response.to_series().sort_values()
     asked = float(found.attrs["asked"])
     table = pd.DataFrame(

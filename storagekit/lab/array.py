@@ -1,4 +1,4 @@
-"""Lay out an array: the planner's question about schemes, with sliders."""
+"""Layout of an array: the planner's question about schemes, with sliders."""
 
 import math
 
@@ -66,7 +66,7 @@ def answer(
 
 
 def words(found: SchemesAnswer) -> Said:
-    """Return the recommendation, its figures, and the trade-off of the second scheme."""
+    """Return a text: the recommended scheme, its predicted performance, and the schemes that are too slow."""
     best, needs = found.ranking[0], found.needs
     load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
     tail = f", 99% within {best.p99 / MS:.0f} ms" if math.isfinite(best.p99) else ""

@@ -30,7 +30,7 @@ def answer(
 
 
 def words(found: xr.Dataset) -> Said:
-    """Return the bound, and the rate of each stream."""
+    """Return a text with the bound, and the rate of each stream."""
     bound = float(found.bound)
     gets = ", ".join(
         f"{name} {float(found.rate.sel(policy='total', stream=name).sum()) / _MB:.2f} MB/s"

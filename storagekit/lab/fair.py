@@ -23,7 +23,7 @@ SIZE = 64 * KB
 
 @dataclass(frozen=True)
 class SharedBricks:
-    """The same streams under sharing over both bricks together, and under sharing of each brick by itself.
+    """The same streams under two policies: sharing over both bricks together, and separate sharing of each brick.
 
     waiting: number of 64 KB requests that each stream keeps outstanding at each of its bricks.
     """
@@ -34,8 +34,8 @@ class SharedBricks:
     def delay(self, name: str, brick: int) -> float:
         """Return the delay of a request of a stream at a brick under DSFQ, in bytes.
 
-        It is the service of the stream at other bricks between two of its requests here; infinite if the stream is served
-        only elsewhere.
+        The delay is the service that the stream receives at other bricks between two of its requests at this brick. It
+        is infinite if only other bricks serve the stream.
         """
         share = self.answers["total"].shares[name]
         here = share.by_brick[brick]
@@ -57,7 +57,8 @@ def answer(
 ) -> SharedBricks:
     """Call `sk.plan.shares` for mail on brick A, an archive on brick B, and a backup on both.
 
-    minimum: guaranteed percent of every brick for each stream, as far as its weight allows. rates: MB/s.
+    minimum: percentage of every brick that is guaranteed to each stream, at most the stream's share of all weights.
+    rates: MB/s.
     """
     weights = {"mail": weight_mail, "backup": weight_backup, "archive": weight_archive}
     together = sum(weights.values())

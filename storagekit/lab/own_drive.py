@@ -1,4 +1,4 @@
-"""Your own drive: its figures next to another drive, and a fit of a drive to measured times."""
+"""Your own drive: comparison with another drive, and fit of a drive to measured times."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -63,10 +63,10 @@ class Line(Control):
 
 @dataclass(frozen=True)
 class Amounts:
-    """The figures of a drive.
+    """The performance of a drive.
 
-    figures: those of a data sheet. curve, zones: from `calibrate.seek_curve` and `zone_map`. reads: by scheduler, random 4
-    KB reads a second at each of `DEPTHS`, from the planner's formulas.
+    figures: data-sheet values. curve, zones: from `calibrate.seek_curve` and `zone_map`. reads: for each scheduler, the
+    random 4 KB reads a second at each of `DEPTHS`, from the planner's formulas.
     """
 
     figures: DatasheetFigures
@@ -77,7 +77,7 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Beside:
-    """Two drives by their names in the chart; yours comes first."""
+    """Two drives by their names in the chart; your drive comes first."""
 
     drives: dict[str, Amounts]
 
@@ -87,20 +87,20 @@ class Beside:
 
 
 def beside(yours: str, other: str) -> Beside:
-    """Return the figures of two drives, each by name, file or data-sheet line. Raises InputError for an unknown drive."""
+    """Return the performance of two drives, each by name, file or data-sheet line. Raises InputError for an unknown drive."""
     names = {given: name for name, given in KNOWN.items()}
     return Beside({"yours": amounts(yours), f"other: {names.get(other, other)}": amounts(other)})
 
 
 def amounts(drive: str) -> Amounts:
-    """Return the figures of a drive by name, file or data-sheet line."""
+    """Return the performance of a drive by name, file or data-sheet line."""
     file = Path(drive)
     return _amounts(drive, file.stat().st_mtime_ns if file.is_file() else 0)
 
 
 @lru_cache(32)
 def _amounts(drive: str, _written: int) -> Amounts:
-    """Return the figures of a drive; the time of its file is part of the cache key."""
+    """Return the performance of a drive; the modification time of its file is part of the cache key."""
     found = mechanical(drive)
 
     def reads(scheduler: RLOOK | RSATF) -> list[float]:
@@ -117,7 +117,7 @@ def _amounts(drive: str, _written: int) -> Amounts:
 
 
 def told(answer: Beside) -> Said:
-    """Return the random and sequential performance of your drive, and the figures of both."""
+    """Return a text: the random and sequential performance of your drive, and a table of both drives."""
     yours, other = answer.drives.values()
     mine, its = yours.figures, other.figures
     alone, many = (yours.reads["SATF"][DEPTHS.index(depth)] for depth in (1, 32))
@@ -245,7 +245,7 @@ def drawn(found: FittedDrive, drive: str, log: str = "") -> Any:
 
 
 def judged(log: RequestTrace, drive: str, found: FittedDrive) -> pd.DataFrame:
-    """Return the error of the mean of each kind of request, and the demerit, in ms.
+    """Return the error of the mean service time of each kind of request, and the demerit, in ms.
 
     Both are given for the drive of the data sheet and for the fitted drive.
     """

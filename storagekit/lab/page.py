@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class LabPage:
     """A page of the lab.
 
-    title and lead: plain text above the board in an exported page. board: returns the board; its arguments set initial
-    values.
+    title and lead: plain text above the board in an exported page. board: function that returns the board; its
+    arguments are initial values of controls.
     """
 
     title: str

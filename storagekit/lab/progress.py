@@ -1,4 +1,4 @@
-"""Progress bars in the standard output of a notebook. In the error stream they would look like a failure."""
+"""Progress bars in the standard output of a notebook. In the error stream, they would look like a failure."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Choose a protocol: replicas, load, reads, latency and a slow brick, simulated."""
+"""Choice of a protocol by simulation, for given replicas, load, reads, latency and a slow brick."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,8 +22,8 @@ from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies
 
 _DRIVES = ("7,200 rpm, 18 TB (data sheet)", "Quantum Atlas 10K, 9 GB (1999)")
-# Loads times seeds are 30 runs, which fill a batch of two CPU devices. The seeds of a point are not divided among
-# batches: with 12 seeds a quarter of each batch was padding.
+# The five loads with six seeds each are 30 runs, which fill a batch of two CPU devices. The seeds of a point are not
+# divided among batches: with 12 seeds, a quarter of each batch would be padding.
 LOADS = (1, 2, 4, 8, 16)
 SEEDS, REQUESTS = 6, 1000
 # numbers of bricks and slots of the compiled programs, which also serve smaller systems
@@ -43,9 +43,9 @@ class ComparedProtocols:
 def scenario(
     scheme: str, load: int, *, drive: str, replicas: int, reads: float, latency: float, speed: float
 ) -> Scenario:
-    """Return a closed loop of small requests to replicated bricks of one drive, of which the first has the given speed.
+    """Return a closed loop of small requests to replicated bricks with equal drives; the first brick has the given speed.
 
-    The structure is independent of the numbers, so that one compiled program serves all of them.
+    The structure does not depend on the numbers. One compiled program therefore serves all values.
     """
     dispatchers = {
         "D-SPTF": DSPTF(latency),
@@ -87,7 +87,7 @@ def answer(drive: str, replicas: int, load: int, reads: float, latency: float, s
 
 
 def words(found: ComparedProtocols) -> Said:
-    """Return the best protocol at this load, its lead, and whether the lead is significant."""
+    """Return a text: the best protocol at this load, its lead, and whether the lead is significant."""
     here = found.data.sel(load=found.load)
     rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
     mean = rate.sel(statistic="mean").to_series().sort_values(ascending=False)
@@ -118,7 +118,7 @@ def _half(summary: xr.DataArray) -> float:
 
 
 def draw(found: ComparedProtocols) -> FilledBoard:
-    """Return the chart of throughput and the 99% response time over the load."""
+    """Return the chart of throughput and the 99% response time against the load."""
     return curves(found.data, found.load)
 
 

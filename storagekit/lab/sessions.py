@@ -1,4 +1,4 @@
-"""Guaranteed sessions: the number of clients at a guaranteed rate, by the width of striping and the striping unit."""
+"""Guaranteed sessions: the number of clients at a guaranteed rate, for each striping width and striping unit."""
 
 from dataclasses import dataclass, replace
 
@@ -70,7 +70,7 @@ def promised(
     minutes: float = 60.0,
     write: bool = False,
 ) -> Promised:
-    """Return the sessions of `rate` bytes a second for `minutes` minutes, over `agents` agents with one `disk` each.
+    """Return the possible sessions of `rate` bytes a second for `minutes` minutes, on `agents` agents with one `disk` each.
 
     link: bytes a second between each host and a switch; group: data blocks for each parity block, None for no redundancy;
     buffer: bytes of a stripe in a client. Raises InputError for an impossible session.
@@ -85,7 +85,7 @@ def promised(
 
 
 def told(answer: Promised) -> Said:
-    """Return the number of sessions, its shape, the binding constraint, and the effect of the unit."""
+    """Return a text: the number of sessions, their shape, the binding constraint, and the effect of the unit."""
     even, best, rate = answer.even, answer.best, answer.request.rate
     sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
     if not sessions:
@@ -112,7 +112,7 @@ def told(answer: Promised) -> Said:
 
 
 def _of_units(answer: Promised) -> str:
-    """Return the results of the smallest and the largest unit, each at its best width."""
+    """Return a text with the results of the smallest and the largest unit, each at its best width."""
     even, units = answer.even, np.unique(answer.even.shapes.unit)
     counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
     small, large = (draw.in_words(unit) for unit in (units[0], units[-1]))
@@ -120,7 +120,7 @@ def _of_units(answer: Promised) -> str:
 
 
 def _of_striping(answer: Promised) -> str:
-    """Return the results of an object on the fewest agents, and of one on the most."""
+    """Return a text with the results of an object on the fewest agents, and of an object on the most agents."""
     even, agents = answer.even, np.unique(answer.even.shapes.agents)
     if agents.size < 2:
         return ""

@@ -21,7 +21,7 @@ _CHART = ranking(
 def answer(
     drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, goal: str
 ) -> LayoutAnswer:
-    """Call `sk.plan.array` for a drive of `KNOWN`; reads and data in percent, data of the raw capacity."""
+    """Call `sk.plan.array` for a drive of `KNOWN`. read_share: percent. data: percent of the raw capacity."""
     found = array(
         drive_of(drive),
         disks,
@@ -38,7 +38,7 @@ def answer(
 
 
 def words(found: LayoutAnswer) -> Said:
-    """Return the layout, its parts, and the layout of the paper's rule."""
+    """Return a text: the best layout, its parts, and the layout according to the paper's rule."""
     best = found.ranking[0]
     layout = best.layout
     parts = [f"striped over {layout.striping}"]

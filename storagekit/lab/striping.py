@@ -1,4 +1,4 @@
-"""Stripe or not: the response time of a large request on one agent or on several, as the load grows."""
+"""Decision about striping: response time of a large request on one agent or on several, against the load."""
 
 from dataclasses import dataclass
 
@@ -22,8 +22,8 @@ _LOADS = np.linspace(0.01, 0.97, 33)
 class Width:
     """Requests striped over `agents` of all agents.
 
-    limit: maximum requests a second of the disks. low, high: bounds of the mean time at the given rate, in seconds, infinite
-    from the limit on; the same at `rates`.
+    limit: maximum requests a second of the disks. low, high: bounds of the mean response time at the given rate,
+    seconds; infinite at the limit and above. lows, highs: the same bounds at each of `rates`.
     """
 
     agents: int
@@ -52,14 +52,16 @@ class StripingTimes:
 
 
 def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50.0) -> StripingTimes:
-    """Return the response times of random reads of `size` bytes, `rate` a second in all, by width 1, 2, 4, ...
+    """Return the response times of random reads for each striping width 1, 2, 4, ...
+
+    size: bytes of a read. rate: reads a second, in total over all agents.
 
     Notes
     -----
-    A request over k agents has a block of size / k at each, and an agent receives k / agents of all requests. The queue at a
-    disk is M/G/1. The mean of the last block is between the bounds of `analytic.forkjoin.completion_bounds`, which coincide
-    for k = 1. The network is not modelled. Raises InputError for values that are not above 0, and if no width sustains the
-    rate.
+    A request over k agents has a block of size / k at each, and an agent receives k / agents of all requests. The queue
+    at a disk is M/G/1. The mean completion time of the last block is between the bounds of
+    `analytic.forkjoin.completion_bounds`, which coincide for k = 1. The network is not modelled. Raises InputError for
+    values that are not above 0, and if no width sustains the rate.
     """
     COUNT("agents", agents)
     SIZE("size", size)
@@ -84,7 +86,7 @@ def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Wid
 
 
 def told(answer: StripingTimes) -> Said:
-    """Return the recommendation, its response time, and the cost of striping."""
+    """Return a text: the recommended width, its response time, and the cost of striping."""
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
     if best is alone:

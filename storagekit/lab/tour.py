@@ -1,4 +1,4 @@
-"""The path of one request through a drive: the locations of its copies, the way of the head to each, and the copy taken."""
+"""The path of one request through a drive: its copies, the movement of the head to each copy, and the selected copy."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -29,7 +29,7 @@ PARTS = {
     "transfer": "the data pass",
 }
 MOST_REPLICAS = 6
-# random accesses of each mean
+# number of random accesses for each mean
 _ACCESSES = 20_000
 
 
@@ -72,7 +72,7 @@ PAGE = LabPage(
 
 
 def told(way: xr.Dataset) -> Said:
-    """Return the tour in words: the selected replica, the reason, and the times of the others."""
+    """Return a text: the selected replica, the reason for the selection, and the times of the other replicas."""
     taken = int(way.taken)
     totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
     one = {part: float(way[part].sel(replica=taken)) / MS for part in PARTS}
@@ -115,15 +115,16 @@ def request_way(
 ) -> xr.Dataset:
     """Return the path of one request to each of its rotational replicas (dimension `replica`), from the model of the drive.
 
-    The request is one stripe unit of `size` bytes at `address`, a fraction of the data, on a disk of a 1 x D_r x 1 SR-Array
-    with D_r = `replicas`. arm: initial position of the arm, a fraction of the way inward; platter: angle at the start, in
-    turns.
+    The request is one stripe unit of `size` bytes at `address`, a fraction of the data, on a disk of a 1 x D_r x 1
+    SR-Array with D_r = `replicas`. arm: initial position of the arm, from 0 (outermost cylinder) to 1 (innermost).
+    platter: angle at the start, in turns.
 
     Returns
     -------
     Dataset
-        Seconds of each of the `PARTS`; `cylinder`, `head` and `angle` (turns from the index mark) of the data; `taken`, the
-        replica that RSATF selects. Attributes: the arguments, `revolution`, `cylinders`, and `zones` (their first cylinders).
+        Duration of each of the `PARTS`, seconds; `cylinder`, `head` and `angle` (turns from the index mark) of the
+        data; `taken`, the replica that RSATF selects. Attributes: the arguments, `revolution`, `cylinders`, and `zones`
+        (their first cylinders).
 
     Raises
     ------
@@ -175,7 +176,9 @@ def request_way(
 
 
 def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
-    """Return the gain of replicas (dimension `replicas`) for random reads on a disk of the 1 x D_r x 1 SR-Array under RSATF.
+    """Return mean seek and rotation of random reads under RSATF against the number of replicas.
+
+    The reads are on a disk of the 1 x D_r x 1 SR-Array, with D_r along the dimension `replicas`.
 
     `seek` (command and arm) and `rotation` are mean seconds, with random initial positions of arm and platter; `formula` is
     R / (2 D_r).

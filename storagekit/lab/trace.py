@@ -79,7 +79,7 @@ class Upload(Control):
 
 @dataclass(frozen=True)
 class Advised:
-    """A trace, its characteristics, and the answer of `plan.schemes` for such requests. scale: factor of its rate."""
+    """A trace, its characteristics, and the answer of `plan.schemes` for its requests. scale: factor applied to its rate."""
 
     trace: RequestTrace
     found: TraceCharacteristics
@@ -106,7 +106,7 @@ def dropped(page: "Box", trace: str = "") -> Path | File:
 
 
 def figures(asked: Path | File) -> pd.DataFrame:
-    """Return every figure of a trace with its unit; "-" for a figure that the trace does not determine."""
+    """Return every characteristic of a trace with its unit; "-" if the trace does not determine the value."""
     _, found = _known(asked)
     shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
     return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
@@ -119,8 +119,9 @@ def advised(
 ) -> Advised:
     """Return the characteristics of a trace, and schemes that serve its requests.
 
-    data: a fraction of the raw capacity. scale: factor of the rate of the trace. Reads and sizes are those of the trace;
-    addresses are random, as in the planner. Raises InputError for a missing trace and for numbers out of range.
+    data: a fraction of the raw capacity. scale: factor applied to the rate of the trace. Shares of reads and sizes are
+    taken from the trace. Addresses are random, as in the planner. Raises InputError for a missing trace and for numbers
+    out of range.
     """
     COUNT("disks", disks)
     SHARE("data", data)
@@ -155,7 +156,7 @@ def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def places(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the addresses of an evenly spaced sample of requests, devices one after the other."""
+    """Return the addresses of an evenly spaced sample of requests, with devices one after the other."""
     joined = trace.concatenated()
     chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
     return [
@@ -221,7 +222,7 @@ def sizes_of(trace: RequestTrace) -> dict[float, float]:
 
 
 def told(answer: Advised) -> Said:
-    """Return the recommendation for a trace, its characteristics, and the ranking."""
+    """Return a text with the recommendation for a trace, its characteristics, and the ranking."""
     found, plan = answer.found, answer.plan
     source = answer.trace.source
     lines = [

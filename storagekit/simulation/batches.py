@@ -1,4 +1,4 @@
-"""Sums over parts of a run of equal length, in requests or in seconds."""
+"""Sums over equal parts of each run, where length is measured in requests or in seconds."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from storagekit.engine import Tally
 
 
 def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *batch"]:
-    """Return the value of the sum `by` of each run when a chunk of events began.
+    """Return the cumulative sum `by` of each run at the beginning of each chunk of events.
 
     Parameters
     ----------
@@ -30,10 +30,11 @@ def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *batch"]:
 def kept(
     tally: Tally, warm_up: float | Float[np.ndarray, "*batch"], amount: float | Float[np.ndarray, "*batch"], by: str
 ) -> Bool[np.ndarray, "chunk *batch"]:
-    """Return a mask of the chunks of each run that are measured.
+    """Return a mask of the chunks of events that are measured in each run.
 
-    A chunk is measured if it begins once the run has the `warm_up` of the sum `by`, and before it has the `amount`. If
-    a run is so short that no such chunk remains, all its chunks are measured.
+    A chunk is measured if, at its beginning, the cumulative sum `by` of the run is at least `warm_up` and less than
+    `amount`. If these chunks add nothing to the sum, for example because the run is too short, all its chunks are
+    measured.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def stretched(
 ) -> dict[str, Float[np.ndarray, "count row lane"]]:
     """Return sums over equal parts of each run.
 
-    A chunk of events counts for the part in which it begins.
+    A chunk of events is counted in the part in which it begins.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # number of runs of every scheme
 SEEDS = 8
-# largest number of requests of a run, which have numbers of 32 bits
+# largest number of requests of a run, because request numbers have 32 bits
 MOST_REQUESTS = 2**31 - 1
 
 
@@ -42,7 +42,10 @@ def compare(
 ) -> "Comparison":
     """Simulate the same requests with every scheme, and compare the results.
 
-    Arrivals may wait for a slot; a scheme is overloaded if more than 0.1% of them wait.
+    Arrivals may wait for a slot. A scheme is overloaded if more than 0.1% of them wait. Except in a closed loop, a scheme is
+    also overloaded if its busiest brick is busy for more than 95% of the time, or if response times rise over the run.
+    Response times rise if each fifth of the run has a longer mean than the fifth before, and the last mean is more than
+    twice the first.
 
     Parameters
     ----------
@@ -51,9 +54,9 @@ def compare(
     schemes : mapping of str to System
         Systems by name.
     seeds : int or sequence of int
-        The number of runs of each scheme, by default 8, or their seeds. A seed determines the phases of the spindles,
-        and for arrivals the requests too. All schemes use the same seeds, so that differences are more precise than the
-        values.
+        The number of runs of each scheme, by default 8, or their seeds. A seed determines the phases of the spindles
+        and, for arrivals, also the requests. All schemes use the same seeds. Differences between schemes are therefore
+        more precise than the values themselves.
     against : str, optional
         The scheme with which the others are compared, by default the first.
     requests : int, optional
@@ -107,12 +110,12 @@ class Comparison:
     Parameters
     ----------
     data : Dataset
-        The measures of `simulate` by `scheme` and `seed`.
+        The measures of `simulate` for each `scheme` and `seed`.
     summary : Dataset
-        Means and 95% intervals (`statistic`: mean, low, high) by scheme. The differences from one scheme are over pairs
-        of runs with the same seed, as shares of the value of that scheme.
+        Means and 95% intervals (`statistic`: mean, low, high) for each scheme. Differences are relative to the scheme
+        `against`. They are computed over pairs of runs with the same seed, as fractions of the value of that scheme.
     overloaded : mapping of str to str
-        The overloaded schemes with the reasons. The results of such a scheme depend on the length of the run.
+        For each overloaded scheme, the reasons. The results of such a scheme depend on the length of the run.
     """
 
     data: "xr.Dataset"
@@ -125,14 +128,17 @@ class Comparison:
         return self.summary.attrs["against"]
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return a table with a row for each scheme; times in seconds, differences as shares of those of `against`."""
+        """Return a table with a row for each scheme; differences are fractions of the value of `against`.
+
+        Times are in seconds.
+        """
         import pandas as pd
 
         rows = {scheme: self._row(self.summary.sel(scheme=scheme)) for scheme in self.summary.scheme.values.tolist()}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scheme")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as a dictionary for JSON; times in seconds, None in place of NaN."""
+        """Return the results as a dictionary for JSON, with times in seconds and None in place of NaN."""
         rows = self.to_pandas().reset_index().to_dict("records")
         plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
         told = {name: value for name, value in self.data.attrs.items() if name not in ("scenario", "varied")}
@@ -207,7 +213,7 @@ class Comparison:
 
 
 def _storable(data: "xr.Dataset") -> "xr.Dataset":
-    """Return a dataset whose attributes NetCDF can store: numbers and text unchanged, all others as JSON."""
+    """Return the dataset with attributes that NetCDF can store: other types than numbers and text become JSON."""
     plain = {
         name: value if isinstance(value, str | int | float) else json.dumps(value, default=str)
         for name, value in data.attrs.items()

@@ -24,16 +24,16 @@ from storagekit.simulation.time_series import compile_lanes, measured_lanes
 from storagekit.workload import AbstractArrivals, recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
-# number of slots if System.slots is not given; a trace has bursts, so that few slots are not tried first
+# first number of slots to try if System.slots is not given; it is large because traces have bursts
 SLOTS = 256
-# number of parts of a run, by request number; response times that rise from each part to the next indicate an overload
+# number of parts of a run, equal in requests; response times that rise from each part to the next indicate an overload
 PARTS = 5
-# ratio of the response times in the last part and in the first above which a scheme is overloaded
+# ratio of response times, last part to first part, above which a scheme is overloaded
 RISEN = 2.0
 # share of the arrivals that wait for a slot, and utilization of the busiest brick, above which a scheme is overloaded
 HELD_UP, BUSY = 1e-3, 0.95
 # share of a run that is not measured if its requests are not from a trace; it is the same for every scheme, so that all
-# are measured over the same requests
+# schemes are measured over the same requests
 WARM_UP = 0.2
 # measures that are compared between schemes, and the names of their differences
 DIFFERENCES = {
@@ -103,7 +103,7 @@ def compared(
 
 
 def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
-    """Return means and 95% intervals by scheme, also of the differences from one scheme.
+    """Return means and 95% intervals for each scheme, and for the differences from one scheme.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Means and intervals (dimension `statistic`) of the measures, and of `busiest`, the utilization of the busiest
+        Means and intervals (dimension `statistic`) of the measures and of `busiest`, the utilization of the busiest
         brick. `response_difference`, `quantile_difference` and `rate_difference` are differences from `against`, as
-        shares of its value. They are computed over pairs of runs with the same seed.
+        fractions of its value. They are computed over pairs of runs with the same seed.
     """
     named = data.assign(busiest=data.utilization.max("brick").assign_attrs(data.utilization.attrs))
     for name, difference in DIFFERENCES.items():
@@ -128,7 +128,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
 
 
 def overloads(data: xr.Dataset) -> dict[str, str]:
-    """Return the reasons for which schemes are overloaded.
+    """Return the overloaded schemes with the reasons.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        The reasons in words, by scheme, for the overloaded schemes only.
+        The reasons, as text, for each overloaded scheme.
     """
     found = {}
     for scheme in data.scheme.values.tolist():
@@ -161,7 +161,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
 def _programs(
     scenarios: Sequence[Scenario], seeds: Sequence[int], measures: Sequence[Measure]
 ) -> dict[Hashable, Callable[[], None]]:
-    """Return functions that compile the programs of the schemes with the first number of slots, by signature."""
+    """Return functions that compile each scheme's program with the first number of slots, keyed by signature."""
 
     def program(scenario: Scenario) -> Callable[[], None]:
         first = _together(seeds)[0]
@@ -177,9 +177,9 @@ def _rungs(scenario: Scenario) -> list[int]:
 
 
 def _together(seeds: Sequence[int]) -> list[list[int]]:
-    """Return the seeds in groups of runs that are simulated together, one on each device.
+    """Return the seeds in groups; the runs of a group are simulated simultaneously, one on each device.
 
-    The last group is padded by repetition.
+    The last group is padded with copies of its last seed.
     """
     wide = min(len(jax.devices()), len(seeds))
     parts = [list(seeds[first : first + wide]) for first in range(0, len(seeds), wide)]
@@ -189,7 +189,10 @@ def _together(seeds: Sequence[int]) -> list[list[int]]:
 def _with_slots(
     scenario: Scenario, seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
 ) -> xr.Dataset:
-    """Simulate a scheme with every seed; if System.slots is not given, with more slots while arrivals wait for one."""
+    """Simulate a scheme with every seed.
+
+    If System.slots is not given and arrivals wait for a slot, the simulation is repeated with more slots.
+    """
     rungs = _rungs(scenario)
     for slots in rungs:
         data, waited = _seeds(provided([scenario], slots), seeds, length, measures, bar)
@@ -204,8 +207,8 @@ def _seeds(
 ) -> tuple[xr.Dataset, float]:
     """Simulate one scheme with every seed, and return the measures and the number of arrivals that waited for a slot.
 
-    Each device simulates one run at a time. The runs of a trace have little in common, so that in a batch every run
-    would wait for the events of the others.
+    Each device simulates one run at a time. Batching would be slower, because the runs of a trace have little in
+    common: every run would wait for the events of the others.
     """
     parts, waited, left = [], 0.0, len(seeds)
     for some in _together(seeds):
@@ -244,7 +247,7 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 
 def _in_parts(count: int) -> Measure:
-    """Return the measure of mean response time by parts of a run of `count` requests: first fifth, second, ..."""
+    """Return the measure of the mean response time in each fifth of a run of `count` requests."""
     each = -(-count // PARTS)
     along = {"part": range(PARTS)}
 

@@ -1,4 +1,4 @@
-"""Compile programs in threads, while the first of them run."""
+"""Compile programs in threads, while the first programs already run."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +11,14 @@ from storagekit.core.devices import cores
 def compiled_ahead(compiling: Mapping[Hashable, Callable[[], None]]) -> Iterator[Callable[[Hashable], None]]:
     """Compile programs in parallel, one on each core.
 
-    XLA compiles without holding Python's lock, on little more than one core for each program. The programs run in the
-    thread of the caller, so that Ctrl-C stops them. Programs whose compilation has not begun by the end of the block
-    are left out.
+    XLA compiles without holding Python's global interpreter lock, and uses little more than one core for each program.
+    The programs run in the thread of the caller, so that Ctrl-C stops them. At the end of the block, programs whose
+    compilation has not begun are skipped.
 
     Parameters
     ----------
     compiling : mapping
-        Programs by name, each a function that compiles it. They begin in this order.
+        For each program, by name, a function that compiles it. The compilations begin in this order.
 
     Yields
     ------

@@ -13,7 +13,7 @@ DATA, ARRAY = (
     instance_of(xr.Dataset, "a Dataset, as sk.replicate(...) returns"),
     instance_of(xr.DataArray, "one variable of a Dataset"),
 )
-# confidence level of an interval, which has no ends at level 1
+# confidence level of an interval; it is below 1, because the interval is unbounded at level 1
 LEVEL = Validator(least=0, most=1 - 1e-12, above=True)
 STATISTICS = ["mean", "low", "high"]
 
@@ -73,7 +73,7 @@ def ratio(
 ) -> xr.DataArray:
     """Return mean and confidence interval of the ratio of two paired measurements.
 
-    Common random numbers make the two measurements of a pair alike.
+    Common random numbers correlate the two measurements of a pair, which narrows the interval.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Digest of the contents of an object: equal contents have equal digests, in every process.
 
-Numbers, arrays and words count by value. Classes and functions of this package and of the packages on which it is built
-count by name, because `made_with` records the versions of these packages. A user's own classes and functions count by
-their compiled code and by everything to which the code refers.
+Numbers, arrays and strings are hashed by value. Classes and functions of this package and of its dependencies are
+hashed by name, because `made_with` records the versions of these packages. A user's own classes and functions are
+hashed by their compiled code and everything to which the code refers.
 """
 
 import dis
@@ -38,12 +38,12 @@ PRECISION = "float32"
 # settings of JAX that change the random numbers
 _DRAWS = ("jax_enable_x64", "jax_threefry_partitionable")
 _WORDS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType)
-# packages whose parts count by name: their versions are recorded, or have no effect on the numbers
+# packages whose classes and functions are hashed by name: their versions are recorded, or do not change results
 _BY_NAME = {"storagekit", "jax", "jaxlib", "numpy", "equinox", "jaxtyping", "scipy", "xarray", *sys.stdlib_module_names}
 
 
 def made_with() -> dict[str, str]:
-    """Return the conditions that determine the numbers of a run, apart from the scenario.
+    """Return the conditions other than the scenario that determine the results of a run.
 
     Returns
     -------
@@ -64,7 +64,10 @@ def made_with() -> dict[str, str]:
 
 @cache
 def _source() -> str:
-    """Return a digest of the package's source, because a checkout changes without a change of version."""
+    """Return a digest of the package's source.
+
+    The version is not sufficient, because a checkout can change without a change of version.
+    """
     total = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
@@ -73,19 +76,21 @@ def _source() -> str:
 
 
 class _Plain:
-    """A class without members. An object that is larger than its instances has memory in addition to its attributes."""
+    """A class without members, as a reference for sizes.
+
+    An object that is larger than an instance of this class has memory in addition to its attributes.
+    """
 
 
 class ContentHash:
     """Digests of objects.
 
-    An object that scenarios share is read once. Objects that were read are kept alive, so that no other object receives
-    their identity.
+    An object that scenarios share is hashed once. Hashed objects are kept alive, so that no other object receives their `id`.
     """
 
     def __init__(self):
         self._known: dict[int, tuple[Any, bytes]] = {}
-        # code that is being read, by identity, because code may refer to itself
+        # code that is being hashed, keyed by `id`, because code may refer to itself
         self._above: dict[int, str] = {}
 
     def of(self, one: Any) -> str:
@@ -125,14 +130,14 @@ class ContentHash:
         finally:
             if code:
                 del self._above[id(one)]
-        # the digest of an object inside code that refers to itself depends on the object with which reading began, so
-        # that it is not stored
+        # the digest of an object inside code that refers to itself depends on the object at which hashing began; such a
+        # digest is not stored
         if outermost and not isinstance(one, _WORDS):
             self._known[id(one)] = one, total.digest()
         return total.digest()
 
     def _apart(self, one: Any) -> tuple[str, Iterable[Any]]:
-        """Return the kind of an object, and its parts. A part that is memory counts by its bytes."""
+        """Return the kind of an object, and its parts; a part that is a memoryview is hashed by its bytes."""
         kind = type(one).__name__
         if isinstance(one, Enum):
             return f"enum {one.name}", [type(one)]
@@ -198,7 +203,7 @@ class ContentHash:
         return None if inner is None else (f"wrapped {type(one).__qualname__}", [inner])
 
     def _module(self, one: ModuleType) -> tuple[str, Iterable[Any]]:
-        """Return the kind of a module and, if it is a user's, the contents of its file."""
+        """Return the kind of a module and, if it is the user's own, the contents of its file."""
         file = getattr(one, "__file__", None)
         if file is None or not _is_own(one.__name__):
             return f"module {one.__name__}", []
@@ -207,12 +212,12 @@ class ContentHash:
 
 
 def _is_own(module: str | None) -> bool:
-    """Return whether a module is a user's."""
+    """Return whether a module is the user's own."""
     return (module or "__main__").partition(".")[0] not in _BY_NAME
 
 
 def _written(one: type) -> dict[str, Any]:
-    """Return the attributes of a class that its author wrote, without those that Python, dataclasses and ABCs add."""
+    """Return the attributes of a class that its author wrote, without attributes that Python, dataclasses or ABCs add."""
     return {
         name: part
         for name, part in vars(one).items()
@@ -232,7 +237,7 @@ def _values(one: Any, names: Iterable[str]) -> Iterator[Any]:
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """Return the globals to which a function, or one inside it, refers."""
+    """Return the globals to which a function, or a function inside it, refers."""
     todo, names = [function.__code__], set()
     while todo:
         code = todo.pop()

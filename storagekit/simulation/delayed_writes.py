@@ -17,8 +17,7 @@ _KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32
 def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
     """Return the metadata table of one run of a system with `Background` writes, after the last event of `state`.
 
-    A write has a row from the moment at which a drive chooses its first copy, because a crash may leave this copy half
-    written.
+    A write has a row as soon as a drive has chosen its first copy, because a crash may leave this copy half written.
 
     Parameters
     ----------

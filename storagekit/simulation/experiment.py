@@ -55,33 +55,34 @@ def simulate(
     scenario : Scenario
         The system and its workload.
     requests : int
-        The least number of requests to complete.
+        The smallest number of requests to complete.
     seconds : float, optional
         The simulated time, in place of `requests`.
     seed : int
         The seed of the run.
     warm_up : float, optional
-        The requests or seconds at the start that are not measured. By default MSER-5 determines it, up to half of the
-        run. It ends at the boundary of a chunk of events.
+        The part at the start that is not measured, in requests or seconds. By default, MSER-5 determines this part, up
+        to half of the run. It ends at the boundary of a chunk of events.
     allow_held_up : bool
-        Whether arrivals may wait for a slot. They are counted, and their wait is part of their response time. By
-        default this is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no
+        Whether arrivals may wait for a slot. Such arrivals are counted, and the wait is part of their response time. By
+        default, a wait is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no
         arrival waits.
     measures : sequence of Measure
         Measures in addition to `storagekit.simulation.STANDARD`.
     precision : float or mapping of str to float, optional
         The half-width of the 95% interval of the mean response time, as a share of the mean, at which the run ends; or
-        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until it is reached.
-        The interval is over 20 parts of the run, and with several seeds over the seeds.
+        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until the precision
+        is reached. The interval is computed over 20 parts of the run, or over the seeds if there are several.
     budget : int
-        The number of requests after which a run with a precision ends in any case.
+        The number of requests after which a run with a precision ends, even if the precision is not reached.
 
     Returns
     -------
     Dataset
-        All measures, in SI units. `response_quantile` (dimension `quantile`, within 1.6%) is of the synchronous
-        requests, and of the reads and the writes among them. `warm_up` is the part that was not measured. With a
-        precision there are half-widths, such as `response_half_width`, and an attribute `stopped_by`.
+        All measures, in SI units. `response_quantile` (dimension `quantile`, accurate to 1.6%) has the quantiles of the
+        response time of synchronous requests. There are also separate quantiles of the reads and of the writes among
+        them. `warm_up` is the part that was not measured. With a precision, there are also half-widths, such as
+        `response_half_width`, and an attribute `stopped_by`.
 
     Raises
     ------
@@ -191,8 +192,8 @@ def sweep(
 ) -> xr.Dataset:
     """Simulate `build(**point)` at every point of the grid that `axes` spans, with every seed.
 
-    Points that differ only in numbers, the number of drives included, run in one batch. All points receive the same
-    requests, so that differences between points are more precise than the values.
+    Points that differ only in numbers (including the number of drives) run in one batch. All points receive the same
+    requests. Differences between points are therefore more precise than the values themselves.
 
     Parameters
     ----------
@@ -206,9 +207,9 @@ def sweep(
     requests, seconds, warm_up, allow_held_up, measures, precision, budget
         See `simulate`. Warm-up and precision are determined for each point, from all of its seeds.
     store : path, optional
-        A folder in which results are stored, a few hundred runs at a time. Points that it holds already, with the same
-        scenario, seeds, length, measures and versions, are not simulated again. Their number is printed to stderr, and
-        is in the attributes `points_stored` and `points_run`.
+        A folder in which results are stored, a few hundred runs at a time. Points that were stored before, with the
+        same scenario, seeds, length, measures and versions, are not simulated again. The number of stored points is
+        printed to stderr. The attributes `points_stored` and `points_run` count stored and simulated points.
     client : distributed.Client, optional
         Its workers simulate the points. The points of a lost worker are simulated again.
     slots : sequence of int
@@ -229,9 +230,9 @@ def sweep(
 
     Notes
     -----
-    Results are the same to the last bit with or without a store, after an interruption, and with any workers, if
-    processors and versions are of one kind: every run goes through the same program, at most 16 runs for each CPU
-    device, and does not depend on the other runs of its batch.
+    Results are identical to the last bit with or without a store, after an interruption, and with any workers, if the
+    processors and the versions are the same. The reason is that every run goes through the same program, in batches of
+    at most 16 runs for each CPU device, and does not depend on the other runs of its batch.
 
     Examples
     --------
@@ -273,7 +274,7 @@ def sweep(
 
 
 def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.Dataset:
-    """Return the points in the order of their numbers, with `most` bricks."""
+    """Return the points in the order of their numbers, with the first `most` bricks."""
     flat = xr.concat([data for _, data in found], dim="point", join="outer")
     order = np.argsort(np.concatenate([numbers for numbers, _ in found]))
     return flat.isel(point=order, brick=slice(0, most))
@@ -324,7 +325,7 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
     Parameters
     ----------
     seeds : int or sequence of int
-        The seeds, or their number; they are then counted from 0.
+        The seeds, or a number n for the seeds 0 to n - 1.
 
     Returns
     -------
@@ -348,7 +349,7 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
 
 
 def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], others: Sequence[str] = ()) -> None:
-    """Raise InputError if an axis has the name of a dimension of results, or no list of values.
+    """Raise InputError if an axis has the name of a result's dimension, or has no list of values.
 
     An axis with the name of a measure is allowed, because `grid` renames it.
 
@@ -394,8 +395,7 @@ def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
     Raises
     ------
     InputError
-        If `build` does not accept the parameters, because this is a mistake of the caller, or if it returns no
-        scenario.
+        If `build` does not accept the parameters, or if it does not return a scenario.
     """
     if not callable(build):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Long runs of a few scenarios: sums over equal pieces of the run, in memory that does not grow with its length."""
+"""Long runs of a few scenarios: sums over equal pieces of each run, in memory that does not grow with its length."""
 
 import itertools
 import time
@@ -25,8 +25,8 @@ from storagekit.simulation.standard_measures import HELD_UP, beside
 STRIDE = 64
 # numbers of slots to try if System.slots is not given; a long run does not begin with few slots
 SLOTS = (256,)
-# number of slots, of all runs on one CPU core together, that stay in its caches; least number of runs on each device,
-# reached by padding
+# total number of slots, over all runs on one CPU core, that fit into its caches; smallest number of runs on each
+# device, reached by padding
 ROOM, FEW = 1024, 2
 
 
@@ -38,8 +38,8 @@ class History(NamedTuple):
     whole : Dataset
         Measures over the axes and `seed`, for the whole run after its warm-up.
     pieces : Dataset
-        The same for each piece of the run (dimension `piece`), warm-up included. The coordinate of a piece is the share
-        of the run at its middle.
+        The same measures for each piece of the run (dimension `piece`), including the warm-up. The coordinate of a
+        piece is the position of its middle, as a share of the run.
     """
 
     whole: xr.Dataset
@@ -63,8 +63,9 @@ def history(
     """Simulate `build(**point)` at every point of the grid that `axes` spans until `requests` requests have completed.
 
     Each point is simulated once for every seed (dimension `seed`); the seed determines the phases of its spindles. The
-    scenarios may differ only in numbers, the number of drives included, so that they share one compilation. They must
-    share their arrays, such as the requests of a trace. Requests may wait for a slot; they are counted in `held_up`.
+    scenarios may differ only in numbers (including the number of drives), because they share one compilation. They must
+    share their arrays, such as the requests of a trace. Requests may wait for a slot. Such requests are counted in
+    `held_up`.
 
     Parameters
     ----------
@@ -81,7 +82,8 @@ def history(
     warm_up : float
         Share of the run that `whole` leaves out, rounded up to whole pieces, by default 0.
     at_end : callable
-        Receives the last state of some runs and their numbers, point * seeds + seed. By default it does nothing.
+        Called with the last state of some runs, and the numbers of these runs, point * seeds + seed. By default, it
+        does nothing.
     title : str
         Title of the progress bar.
     measures : sequence of Measure
@@ -133,7 +135,7 @@ def history(
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
-    """Replace the dimension `lane` by the dimensions whose product it is. The last of these varies fastest."""
+    """Split the dimension `lane` into the dimensions `dims`, of which it is the product; the last varies fastest."""
     lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
     data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
     return data.unstack("lane").drop_vars("point")
@@ -142,7 +144,8 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> 
 def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     """Return the numbers of slots to try.
 
-    They are System.slots if it is given, else `slots`, raised to the number that a closed loop needs.
+    This is System.slots if it is given. Otherwise it is `slots`, where each number is raised to the number that a
+    closed loop needs.
     """
     given = scenarios[0].system.slots
     least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
@@ -150,10 +153,10 @@ def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
 
 
 def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield the runs that are simulated together, and their number without padding.
+    """Yield groups of runs that are simulated in one batch, each with the number of its runs without padding.
 
-    The last run is repeated as padding. On a CPU a group has as many runs as fit into its caches, or a few; on an
-    accelerator it has all runs.
+    The last run is repeated as padding. On a CPU, a group has as many runs as fit into the caches, or all runs if there
+    are only a few. On an accelerator, a group has all runs.
     """
     devices = len(jax.devices())
     wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)
@@ -163,7 +166,7 @@ def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, 
 
 
 class _Sums(NamedTuple):
-    """Settings by which the sums of runs of `requests` requests are computed over `pieces` pieces."""
+    """Settings for sums over `pieces` equal pieces of runs with `requests` requests."""
 
     requests: int
     pieces: int
@@ -200,7 +203,7 @@ class _Sums(NamedTuple):
         return sums
 
     def _by_piece(self, runner: Runner) -> Tally:
-        """Return the sums `[piece, row, lane]`. A chunk of events counts for the piece in which it began."""
+        """Return the sums `[piece, row, lane]`. A chunk of events is counted in the piece in which it began."""
         sums: Tally = {}
         requests, pieces = self.requests, self.pieces
         answered = np.zeros(runner.run.first.shape[1], np.int64)

@@ -21,7 +21,7 @@ TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A measure of a run: one value, or one for each entry of the dimensions of its sums.
+    """A measure of a run: one value, or one value for each entry along the dimensions of its sums.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Measure:
         Raises
         ------
         InputError
-            If the measure has no number for each run.
+            If the measure does not have a number for each run.
         """
         found = self.of(*(sums[one.name] for one in self.needs))
         if not isinstance(found, xr.DataArray) or "lane" not in found.dims:
@@ -139,7 +139,7 @@ def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
 
 
 def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Return the measures of one result.
+    """Return the measures, after a check that they fit into one result.
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ def counted(
     amount: float | Float[np.ndarray, "*batch"] = np.inf,
     by: str = "answered",
 ) -> Tally:
-    """Return the sums of each run over the chunks of events between its warm-up and an amount.
+    """Return the sums of each run over its measured chunks of events.
 
-    A chunk counts if it begins once the run has the `warm_up` of the sum `by`, and before it has the `amount`. So the
-    result does not depend on the other runs of the batch, although a run continues until the slowest one has finished.
-    A run that is so short that no chunk counts is measured as a whole.
+    A chunk is measured if, at its beginning, the cumulative sum `by` of the run is at least `warm_up` and less than
+    `amount`. The result therefore does not depend on the other runs of the batch, although all runs continue until the
+    slowest has finished. A run that is too short to contain such a chunk is measured as a whole.
 
     Parameters
     ----------

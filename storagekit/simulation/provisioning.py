@@ -17,7 +17,7 @@ from storagekit.engine import AUTO, Scenario, structure
 FEWEST, MOST = 64, 1024
 # factor between attempts, large because each attempt needs a compilation
 GROWTH = 4
-# numbers of slots to try in place of these attempts
+# validator of numbers of slots that a user gives in place of these attempts
 TRIED = several(COUNT.up_to(MOST_EXACT), of="numbers of slots")
 
 
@@ -29,7 +29,7 @@ class Roomed(NamedTuple):
     data : Dataset
         The measures.
     waited : float or array of float
-        Number of arrivals that waited for a slot, those during the warm-up included, in total or for each point.
+        Number of arrivals that waited for a slot, including arrivals during the warm-up, in total or for each point.
     """
 
     data: xr.Dataset
@@ -39,8 +39,8 @@ class Roomed(NamedTuple):
 def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scenario]]]:
     """Yield groups of scenarios that can share a batch.
 
-    All scenarios of a group receive the number of drives of the largest. Drives that a placement does not use are idle
-    and change no result.
+    All scenarios of a group are given as many drives as the largest scenario. Drives that a placement does not use stay
+    idle, and do not change any result.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def with_room(
 ) -> tuple[Roomed, int]:
     """Call `run` with increasing numbers of slots until no arrival waits for one.
 
-    The result does not depend on the number of slots, once the slots suffice. If more requests arrive than can be
-    served, they never suffice, and the result is that of the last attempt.
+    Once there are enough slots, the result does not depend on their number. If requests arrive faster than they can be
+    served, no number of slots is sufficient. The result of the last attempt is then returned.
 
     Parameters
     ----------
@@ -102,13 +102,12 @@ def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[in
     scenarios : sequence of Scenario
         Scenarios of one structure.
     wanted : sequence of int
-        Numbers that are tried if System.slots is not given; if empty, the default, from `fewest` to 1,024 in steps of a
-        factor of 4.
+        Numbers to try if System.slots is not given. If empty, the default: from `fewest` to 1,024, in steps of a factor of 4.
 
     Returns
     -------
     tuple of int
-        The numbers; System.slots alone if it is given.
+        The numbers; only System.slots if it is given.
     """
     given = scenarios[0].system.slots
     if given == AUTO and wanted:

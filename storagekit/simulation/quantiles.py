@@ -17,7 +17,7 @@ _MEANINGS = {
 
 
 def from_bins(bins: Int[np.ndarray, "2 lane bin"]) -> xr.Dataset:
-    """Return the quantiles of each run, within 1.6%, from binned response times.
+    """Return the quantiles of each run from binned response times, accurate to 1.6%.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ def replay(
 ) -> xr.Dataset:
     """Simulate every request of a trace on a system, at the trace's times divided by `scale`.
 
-    Requests may wait for a slot; they are counted in `held_up`. A system without `slots` is simulated with 64, then
-    256, then 1,024 slots until no request waits.
+    Requests may wait for a slot. Such requests are counted in `held_up`. A system without `slots` is simulated with 64,
+    then 256, then 1,024 slots until no request waits.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def replay(
     Returns
     -------
     Dataset
-        The measures of `simulate` over the whole trace. By request (dimension `request`) there are `response_time` and
-        `read`. The quantiles of the response time (dimension `quantile`) are exact and include the first request.
-        `wrapped` is the share of the requests whose addresses wrap around at the end of the system. The attributes
-        `busiest_brick` and `bottleneck` are the busiest brick and the largest part of the access time.
+        The measures of `simulate` over the whole trace. For each request (dimension `request`) there are
+        `response_time` and `read`. The quantiles of the response time (dimension `quantile`) are exact and include the
+        first request. `wrapped` is the share of the requests whose addresses wrap around at the end of the system. The
+        attributes `busiest_brick` and `bottleneck` name the busiest brick and the largest part of the access time.
 
     Raises
     ------

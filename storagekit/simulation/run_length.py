@@ -8,7 +8,7 @@ from storagekit.core.batching import MOST_WHOLE
 from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, Validator, require, text
 
-# kinds of the arguments, before their ranges are checked; requests have numbers of 32 bits
+# types of the arguments, before their ranges are checked; request numbers have 32 bits
 NUMERIC, REQUESTS = Validator(endless=True), Validator(most=MOST_WHOLE, whole=True)
 # largest number of requests of a run with a precision
 BUDGET = 1_000_000
@@ -25,7 +25,7 @@ class Precision:
     wanted : mapping of str to float
         Half-widths of the 95% intervals of measures, as shares of their means, at which the run ends.
     budget : int
-        Number of completed requests at which the run ends in any case.
+        Number of completed requests at which the run ends, even if it is not precise enough.
     patient : bool
         Whether the run continues although arrivals wait for a slot, by default False.
     """

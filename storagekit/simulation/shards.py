@@ -1,8 +1,9 @@
-"""Divide a sweep into shards, and run each as a unit: some points of one structure, with all their seeds.
+"""Divide a sweep into shards, and run each shard: some points of one structure, with all seeds of these points.
 
-Results do not depend on how points are divided into shards, to the last bit. A batch always has `width` runs, at most
-16 on each CPU device, and every run goes through the same program. So points that are stored already can be left out,
-and workers may have any number of devices. Only a structure that has a single run in the whole sweep has a width of 1.
+The division of points into shards does not change results, not even in the last bit: a batch always has `width` runs,
+at most 16 on each CPU device, and every run goes through the same program. Points that are stored already can therefore
+be left out, and workers may have any number of devices. Only a structure that has a single run in the whole sweep has a
+width of 1.
 """
 
 import time
@@ -90,7 +91,7 @@ class Done:
     slots : array of int, shape `[point]`
         Number of slots of each point.
     waited : array of float, shape `[point]`
-        Number of arrivals of each point that waited for a slot, those during the warm-up included.
+        Number of arrivals of each point that waited for a slot, including arrivals during the warm-up.
     seconds : float
         Duration of the simulation, seconds of wall time, by default 0.
     """

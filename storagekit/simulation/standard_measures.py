@@ -52,13 +52,13 @@ ELSEWHERE = Sum("elsewhere", lambda report: report.admission.elsewhere, int)
 RESENT = Sum("resent", lambda report: report.admission.resent + report.lost, int)
 # number of copies from which drives chose
 CANDIDATES = Sum("candidates", lambda report: report.candidates, int)
-# claims; claims on requests that another drive had claimed already; requests with several claims; services beyond the
-# necessary ones. With write policies that settle by claims these include writes.
+# claims; claims on requests that another drive had claimed already; requests with several claims; unnecessary services.
+# With write policies that use claims, the counts include writes.
 CLAIMS = Sum("claims", lambda report: report.claimed, int)
 FURTHER = Sum("further", lambda report: report.further, int)
 CONTESTED = Sum("contested", lambda report: report.contested, int)
 TWICE = Sum("twice", lambda report: report.twice, int)
-# parts of the time of disk accesses; number of accesses and their time by drive
+# parts of the time of disk accesses; number of accesses and their time for each drive
 SEEK = Sum("seek", lambda report: report.seek)
 ROTATION = Sum("rotation", lambda report: report.rotation)
 TRANSFER = Sum("transfer", lambda report: report.transfer)

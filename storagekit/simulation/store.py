@@ -1,10 +1,10 @@
 """Store the simulated points of a sweep in a folder, so that no point is simulated twice.
 
-Each finished shard of a sweep is a NetCDF file in the folder. The name of a file is the digest of its bytes, so that a
-damaged file is recognized and left out. A point is recognized by the digest of everything that determines its numbers:
+Each finished shard of a sweep is a NetCDF file in the folder. The name of a file is the digest of its bytes. A damaged
+file is therefore recognized and ignored. A point is recognized by the digest of everything that determines its results:
 the scenario with all entries of its arrays, the seeds, the length of the run, the measures, and the result of
 `made_with`. The digest does not include the number of drives that the engine provides beyond the used ones, because it
-changes no number.
+does not change any result.
 """
 
 import hashlib
@@ -113,7 +113,7 @@ class Store:
             Digests of the points, by number.
         most : mapping of int to int
             Largest number of slots to try for each point. A stored result with fewer slots, in which arrivals waited
-            for a slot, is not used, because a new simulation would not return it.
+            for a slot, is not used, because a new simulation would try more slots and return another result.
 
         Yields
         ------
@@ -141,7 +141,7 @@ class Store:
                 yield members, Done(measured, slots[rows], waited[rows])
 
     def keep(self, done: Done, keys: Sequence[str], labels: Sequence[str], attributes: Mapping) -> None:
-        """Write a finished shard to the folder. It is on the disk when the method returns.
+        """Write a finished shard to the folder. The file is flushed to the disk before the method returns.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     data : Dataset
         The measures, with a dimension `lane` for the runs.
     waited : array of float64, shape `[lane]`
-        Number of arrivals of each run that waited for a slot, those during the warm-up included.
+        Number of arrivals of each run that waited for a slot, including arrivals during the warm-up.
     """
 
     data: xr.Dataset
@@ -73,9 +73,8 @@ def measured_lanes(
     Returns
     -------
     Measured
-        The measures, the quantiles of the response time, and `warm_up`, the part of each run that they leave out. With
-        a precision also the half-width of the interval of each measure for which a precision is given, see
-        `half_width_of`.
+        The measures, the quantiles of the response time, and `warm_up`, the part of each run that is not measured. If a
+        precision is given for a measure, there is also the half-width of its interval (see `half_width_of`).
 
     Raises
     ------
@@ -147,7 +146,7 @@ def of_points(extent: Extent) -> list[str]:
 
 
 def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
-    """Return the attribute of a result that says whether its runs ended by their precision or by the budget.
+    """Return the attribute that states whether the runs of a result ended at their precision or at the budget.
 
     Parameters
     ----------
@@ -189,7 +188,7 @@ class Course:
         amount : float
             The amount, in the unit of the sum.
         progress : callable
-            Receives the smallest sum of all runs after each step.
+            Called after each step with the smallest sum among all runs.
         """
         while self._done.min() < amount:
             tally, codes = next(self._steps)
@@ -223,9 +222,9 @@ class _Points:
         self.narrow: dict[str, np.ndarray] = {}
 
     def measured(self, quiet: bool) -> Measured:
-        """Return the measures of all runs, each with the length that it needs.
+        """Return the measures of all runs, where each run has the length that its precision requires.
 
-        The measures of a run do not depend on the length of the others.
+        The measures of a run do not depend on the length of the other runs.
         """
         going = np.ones(len(self.bricks), bool)
         unit = "req" if self.extent.by == "answered" else "s"
@@ -257,7 +256,7 @@ class _Points:
         return data
 
     def _sums(self, warm_up: float | None = None) -> Tally:
-        """Return the sums of every run after its warm-up, or after another one."""
+        """Return the sums of every run after its warm-up, or after `warm_up` if it is given."""
         parts = []
         for course, mine in zip(self.courses, self.lanes, strict=True):
             since = self.warm_up[mine] if warm_up is None else warm_up
@@ -274,7 +273,7 @@ class _Points:
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
     def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
-        """Return the warm-up of each run: the given one, or the one that is determined from all seeds of its point."""
+        """Return the warm-up of each run: the given warm-up, or one that is determined from all seeds of its point."""
         if self.extent.warm_up is not None:
             return np.full(len(self.bricks), float(self.extent.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
@@ -288,7 +287,7 @@ class _Points:
         return np.ceil(cut) if self.extent.by == "answered" else cut
 
     def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
-        """Return a mask of the runs of points whose intervals are as narrow as requested.
+        """Return a mask of the runs whose point has intervals as narrow as requested.
 
         The half-widths are stored for the runs marked in `going`.
         """
@@ -309,10 +308,10 @@ class _Points:
 
 
 def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
-    """Return half of the 95% interval of the mean over `samples`, as a share of the mean.
+    """Return the half-width of the 95% interval of the mean over `samples` samples, as a share of the mean.
 
-    The samples vary fastest along the last axis. If a point has several numbers, the result is the widest of their
-    intervals; it is NaN if the point has no number.
+    The samples vary fastest along the last axis. If a point has several values, the result is the half-width of the
+    widest interval. It is NaN if the point has no value.
     """
     of = values.reshape(*values.shape[:-1], -1, samples)
     mean = of.mean(axis=-1)

@@ -1,4 +1,4 @@
-"""Determine the warm-up of a run, which still depends on the empty start of the system, by MSER-5.
+"""Determine by MSER-5 the warm-up of a run: the part that depends on the empty start of the system.
 
 References
 ----------
@@ -17,7 +17,7 @@ OTHERWISE = 0.1
 
 
 def mser(means: Float[np.ndarray, "batch"]) -> int:
-    """Return the number of first batches to leave out, at most half, for the most precise mean of the other batches.
+    """Return the number of initial batches, at most half, to leave out for the most precise mean of the others.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def mser(means: Float[np.ndarray, "batch"]) -> int:
 
     Notes
     -----
-    Of n batches, d minimizes the sum of squares about the mean of the `n - d` remaining batches, over `(n - d)`
-    squared.
+    For n batches, d minimizes the sum of squared deviations of the `n - d` remaining batches from their mean, divided
+    by `(n - d)` squared.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def mser(means: Float[np.ndarray, "batch"]) -> int:
     left = len(values) - np.arange(len(values))
     total, squares = (np.cumsum(of[::-1])[::-1] for of in (values, values**2))
     spread = np.maximum(squares - total**2 / left, 0) / left**2
-    # the sum of squares of the last few batches is small for any values, so that at most half are left out
+    # the sum of squares of the last few batches is small for any values; therefore at most half are left out
     return int(seen[np.argmin(spread[: len(seen) // 2 + 1])])
 
 

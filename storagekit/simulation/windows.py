@@ -1,6 +1,6 @@
 """Measures of each stream over time: sums over windows of simulated time.
 
-An event counts in the window in which it happens.
+An event is counted in the window in which it happens.
 """
 
 import itertools
@@ -86,9 +86,9 @@ def windows(
     Dataset
         Measures over the axes, `seed`, `window` and `stream`. The coordinate of a window is its middle, in seconds.
         `throughput` is the bytes per second of completed requests, `rate` the completed requests per second, `response`
-        their mean response time. `service` has the dimension `brick` too: the bytes per second that the drives of the
-        brick transferred. So does `backlog`: the share of the time in which requests of the stream waited at the brick
-        to be issued.
+        their mean response time. `service` also has the dimension `brick`. It is the bytes per second that the drives
+        of the brick transferred. `backlog` has this dimension too. It is the share of the time in which requests of the
+        stream waited at the brick to be issued.
 
     Raises
     ------
@@ -215,9 +215,9 @@ def together(pieces: Sequence[Timed]) -> Timed:
 
 
 def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
-    """Return the times at which all of some streams have requests queued at a brick.
+    """Return when all of the given streams have requests queued at a brick.
 
-    They are in the form that `analytic.fairness` expects.
+    The result has the form that `analytic.fairness` expects.
 
     Parameters
     ----------
@@ -233,8 +233,8 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
     after : array of bool, shape `[event, lane]`
         Whether all streams have queued requests after each event.
     gap : array of float, shape `[event, lane]`
-        Time of each event in which they do not, seconds. Between two events after which they do, this is the time until
-        the missing request enters.
+        Time within each event during which at least one of the streams has no queued request, seconds. If the missing
+        request enters during the event, this is the time until it enters.
     """
     log, bits = timed.log, np.uint32(sum(1 << stream for stream in streams))
     waited, waits = ((mask[:, brick] if mask.ndim == 3 else mask) & bits == bits for mask in (log.waited, log.waits))
@@ -242,7 +242,7 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
 
 
 def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, Any]:
-    """Return the events after which a condition holds, and the time of each event in which it does not hold.
+    """Return whether a condition holds after each event, and how long it does not hold during each event.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, A
     after : array of bool, shape `[event, ...]`
         Whether the condition holds from the end of the event on.
     gap : array of float, shape `[event, ...]`
-        Time of the event in which the condition does not hold, seconds.
+        Time within each event during which the condition does not hold, seconds.
     """
     # a condition that holds during an event holds from the end of the previous event on
     after = np.concatenate([waited[1:], waits[-1:]])
@@ -269,7 +269,7 @@ def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, A
 
 
 class _Sums:
-    """Sums by run, window and stream, for the service and the backlog also by brick."""
+    """Sums for each run, window and stream; service and backlog also for each brick."""
 
     def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
         self.window = window
@@ -291,7 +291,7 @@ class _Sums:
             return
         for stream, brick in np.ndindex(*self.backlog.shape[2:]):
             _, gap = joint_backlog(timed, brick, (stream,))
-            # an event is short compared with a window, so that it counts in the window in which it ends
+            # an event is short compared with a window; it is therefore counted in the window in which it ends
             self._put(self.backlog, gap < log.elapsed, (lane, timed.end, stream, brick), log.elapsed - gap)
 
     def _put(self, total: np.ndarray, happened: np.ndarray, at: tuple, amount: np.ndarray) -> None:

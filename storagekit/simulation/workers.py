@@ -61,7 +61,7 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
         If the cluster is lost.
     """
     completed = _completed(client)
-    Record(sums_of(asked.measures))  # refuses two sums of one name here, for workers go by the names
+    Record(sums_of(asked.measures))  # raises here if two sums share a name, because workers identify sums by name
     called, made = ContentHash().of(asked), made_with()
     behind: dict[int, deque[ShardGroup]] = {}
     for piece in todo:
@@ -127,7 +127,7 @@ def _completed(client: Any) -> Any:
 
 
 def _room(client: Any) -> int:
-    """Return the number of shards that may be at the workers at present, because workers join and leave."""
+    """Return the number of shards that may be at the workers at present; it changes as workers join and leave."""
     try:
         return AHEAD * max(1, sum(client.nthreads().values()))
     except OSError as fault:
@@ -155,7 +155,7 @@ def _result(future: Any) -> Done:
 @validate
 @contextmanager
 def local_workers(count: Annotated[int, COUNT.up_to(MOST_COUNTED, " workers")]) -> Iterator["Client"]:
-    """Start workers as processes of this machine, which share its cores, and end them with the block.
+    """Start workers as processes of this machine, which share its cores, and end them at the end of the block.
 
     In a script the call must be below `if __name__ == "__main__":`, because each process imports the script.
 

@@ -66,7 +66,7 @@ class AbstractArrivals(eqx.Module):
 
     @property
     def most_outstanding(self) -> int | None:
-        """Return the largest number of requests outstanding at once, None if there is no limit."""
+        """Return the largest number of simultaneously outstanding requests, None if there is no limit."""
         return None
 
     @property
@@ -99,7 +99,7 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def at_start(self, slot: Int[Array, "slot *ones"]) -> Bool[Array, "slot *ones"]:
-        """Return a mask of the slots with a request of a closed loop at time 0."""
+        """Return a mask of the slots that have a request of a closed loop at time 0."""
 
     @abstractmethod
     def next_arrival(
@@ -141,7 +141,7 @@ class AbstractArrivals(eqx.Module):
         """Return the private state `time` seconds later."""
         return private
 
-    # The rest is for arrivals that depend on the completions of earlier requests, as `Threads` do.
+    # The other methods are for arrivals that depend on the completions of earlier requests, as `Threads` do.
 
     @property
     def waits_for_completions(self) -> bool:
@@ -216,7 +216,7 @@ class ClosedLoop(AbstractRandomArrivals):
     outstanding : int
         Number of requests outstanding, at least 1; one number, or one for each run.
     replaced_before_choice : bool
-        Whether the next request is visible to the scheduler's choice at the same completion; by default False.
+        Whether the scheduler's choice at a completion already sees the request that this completion causes; by default False.
 
     Raises
     ------
@@ -225,8 +225,9 @@ class ClosedLoop(AbstractRandomArrivals):
 
     Notes
     -----
-    By default the next request becomes visible after the choice at the same completion. A choice therefore sees N-1
-    candidates, as in DiskSim and in dsptf's figure 1. With `replaced_before_choice` it sees N.
+    By default, the request that a completion causes becomes visible after the scheduler's choice at this completion.
+    With N outstanding requests, a choice therefore sees N-1 candidates, as in DiskSim and in dsptf's figure 1. With
+    `replaced_before_choice`, it sees N candidates.
     """
 
     requests: RandomRequests = eqx.field(

@@ -1,4 +1,4 @@
-"""A closed loop and a Poisson stream as one component, so that systems under either share a compiled program."""
+"""A closed loop and a Poisson stream as one component, so that systems with either workload share a compiled program."""
 
 from functools import partial
 
@@ -18,8 +18,8 @@ from storagekit.workload.requests import RandomRequests
 class ClosedOrOpen(AbstractRandomArrivals):
     """A `ClosedLoop` of `outstanding` requests, or `PoissonArrivals` where `outstanding` is 0.
 
-    The choice is a number, so that a sweep over both compiles once. Results are those of the two classes. Each number is
-    one, or one for each run of a batch.
+    The choice is a number. A sweep over both workloads therefore compiles once. Results equal the results of the two
+    classes. Each parameter is one number, or one number for each run of a batch.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Number of running threads, constant or varying in time.
 
-Thread `index` of its group is on while index < count(t), t seconds after the start. A thread that is switched off
-finishes its outstanding request, and sends its next one when it is on again. This time has a closed form, so that no
-component must poll.
+Thread `index` of its group is on at t seconds after the start if index < count(t). A thread that is switched off
+finishes its outstanding request, and sends its next request when it is on again. The time at which it is on again has a
+closed form. No component therefore has to poll.
 """
 
 from abc import abstractmethod
@@ -27,7 +27,7 @@ MOST_THREADS = 2**24
 class CountClock(NamedTuple):
     """Time of a clock, seconds: the sum `time` + `rest` of two float32.
 
-    The second number prevents rounding from losing millions of short steps.
+    The second number keeps the rounding errors. Without it, millions of short steps would be lost.
     """
 
     time: Float[Array, "1 *batch"]
@@ -45,7 +45,7 @@ class CountClock(NamedTuple):
         return CountClock(time, rest - (time - total))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
-        """Return the seconds from `delay` seconds from now to a time of this clock; negative if it is past."""
+        """Return the seconds to `moment` on this clock, from `delay` seconds after now; negative if it has passed."""
         return (moment - self.time) - (self.rest + delay)
 
 
@@ -92,14 +92,14 @@ class AbstractCount(eqx.Module):
     def resumes(
         self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return the time that a thread remains off.
+        """Return how long a thread remains off.
 
         Parameters
         ----------
         clock
             Private state.
         delay : float array, shape `[row, *batch]`
-            Seconds from now at which the time starts.
+            Time from now at which the count starts, seconds.
         index : int array, shape `[row, *batch]`
             Number of the thread in its group.
 
@@ -148,7 +148,7 @@ class Steady(AbstractCount):
 
 
 class AbstractPeriodic(AbstractCount):
-    """Base class of periodic counts. Their clock stays within the first period."""
+    """Base class of periodic counts. The clock restarts after each period."""
 
     @property
     @abstractmethod
@@ -179,7 +179,7 @@ class AbstractPeriodic(AbstractCount):
 
 
 class OnOff(AbstractPeriodic):
-    """Threads that are all on for some seconds, then all off, and so on.
+    """Threads that are all on and all off in turn.
 
     Parameters
     ----------

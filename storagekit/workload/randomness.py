@@ -126,7 +126,7 @@ def anywhere(
 
 
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
-    """Return a fixed hash of a whole number, uint32. It is a NumPy array for a NumPy argument.
+    """Return a fixed hash of a whole number, uint32. The result is a NumPy array for a NumPy argument.
 
     The hash multiplies and folds twice (MurmurHash3's finalizer). The upper half of a 64-bit number is folded in
     before.

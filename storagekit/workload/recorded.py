@@ -1,4 +1,4 @@
-"""Arrivals of a trace: its requests, at its times, addressed to the sectors of a system."""
+"""Arrivals of a trace: its requests at their recorded times, with addresses on the sectors of a system."""
 
 from typing import Annotated, cast
 
@@ -29,7 +29,7 @@ def recorded(
     Parameters
     ----------
     trace : RequestTrace
-        The trace. Its devices are laid end to end.
+        The trace. Its devices are concatenated into one address space.
     capacity : int
         Size of the system, sectors.
     scale : float
@@ -50,8 +50,9 @@ def recorded(
 
     Notes
     -----
-    Addresses wrap around at the capacity less the largest request, so that their order and distances are preserved.
-    `wrapped` returns their share. The brick that receives a request is drawn once, and is the same in every run.
+    Addresses wrap around at the capacity minus the largest request. Their order and distances are therefore preserved.
+    `wrapped` returns the share of requests that wrap around. The brick that receives a request is drawn once, and is
+    the same in every run.
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
@@ -92,20 +93,20 @@ def wrapped(trace: Annotated[RequestTrace, TRACE], capacity: Sectors) -> float:
     Parameters
     ----------
     trace : RequestTrace
-        The trace. Its devices are laid end to end.
+        The trace. Its devices are concatenated into one address space.
     capacity : int
         Size of the system, sectors.
 
     Returns
     -------
     float
-        The share of requests that begin less than the largest request before the end of the system, or beyond it.
+        The share of requests that begin at or after the sector at which addresses wrap around (see `recorded`).
     """
     return float(np.mean(trace.concatenated().offset // units.SECTOR >= _wraps_at(trace, capacity)))
 
 
 def _wraps_at(trace: RequestTrace, capacity: int) -> int:
-    """Return the sector at which addresses wrap around: the capacity less the largest request."""
+    """Return the sector at which addresses wrap around: the capacity minus the largest request."""
     return capacity - int(_sectors(trace).max())
 
 

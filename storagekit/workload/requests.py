@@ -27,7 +27,7 @@ class Requests(NamedTuple):
     sector, sectors: logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a
     system of 1 TB and more.
     read: whether it is a read.
-    receiving: a random word that selects the brick to receive it from the client.
+    receiving: a random word that selects the brick that receives it from the client.
     address_hash: a hash of its address, equal for equal addresses.
     asynchronous: whether it is a write for which no client waits.
     stream, client: its stream, and the client that sends it (for `Threads`, the thread).
@@ -62,8 +62,8 @@ class RandomRequests(eqx.Module):
     read_share : float
         Share of reads, from 0 to 1; one number, or one for each run.
     locality : float
-        L of (srarray, Table 3), at least 1; by default 1. Addresses stay within the first 1/L of the capacity, so
-        that seeks are 1/L as long as over the whole capacity.
+        Seek locality L of (srarray, Table 3), at least 1; by default 1. Addresses stay within the first 1/L of the
+        capacity. Seeks are therefore 1/L as long as over the whole capacity.
     alignment : int
         Start addresses are multiples of this number of sectors; by default 8, which is 4 KB.
 

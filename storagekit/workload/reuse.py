@@ -1,9 +1,9 @@
 """Reuse of data in a trace, and the hit rate of an LRU cache of any size.
 
-An LRU cache of C blocks holds the C blocks accessed last. An access therefore hits exactly if fewer than C other
-blocks were accessed since the last access to the block. One pass over a stream gives the hit rate at every size.
+An LRU cache of C blocks holds the C most recently accessed blocks. An access therefore hits if and only if fewer than C
+other blocks were accessed since the last access to its block. One pass over a stream gives the hit rate at every size.
 
-This is computed on the host, and shares no code with `storagekit.cache`. Each of the two implementations can
+The hit rate is computed on the host, and shares no code with `storagekit.cache`. Each of the two implementations can
 therefore verify the other.
 
 References
@@ -30,7 +30,7 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
     Parameters
     ----------
     stream : RequestTrace or ndarray of int, shape (touch,)
-        A trace, or block numbers, each a read of one block. The devices of a trace are laid end to end.
+        A trace, or block numbers, where each number is a read of one block. The devices of a trace are concatenated.
     capacities : array_like
         Sizes of the cache, in blocks.
     block : int
@@ -82,18 +82,19 @@ def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
 
     Notes
     -----
-    Takes n log n steps for the accesses before `first`, and n log^2 n for n accesses from there on, all of them in
-    NumPy.
+    The computation takes n log n steps for n accesses before `first`, and n log^2 n steps for n later accesses. All
+    steps are NumPy operations.
     """
     touched = np.asarray(blocks)
     first = min(first, len(touched))
-    # an LRU cache depends on the past only by the last touch of each block, and their order
+    # the past affects an LRU cache only through the last access to each block, and the order of these accesses
     _, back = np.unique(touched[:first][::-1], return_index=True)
     held = len(back)
     latest = np.concatenate([touched[np.sort(first - 1 - back)], touched[first:]])
     before = _last_touch(latest)[held:]
-    # Blocks accessed in between = accesses in between whose block was last accessed before the last access to this
-    # block. Every access up to the last one also meets this condition, and is subtracted.
+    # To count the blocks accessed between two accesses to one block, count the accesses in between whose block was last
+    # accessed before the first of the two. All accesses up to the first of the two also meet this condition, and are
+    # subtracted.
     return np.where(before < 0, NEVER, held + _not_larger_before(before) - before)
 
 
@@ -103,7 +104,7 @@ def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> n
     Parameters
     ----------
     trace : RequestTrace
-        The requests. Devices lie end to end.
+        The requests. Devices are concatenated.
     block : int
         Size of a block, bytes, at least 1; by default 16 sectors.
     first : int
@@ -167,7 +168,7 @@ def _not_larger_before(values: np.ndarray) -> np.ndarray:
     while width < len(values):
         order = by_value[np.argsort(index[by_value] // (2 * width), kind="stable")]
         left = order // width % 2 == 0
-        # every earlier pair of halves contributes a whole left half, which is subtracted
+        # every earlier pair of halves contributes its whole left half, which is subtracted
         passed = np.cumsum(left) - order // (2 * width) * width
         smaller[order[~left]] += passed[~left]
         width *= 2

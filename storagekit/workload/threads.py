@@ -1,7 +1,7 @@
-"""Clients with threads: each sends its next request after its previous request completes and a think time passes.
+"""Clients with threads: each thread sends its next request after its previous request completes and a think time passes.
 
-The i-th request of thread t is drawn by (t, i). It therefore depends neither on the system nor on the other threads
-and their number.
+The random numbers of the i-th request of thread t depend only on the seed and (t, i). The request therefore depends
+neither on the system nor on the other threads and their number.
 """
 
 from collections.abc import Sequence
@@ -112,8 +112,8 @@ class Threads(AbstractArrivals):
     Parameters
     ----------
     groups : sequence of Group or RandomRequests
-        Groups of threads, or the requests of a single group, with its `threads`, `think` and `most`. Thread j of
-        group k has the number j + the threads that earlier groups provide for (`Group.most`).
+        Groups of threads, or the requests of a single group, with its `threads`, `think` and `most`. Thread j of group
+        k has the number j plus the sum of `Group.most` over all earlier groups.
     threads, think, most
         Settings of a single group, see `Group`.
     volume : int, optional
@@ -174,7 +174,7 @@ class Threads(AbstractArrivals):
 
     @property
     def _peak(self) -> np.ndarray:
-        """Return the largest possible number of threads on at once: the sum of the peaks of all groups."""
+        """Return the largest possible number of threads that are on simultaneously: the sum of the peaks of all groups."""
         return np.asarray(reduce(np.add, [np.asarray(group.threads.peak) for group in self.groups]))
 
     @property
@@ -240,7 +240,7 @@ class Threads(AbstractArrivals):
 
     def next_arrival(self, private: Thinking, pending, answer):
         due = first_min(private.due)[1]
-        # a thread whose request completes before that may be the next to send
+        # a thread whose request completes before this time may be the next to send
         return jnp.where(answer <= due, jnp.inf, due)
 
     def precedes(self, arrival, choice):
@@ -308,7 +308,7 @@ class Threads(AbstractArrivals):
     def _off(
         self, clocks: tuple[Any, ...], thread: Int[Array, "row *batch"], delay: Float[Array, "row *batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return the seconds that each thread remains off, `delay` seconds from now; inf if it is never on again."""
+        """Return how long each thread remains off, counted from `delay` seconds from now, seconds; inf if never on again."""
         told = zip(self.groups, self._firsts, clocks, strict=True)
         return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in told])
 

@@ -36,7 +36,7 @@ class VolumeRequests(RandomRequests):
     volumes : sequence of int
         Sectors of each volume; one number, or one for each run. Volumes lie end to end.
     shares : sequence of float
-        Share of the requests to each volume, which sum to 1; one number, or one for each run.
+        Share of the requests to each volume; one number, or one for each run. The shares sum to 1.
     clients : int
         Number of clients; by default 1. Each is equally likely to send a request.
 

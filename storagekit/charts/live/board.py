@@ -42,11 +42,11 @@ class Shown:
 class Board:
     """A question with controls.
 
-    answer: called with the value of each control by its name; raises InputError if the values are not possible together, and
-    the message is shown. draw: returns the chart of an answer, or fills a `Template`, which is faster. If only the rows of
-    the chart change, only the rows are sent; so titles and scales should be the same for every answer, and parameters need
-    names. words: returns the answer as text, with the headline first, or as `Said`; by default the printed form. controls:
-    by the argument names of `answer`, in the order of display.
+    answer: called with the value of each control by its name; raises InputError if the values are not possible
+    together, and the message is shown. draw: returns the chart of an answer, or fills a `Template`, which is faster. If
+    only the rows of the chart change, only the rows are sent; so titles and scales should be the same for every answer,
+    and parameters need names. words: returns the answer as text, with the headline first, or as `Said`; by default the
+    printed form. controls: the controls by the argument names of `answer`, in the order of display.
     waiting: text until the first answer is computed. If it is given, the board is shown before the first call.
     """
 
@@ -62,7 +62,7 @@ class Board:
     def beginning(self, **values: Any) -> "Board":
         """Return the same board with other initial values of some controls, by their names.
 
-        Raises InputError if the board has no such control, or the control no such value.
+        Raises InputError if the board has no such control, or if the control cannot have this value.
         """
         controls = dict(self.controls)
         for name, value in values.items():

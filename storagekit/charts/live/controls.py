@@ -22,15 +22,15 @@ class Control(ABC):
 
     @abstractmethod
     def widget(self) -> "ValueWidget":
-        """Return the control in JupyterLab; `meaning` of its `value` is the argument of the board."""
+        """Return the widget for JupyterLab; `meaning` converts its `value` into the argument of the board."""
 
     def meaning(self, value: Any) -> Any:
-        """Return the argument that a value of the widget stands for."""
+        """Return the argument of the board that corresponds to a value of the widget."""
         return value
 
     @abstractmethod
     def stops(self) -> list[tuple[str, Any]]:
-        """Return the values of an exported page with their texts, in order."""
+        """Return the values of the control in an exported page, in order, each after its text."""
 
     @abstractmethod
     def first(self) -> int:
@@ -85,7 +85,7 @@ class Slider(Control):
 
 @dataclass(frozen=True)
 class StepsControl(Control):
-    """A slider over a list of numbers that are far apart, such as 1, 2, 4, 8.
+    """A slider over a list of numbers that are not equally spaced, such as 1, 2, 4, 8.
 
     few: the values of an exported page; by default all.
     """

@@ -35,8 +35,8 @@ def export(
 ) -> Path:
     """Write one HTML file with the answers of the board at every combination of the `stops` of its controls.
 
-    title, lead: plain text above the board. The function computes all answers, with a progress bar, and returns the path.
-    Raises InputError for more than `MOST` answers, and for controls of other classes than those of `storagekit.charts`.
+    title, lead: plain text above the board. The function computes all answers, with a progress bar, and returns the
+    path. Raises InputError for more than `MOST` answers, and for controls whose class is not from `storagekit.charts`.
     """
     path, kept = Path(path), _controls(board)
     asked = _asked(board, kept)
@@ -72,7 +72,7 @@ def _controls(board: Board) -> dict[str, Control]:
 
 
 def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
-    """Return the answers, the last control varying fastest.
+    """Return the answers in order; the last control varies fastest.
 
     An answer has its text, the number of its chart (-1 for none), and its rows.
     """
@@ -98,7 +98,7 @@ def _point(shown: Shown, specs: list[dict[str, Any]]) -> list[Any]:
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the rows by column with five-digit numbers, which takes a third of the space."""
+    """Return the rows by column with five-digit numbers; this form takes a third of the space."""
     names = list(rows[0]) if rows else []
     return {name: [_rounded(row.get(name)) for row in rows] for name in names}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from storagekit.charts.live.drawing import Drawing
 
-# seconds from a change to its answer; later changes within them are included
+# seconds between a change and its answer, which includes later changes during this time
 _PAUSE = 0.005
 _QUIET = '<span style="color: #888; font-size: 85%">{}</span>'
 
@@ -31,10 +31,11 @@ def live(
     controls: "Mapping[str, Control | ValueWidget] | None" = None,
     words: Callable[[Any], Any] = str,
 ) -> "Box":
-    """Return a board with its controls, its text and its chart, for JupyterLab; or one from the parts of a `Board`.
+    """Return a board with its controls, its text and its chart for JupyterLab, from a `Board` or from its parts.
 
-    While a slider is dragged at most one answer is pending. It is computed with the values at that moment, so that the last
-    values always win. If the values are not possible, the message replaces the text, and the chart of the last answer fades.
+    While a slider is dragged, at most one answer is pending. It is computed with the values at the time of the
+    computation. The last answer is therefore always for the last values. If the values are not possible, the message
+    replaces the text, and the chart of the last answer fades.
     """
     require_extra("lab", "ipywidgets", "anywidget")
     from ipywidgets import HTML, Box, Layout, VBox
@@ -62,7 +63,7 @@ def live(
 
 @dataclass
 class Answering:
-    """Computes the answer when a control has changed: later if the loop of a kernel runs, otherwise at once."""
+    """Computes the answer when a control has changed: later if an event loop runs, otherwise immediately."""
 
     board: Board
     controls: "Mapping[str, ValueWidget]"

@@ -35,7 +35,7 @@ class Said:
 def html(said: Any) -> str:
     """Return an answer as HTML.
 
-    An object with an HTML form gives it; otherwise the first line of its text is the headline.
+    If the object has an HTML form, this is the result. Otherwise the first line of its text is the headline.
     """
     own = getattr(said, "_repr_html_", None)
     if own is not None:
@@ -64,7 +64,7 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-# one style for all cells; a style for each would be most of the data
+# one style for all cells; a style for each cell would be most of the data
 _LOOK = (
     "<style>.sk-said{line-height:1.4}.sk-said table{border-collapse:collapse;margin-top:6px;font-size:95%}"
     ".sk-said :is(td,th){padding:1px 12px 1px 0;border:none;white-space:nowrap;font-weight:normal;text-align:right}"

@@ -42,13 +42,13 @@ class BufferHit(NamedTuple):
 
 
 class Media(NamedTuple):
-    """Part of the platter in a read; times are seconds from now.
+    """Times of the platter during a read, seconds from now.
 
-    piece: sectors that the head reads without a pause. since: time at which the head is at the first of them. landing:
-    time at which the arm is on their track. ends: time at which the last sector of a miss has passed. first, most:
-    number of sectors in the order of a zero-latency read. On the first track, the head first reads the request's
-    sectors after `first`, up to `most`. It then reads the first `first` sectors. `first` equals `most` if the head
-    reads all sectors in order.
+    piece: sectors that the head reads without a pause. since: time at which the head is at the first of these sectors.
+    landing: time at which the arm reaches the track of these sectors. ends: time at which the last sector of a miss has
+    passed. first, most: number of sectors in the order of a zero-latency read. On the first track, the head first reads
+    the request's sectors after `first`, up to `most`. It then reads the first `first` sectors. `first` equals `most` if
+    the head reads all sectors in order.
     """
 
     piece: Stretch
@@ -144,7 +144,7 @@ def read(
 def _starts(
     segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
-    """Return whether a hit starts read-ahead at the beginning of `piece`. Only where `further` is true."""
+    """Return whether a hit starts read-ahead at the beginning of `piece`; always false where `further` is false."""
     buffer, place = segments.electronics.buffer, piece.place(piece.sector)
     if not buffer.ahead_on_hit:
         return jnp.zeros_like(further)

@@ -1,15 +1,16 @@
 """Model of a drive as its host sees it: arm and platter behind a controller, a bus and a buffer in segments.
 
-The drive has one request at a time. The rules are the meanings of DiskSim 4.0's parameters (reference manual, disk
-module):
+The drive serves one request at a time. Its rules follow the definitions of DiskSim 4.0's parameters (reference manual,
+disk module):
 
 - A request arrives after the completion of the request before it.
-- A read is a hit if a segment holds all of its sectors. It takes the overhead, the bus transfer and the completion.
+- A read is a hit if a segment holds all of its sectors. Its time is the sum of overhead, bus transfer and completion.
 - A read whose first sectors are in a segment gets the rest from the platter. The arm does not move if the drive is
   reading ahead into this segment.
-- Any other read is a miss. Read-ahead stops, and the read empties a segment without data that wait to be written.
+- Any other read is a miss. Read-ahead stops. The read takes a segment that has no data to be written, and empties it.
 - After a read the drive reads ahead, up to a limit, until a request needs the arm.
-- A write crosses the bus while the arm moves. Sectors that have not crossed when the head passes wait for a revolution.
+- A write crosses the bus while the arm moves. Sectors that have not crossed the bus when the
+  head passes them wait for a revolution.
 - A write that is written behind completes when its data are in the buffer. It occupies the arm, but not the host, until
   the data are on the platter.
 
@@ -17,11 +18,11 @@ The model omits:
 
 - sectors in the buffer beyond the size of a segment while a request is in progress;
 - the minimum amount of read-ahead;
-- further costs of giving up the bus during a read (in all drives of this package they are zero, or the drive holds the
-  bus);
+- further costs of giving up the bus during a read (in all drives of this package, these costs are zero, or the drive
+  holds the bus);
 - a bus that is never given up, except for misses;
 - zero-latency reads beyond the first track of a request;
-- read-ahead across the end of a zone, where it stops;
+- read-ahead across the end of a zone (in the model, it stops there);
 - for reads that begin in a segment, the wait for the data of the next zone;
 - read-ahead without a pause for more than 10 s;
 - for a write that joins another, the check that the segment has space for it.
@@ -110,7 +111,7 @@ class BufferMemory(NamedTuple):
         return row_index(self.start.shape[0], self.start)
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
-        """Return the memory a given time later, seconds. Times before `LONG_AGO` are not told apart."""
+        """Return the memory a given time later, seconds. Times before `LONG_AGO` are replaced by it."""
         later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
         since, landing, settled = later
         return self._replace(since=since, landing=landing, settled=settled)
@@ -148,17 +149,17 @@ class BufferSegments(eqx.Module):
     drive : Drive
         Arm and platter.
     electronics : Electronics
-        Figures of controller, bus and buffer (`load_electronics`). Times and `most_ahead` may be arrays `[1, *batch]`.
-        All other figures are Python numbers and fixed at compilation; functions of this object are compiled with
-        `equinox.filter_jit`.
+        Parameters of controller, bus and buffer (`load_electronics`). Times and `most_ahead` may be arrays
+        `[1, *batch]`. All other parameters are Python numbers, which are fixed at compilation. Functions of this object
+        are compiled with `equinox.filter_jit`.
     faster : Faster
         Which of bus and platter is faster for every sector (function `faster`), by default EITHER. With BUS or PLATTER,
-        fewer sectors have to be computed to determine the completion of a request.
+        the completion of a request is computed from fewer sectors.
 
     Raises
     ------
     InputError
-        If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a figure is impossible.
+        If the drive has more than 2^31 - 1 sectors, or physical sectors of 4 KB, or if a parameter is impossible.
     """
 
     drive: Annotated[Drive, DRIVE]
@@ -325,8 +326,8 @@ class BufferSegments(eqx.Module):
     ) -> Float[Array, "1 *batch"]:
         """Return the time until the arm may leave the read-ahead in progress, seconds.
 
-        It lasts until the end of an arm movement, if one is in progress. Otherwise it lasts until the next sector
-        begins or the present sector ends, unless the drive stops within a sector.
+        If the arm is moving, this is the time until the end of the movement. Otherwise it is the time until the next
+        sector begins or the present sector ends, or 0 if the drive stops within a sector.
         """
         drive, next_ = self.drive, memory.base + arrived
         before, after = piece.place(next_ - 1), piece.place(next_)
@@ -352,7 +353,7 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     drive : Drive
         Arm and platter.
     electronics : Electronics
-        Figures of the bus.
+        Parameters of controller, bus and buffer.
 
     Returns
     -------
@@ -362,7 +363,7 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     Raises
     ------
     InputError
-        If a figure is impossible.
+        If a parameter is impossible.
     """
     require_possible(electronics)
     slowest, quickest = (of([of(electronics.bus.read), of(electronics.bus.write)]) for of in (np.max, np.min))
@@ -373,5 +374,5 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
 
 
 def whole_turns(turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-    """Return the whole revolutions that a wait of `turns` revolutions takes; 0 if `turns` is not positive."""
+    """Return `turns` rounded up to whole revolutions; 0 if `turns` is not positive."""
     return jnp.where(turns > 0, jnp.ceil(turns), 0.0)

@@ -1,4 +1,4 @@
-"""Consecutive sectors under a head that reads on: conversion between sectors and turns of the platter."""
+"""Consecutive sectors under a head that reads without a pause: conversion between sectors and turns of the platter."""
 
 from typing import NamedTuple
 

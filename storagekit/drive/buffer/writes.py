@@ -96,8 +96,8 @@ def write(
         answer = jnp.maximum(settled, ways.bus + crosses + ways.disconnect) + ways.reselect
     over, _ = _overlaps(segments, memory, request)
     here = memory.number == taken.segment
-    # Other segments that hold some of these sectors are emptied, as their data are outdated. A segment that is read
-    # ahead is emptied too, although DiskSim keeps its data.
+    # Other segments that hold some of these sectors are emptied, because their data are outdated. A segment that is
+    # read ahead is emptied too, although DiskSim keeps its data.
     gone = over
     if not buffer.hits_written:
         gone = gone | (memory.number == memory.dirty)
@@ -152,7 +152,7 @@ def _under(
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which a write is on the platter, seconds from now.
 
-    A sector that has not crossed the bus when the head passes waits for a revolution, and so do the sectors after it.
+    A sector that has not crossed the bus when the head passes it waits for a revolution, and so do the sectors after it.
     """
     drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)

@@ -20,7 +20,7 @@ _SHADES = ["yours", "beside it"]
 
 
 class Drawn(NamedTuple):
-    """The data of a drive: `calibrate.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
+    """The data of a drive: `calibrate.seek_curve` and `zone_map`; random reads a second for each scheduler and depth."""
 
     curve: xr.Dataset
     zones: xr.Dataset
@@ -28,7 +28,7 @@ class Drawn(NamedTuple):
 
 
 def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
-    """Return charts of seek curves, rates by address, and random reads by queue depth, of your drive and another."""
+    """Return charts of your drive and another: seek curves, rates by address, and random reads by queue depth."""
     named = dict(zip(_SHADES, drives.values(), strict=True))
     rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
     for name, one in named.items():
@@ -43,7 +43,7 @@ def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
 
 
 def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
-    """Return the seek time of a read over the fraction of the full stroke, with more points for short seeks."""
+    """Return the seek time of a read against the fraction of the full stroke, with more points for short seeks."""
     longest = float(curve.distance[-1])
     chosen = np.unique(np.searchsorted(curve.distance, longest * np.linspace(0, 1, _POINTS) ** 2))
     some = curve.isel(distance=chosen[chosen < curve.sizes["distance"]])
@@ -54,7 +54,7 @@ def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
 
 
 def _zones(zones: xr.Dataset, name: str) -> list[dict[str, Any]]:
-    """Return the rate in each zone, from its beginning to its end, as fractions of all data."""
+    """Return the rate in each zone, with the beginning and the end of the zone as fractions of all data."""
     whole = float(zones.first_byte[-1] + zones["size"][-1])
     begins, sizes = zones.first_byte.values / whole, zones["size"].values / whole
     return [

@@ -1,4 +1,4 @@
-"""Chart of protocols over the load: throughput and tails with intervals, and a line at the selected load."""
+"""Chart of protocols against the load: throughput and tails with intervals, and a line at the selected load."""
 
 import altair as alt
 import pandas as pd
@@ -40,7 +40,7 @@ def _panel(name: str, words: str) -> Layered:
             color=alt.Color("scheme:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", symbolOpacity=1)),
         )
     )
-    # tails of light and heavy loads differ by decades
+    # tails of light and heavy loads differ by orders of magnitude
     scale = alt.Scale(type="log", nice=False, padding=8) if name == "tail" else alt.Scale(zero=True)
     y = alt.Y("mean:Q", title=words, scale=scale, axis=alt.Axis(format="~s"))
     here = alt.Chart(alt.NamedData("here")).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x=x)

@@ -1,4 +1,4 @@
-"""Chart of a ranking: one row for each item, the best first, and one panel for each figure."""
+"""Chart of a ranking: one row for each item, the best first, and one panel for each value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _BY_PLACE = alt.EncodingSortField("place", op="min", order="ascending")
 
 @dataclass(frozen=True)
 class Bars:
-    """An additive figure, drawn as bars from 0.
+    """An additive value, drawn as bars from 0.
 
-    field: a column of the rows; title: of its axis, with the unit; form: of the number beside a bar.
+    field: a column of the rows. title: title of its axis, with the unit. form: format of the number beside a bar.
     """
 
     field: str
@@ -68,7 +68,7 @@ def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
 
 
 def ranked(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first `MOST` rows with `name`, the figures of each panel, and their roles, the best first."""
+    """Return the first `MOST` rows, the best first, with `name`, the values of each panel, and their roles."""
     shown = rows.head(MOST)
     return shown.assign(role=["best", *["other"] * (len(shown) - 1)], place=range(len(shown)))
 

@@ -12,7 +12,7 @@ OF_BRICK = {"A": COLOURS[0], "B": COLOURS[4]}
 
 
 def sharing(streams: Sequence[str]) -> Template:
-    """Return the chart of these streams; its `rows` have `rate` in MB/s by `way` of `WAYS`, `stream` and `brick`."""
+    """Return the chart of these streams; its `rows` have `way` (one of `WAYS`), `stream`, `brick`, and `rate` in MB/s."""
     return Template(lambda: _chart(streams))
 
 

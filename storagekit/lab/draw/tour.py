@@ -22,12 +22,12 @@ PARTS = {
     "transfer": ("data pass", COLOURS[2]),
 }
 TAKEN, OTHER = COLOURS[1], "#495057"
-# radii relative to the platter, and its size in pixels; pivot of the arm; extent of the picture
+# radii relative to the platter, and size of the platter in pixels; pivot of the arm; extent of the picture
 INNER, HUB, RADIUS = 0.42, 0.2, 150
 PIVOT = (0.72, -1.22)
 RINGS = ((1.0, "#e9ecef", "#adb5bd"), (INNER, "#f8f9fa", "#adb5bd"), (HUB, "#ced4da", "#868e96"))
 ACROSS, DOWN = [-1.1, 1.2], [-1.36, 1.1]
-# of the timeline, pixels
+# size of the timeline, pixels
 SPAN = 330
 # steps of the slider; shortest arc that is drawn, turns; points of a curve
 STEPS, SHORTEST, POINTS = 200, 0.012, 220
@@ -36,9 +36,9 @@ _TURNED = f"(datum.platter + {_NOW} / datum.revolution)"
 
 
 def request_way(way: xr.Dataset) -> FilledBoard:
-    """Return the disk from above with its arm and the replicas of a request, above the parts of the way to each.
+    """Return a chart of the disk from above, with its arm and the replicas of a request, and a timeline below.
 
-    A slider selects the moment. way: from `lab.tour.request_way`.
+    The timeline has the parts of the access to each replica. A slider selects the moment. way: from `lab.tour.request_way`.
     """
     common = _common(way)
     rows = {
@@ -80,7 +80,7 @@ def _common(way: xr.Dataset) -> dict[str, float]:
 
 
 def _spans(way: xr.Dataset, replica: int) -> list[tuple[str, float]]:
-    """Return the parts of the way to a replica that take time, in seconds."""
+    """Return the parts of the access to a replica that take time, with their durations in seconds."""
     each = [(part, float(way[part].values[replica])) for part in PARTS]
     return [(part, seconds) for part, seconds in each if seconds > 0]
 
@@ -257,7 +257,10 @@ _CHART = Template(_drawing)
 
 
 def waits(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return seek and rotation by replicas, stacked, with the formula's rotation. data: from `lab.tour.waits`."""
+    """Return a stacked chart of seek and rotation against the number of replicas, with the rotation of the formula.
+
+    data: from `lab.tour.waits`.
+    """
     named = {"seek": PARTS["move"][0], "rotation": PARTS["rotation"][0]}
     rows = pd.concat(
         [

@@ -15,7 +15,7 @@ _WIDE, _HIGH = 460, 110
 def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
     """Return charts of arrivals over time, addresses over time, and sizes, for reads and writes.
 
-    rows: from `lab.trace.rows`. Times are those of the trace.
+    rows: from `lab.trace.rows`. Times are the arrival times of the trace.
     """
     return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
 

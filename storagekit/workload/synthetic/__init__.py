@@ -1,8 +1,9 @@
 """Synthetic traces that replace traces that are not public.
 
-The models are Cello base, Cello disk 6 and TPC-C of (srarray, table 3), and SAP, Cello2002, WebSearch and Financial
-of (dsptf, table 2). A synthetic trace matches every figure of its table and nothing else. A quantity that the table
-does not give is a named field with a default and its reason. Every result measured on a synthetic trace is marked.
+The models are Cello base, Cello disk 6 and TPC-C of (srarray, table 3), and SAP, Cello2002, WebSearch and Financial of
+(dsptf, table 2). A synthetic trace matches every value of its table and nothing else. Each quantity that the table does
+not give is a named field, with a default and a reason for the default. Every result measured on a synthetic trace is
+marked as such.
 
 >>> trace = generate(CELLO_BASE, seed=0, stop=3600.0)
 >>> compare(CELLO_BASE, generate(CELLO_BASE, seed=0))      # doctest: +SKIP
@@ -11,7 +12,7 @@ does not give is a named field with a default and its reason. Every result measu
 
 ====================================  ==============================================================
 generate                              generates a trace from a model of either family
-compare, Compared                     compares a generated trace with its targets, figure by figure
+compare, Compared                     compares a generated trace with its targets, value by value
 TraceModel                            a model of either family: targets and assumptions
 seeking                               the family whose seeks are published (srarray, table 3)
 CELLO_BASE, CELLO_DISK6, TPCC         the three columns of that table

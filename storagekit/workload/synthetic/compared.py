@@ -1,4 +1,4 @@
-"""Comparison of one figure of a synthetic trace with its target."""
+"""Comparison of one characteristic of a synthetic trace with its target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Compared"]
 
 
 class Compared(NamedTuple):
-    """One figure: the published target, and the value measured on a generated trace."""
+    """One characteristic: the published target, and the value measured on a generated trace."""
 
     target: float
     measured: float

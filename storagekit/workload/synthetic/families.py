@@ -58,9 +58,9 @@ def generate(
 
     Notes
     -----
-    A window contains the same requests as that part of the whole trace. A trace consists of blocks, each with a
-    separate counter-based generator, keyed by seed and block. See `seeking.generate` and `popular.generate` for each
-    family.
+    A window contains the same requests as the corresponding part of the whole trace. A trace consists of blocks, each
+    with a separate counter-based generator, keyed by seed and block. See `seeking.generate` and `popular.generate` for
+    each family.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def generate(
 
 @validate
 def compare(model: Annotated[TraceModel, _family], trace: Annotated[RequestTrace, TRACE]) -> dict[str, Compared]:
-    """Compare a whole generated trace with every published figure of its model.
+    """Compare a whole generated trace with every published value of its model.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def compare(model: Annotated[TraceModel, _family], trace: Annotated[RequestTrace
     Returns
     -------
     dict of str to Compared
-        Target and measured value in SI units, by the name of the figure in `targets`.
+        Target and measured value in SI units, by name, as in `targets`.
 
     Raises
     ------

@@ -78,8 +78,8 @@ class UnderWay:
     def completed(self, by: QueuedRecord) -> list[QueuedRecord]:
         """Remove and return the requests that a completion ends.
 
-        This is the first request queued at exactly the same location. If there is no such request, because requests
-        were merged or split, these are all requests whose last sector the completion covers.
+        The result is the first request queued at exactly the same location. If there is no such request, because
+        requests were merged or split, the result is all requests whose last sector the completion covers.
         """
         place = by.stop, by.start
         if place in self._queues:

@@ -33,7 +33,7 @@ def seek_locality(
     Returns
     -------
     float or None
-        L; inf if every distance is zero, None if no device has two requests.
+        L; inf if every observed distance is zero, None if no device has two requests.
 
     Notes
     -----

@@ -42,7 +42,7 @@ class ByteStream:
     """Decompressed bytes of a file, read forward once; a context manager.
 
     gzip, bzip2 and xz are recognised by their first bytes, and decompressed as they are read. `head` is the first 64
-    KiB, which `read` returns again. `unfinished` is the number of a last line that lacks its line end; None
+    KiB, which `read` returns again. `unfinished` is the number of the last line if it lacks its line end, None
     otherwise. It is set when text has been read to its end.
 
     Parameters
@@ -138,7 +138,7 @@ class ByteStream:
         return self._raw
 
     def _fetch(self, size: int) -> bytes:
-        """Read `size` bytes, or all up to the end of the file. Decompressors may return fewer at once."""
+        """Read `size` bytes, or all up to the end of the file. Decompressors may return fewer bytes in one call."""
         parts: list[bytes] = []
         while size > 0:
             part = self._read_once(size)

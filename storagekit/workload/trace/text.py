@@ -1,4 +1,4 @@
-"""Read text traces with one record per line: whole blocks at once, and unusual blocks line by line.
+"""Read text traces with one record per line: whole blocks as arrays, and unusual blocks line by line.
 
 numpy.loadtxt reads a block of about 65,536 lines, and its columns are validated as arrays. A block with a comment, a
 blank line, a fault or anything else unusual is read again line by line. The second pass defines the format: it

@@ -1,4 +1,4 @@
-"""Compare a generated trace with the figures of a model whose hit rate is published."""
+"""Compare a generated trace with the published values of a model whose hit rate is published."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["compare"]
 
 
 def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared]:
-    """Compare a whole generated trace with every published figure of its model.
+    """Compare a whole generated trace with every published value of its model.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared
     Returns
     -------
     dict of str to Compared
-        Target and measured value in SI units, by the name of the figure in `PopularTraceModel.targets`.
+        Target and measured value in SI units, by name, as in `PopularTraceModel.targets`.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class PopularBlock(NamedTuple):
     """Requests of one block in order of arrival, arrays of shape [request].
 
     time: s since the start of the trace. chunk: number of the chunk in the data. pair: whether the whole chunk is
-    accessed. half: the half that is accessed otherwise, 0 or 1. read: whether it is a read.
+    accessed. half: if not, the half that is accessed, 0 or 1. read: whether it is a read.
     """
 
     time: np.ndarray
@@ -72,9 +72,9 @@ def generate(
 
     Notes
     -----
-    A window contains the same requests as that part of the whole trace. Each block of about 65,000 requests has a
-    separate counter-based generator, keyed by seed and block. The location of the popular data does not depend on the
-    seed.
+    A window contains the same requests as the corresponding part of the whole trace. Each block of about 65,000
+    requests has a separate counter-based generator, keyed by seed and block. The location of the popular data does not
+    depend on the seed.
     """
     popularity = model.popularity if popularity is None else popularity
     stop = checked_end(model.name, model.duration, seed, start, stop)
@@ -100,10 +100,10 @@ def generate(
 
 
 def _borders(model: PopularTraceModel, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times at which blocks begin and the last one ends, s, and the requests before them: both [block + 1].
+    """Return the times that separate blocks, s, and the number of requests before each time: both [block + 1].
 
-    Equal intervals share the requests as independent arrivals do. Given its number of requests, the whole is a
-    Poisson stream.
+    The requests are distributed over equal intervals as independent arrivals. Given its number of requests, the whole
+    trace is a Poisson stream.
     """
     blocks = math.ceil(model.requests / REQUESTS)
     counts = _draw(seed, COUNTING).multinomial(model.requests, np.full(blocks, 1 / blocks))

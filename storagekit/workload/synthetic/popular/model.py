@@ -58,8 +58,8 @@ class PopularTraceModel:
     head : float
         Share of the data that is about as popular as the most popular data (see `Popularity`); by default 1/10,000.
     together : bool
-        Whether data lies in order of popularity, from the first LUN on. By default popular data is scattered over all
-        data.
+        Whether data is stored in order of popularity, from the first LUN on. By default, popular data is scattered over
+        all data.
     scale : float
         Size of this trace relative to the published one; by default 1. `scaled` sets it.
 
@@ -72,14 +72,16 @@ class PopularTraceModel:
     -----
     No values are published for the assumptions.
 
-    data: 64 GB is four times the cache, so that the cache cannot hold all data. A fifth of the data is ever accessed.
-    With twice as much data the law is steeper, and the hit rate of 1 GB of cache changes by one percentage point.
+    data: 64 GB is four times the cache, so that the cache cannot hold all data. Only a fifth of the data is accessed
+    during the trace. With twice as much data, the power law is steeper, and the hit rate of a cache of 1 GB changes by
+    one percentage point.
 
     head: with a plain power law, which has no head, the most popular 16 KB receive 19 to 29% of all requests. With a
-    head of 1/10,000, which is 6.4 MB, they receive 0.04%, and about 1% at a scale of 1/32. Measured: 1.2%
-    in the first 10,000 requests of the SPC trace Financial1, 2% in an hour of the HP Labs server trace of 2003, and
-    0.01% in a minute of the SPC trace WebSearch1. A tenth of the head adds 3 points to the hit rate of 1 GB of cache,
-    and ten times the head subtracts 8. Below 16 GB this assumption matters more than the others.
+    head of 1/10,000, which is 6.4 MB, they receive 0.04%, and about 1% at a scale of 1/32. Measured: 1.2% in the first
+    10,000 requests of the SPC trace Financial1, 2% in an hour of the HP Labs server trace of 2003, and 0.01% in a
+    minute of the SPC trace WebSearch1. A head of a tenth of this size adds 3 percentage points to the hit rate of a
+    cache of 1 GB. A head of ten times this size subtracts 8 percentage points. Below 16 GB this assumption matters more
+    than the others.
 
     together: no distances are published, so there is no spatial locality by default. The other setting shows the
     effect of this assumption.
@@ -90,7 +92,8 @@ class PopularTraceModel:
     address are independent of each other and of earlier requests.
 
     In all four traces (1 - hit rate) x the bytes requested is 11 to 14 GB. A cache of 16 GB therefore never fills,
-    unless writes miss far more often than reads. The published rate then gives only the share of first accesses.
+    unless writes miss far more often than reads. The published hit rate then determines only the share of first
+    accesses.
     """
 
     name: str
@@ -118,7 +121,7 @@ class PopularTraceModel:
 
     @property
     def pairs(self) -> float:
-        """Return the share of requests that have 16 KB, which gives the mean size."""
+        """Return the share of requests of 16 KB; it follows from the mean size."""
         return self.mean_size / BLOCK - 1
 
     @property
@@ -208,9 +211,9 @@ class PopularTraceModel:
 
         Notes
         -----
-        The number of requests per byte stays the same, so that a cache of any size, scaled by `cache`, has the same
-        hit rate. The requests to one byte follow each other within a shorter time. For instance, an overwrite more
-        often arrives while the earlier write is not yet on disk.
+        The number of requests per byte stays the same. A cache of any size, scaled by `cache`, therefore has the same
+        hit rate. With a fraction below 1, the requests to one byte follow each other within a shorter time. For
+        instance, an overwrite then arrives more often before the earlier write is on disk.
         """
         POSITIVE.in_unit(f"of {self.name}")("fraction", fraction)
         require(fraction <= MOST_SCALE, "fraction", fraction, f"at most {MOST_SCALE:g}", f"of {self.name}")
@@ -225,9 +228,9 @@ class PopularTraceModel:
         return replace(self, requests=requests, duration=requests / self.rate, data=data, scale=scale)
 
     def targets(self) -> dict[str, float]:
-        """Return the published figures by name, including the read hit rate.
+        """Return the published values by name, including the read hit rate.
 
-        `trace.TraceCharacteristics` defines the names and units of the other figures.
+        `trace.TraceCharacteristics` defines the names and units of the other values.
         """
         return {
             "requests": self.requests,
@@ -239,7 +242,7 @@ class PopularTraceModel:
         }
 
     def _load(self, size: float | np.integer) -> tuple[float, float, float]:
-        """Return requests per chunk, share of pairs, and scaled cache / data, for a cache of `size` published bytes."""
+        """Return requests per chunk, share of pairs, and scaled cache / data, for a cache of `size` bytes before scaling."""
         return self.requests / self.chunks, self.pairs, self.cache(size) / (self.chunks * CHUNK)
 
 

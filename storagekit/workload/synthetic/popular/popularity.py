@@ -4,8 +4,8 @@ The data is a sequence of chunks of two cache blocks each, in descending order o
 chunk by its popularity, independently of earlier requests. It accesses the whole chunk (a pair), or either half of
 it.
 
-The chunks are too numerous to sum over. A rank is therefore a number x from 0 to 1. A result for few requests to
-little data also holds for many requests to much data.
+There are too many chunks for a sum over all of them. A rank is therefore a real number x from 0 to 1. A result for few
+requests to little data also holds for proportionally more requests to more data.
 """
 
 from __future__ import annotations

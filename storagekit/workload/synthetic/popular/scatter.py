@@ -1,4 +1,4 @@
-"""Scatter ranks over locations: a permutation that looks random, but is always the same."""
+"""Scatter ranks over locations, by a permutation that looks random but is always the same."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ def shares_of_time(model: SeekingTraceModel, seed: int | np.integer) -> np.ndarr
 
     Notes
     -----
-    Time is halved repeatedly, down to the intervals. Each time one of the two halves, drawn at random, receives the
-    share `busier` of their requests. Arrivals are therefore bursty at every scale down to the interval.
+    Time is halved repeatedly, down to the intervals. At each step, one of the two halves, drawn at random, receives the
+    share `busier` of the requests of both. Arrivals are therefore bursty at every scale down to the interval.
     """
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, 2**64 - 1], np.uint64)))
     share, busier = np.ones(1), model.busier
@@ -98,9 +98,9 @@ def flushed(model: SeekingTraceModel, draw: np.random.Generator, count: int, len
 
     Notes
     -----
-    Each write belongs to a flush drawn at random. A flush begins in the middle of its period, so that none crosses
-    the border of an interval. The period is adjusted so that periods fill the interval exactly. If a burst would last
-    longer than 0.49 of a period, all bursts of the interval are compressed.
+    Each write belongs to a flush drawn at random. A flush begins in the middle of its period. No flush therefore
+    crosses the border of an interval. The period is adjusted so that a whole number of periods fills the interval. If a
+    burst would last longer than 0.49 of a period, all bursts of the interval are compressed.
     """
     flushes = max(1, round(length / model.flush_period))
     period = length / flushes

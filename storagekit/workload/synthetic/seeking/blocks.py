@@ -58,9 +58,9 @@ def generate(
 
     Notes
     -----
-    A window contains the same requests as that part of the whole trace. Each block of at most an hour has a separate
-    counter-based generator, keyed by seed and block. A re-read accesses the location of a write, drawn from those of
-    the last block length before it.
+    A window contains the same requests as the corresponding part of the whole trace. Each block of at most an hour has
+    a separate counter-based generator, keyed by seed and block. A re-read accesses the location of a write, drawn at
+    random from the writes of the preceding block length.
     """
     stop = checked_end(model.name, model.duration, seed, start, stop)
     borders = np.linspace(0.0, model.duration, model.blocks + 1)
@@ -125,7 +125,7 @@ def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int,
     for share in (before, after):
         requests = int(model.requests * share + 0.5)
         asynchronous = int(requests * model.asynchronous_share + 0.5)
-        # a share of the rest, so that no interval has more reads and asynchronous writes than requests
+        # reads are a share of the other requests, so that reads and asynchronous writes are never more than the requests
         reads = int((requests - asynchronous) * of_these + 0.5)
         through.append((asynchronous, reads, requests - asynchronous - reads))
     asynchronous, reads, synchronous_writes = (last - first for first, last in zip(*through, strict=True))
@@ -135,7 +135,7 @@ def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int,
 def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """Return the location of each request in units of the request size: int64 [request].
 
-    Locations form pairs: reads access the first of a pair, writes the second.
+    Locations form pairs: reads access the first location of a pair, and writes the second.
     """
     count, pairs = len(read), model.places // 2
     stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)

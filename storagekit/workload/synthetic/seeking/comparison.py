@@ -1,4 +1,4 @@
-"""Compare a generated trace with the figures of a model whose seeks are published."""
+"""Compare a generated trace with the published values of a model whose seeks are published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["compare"]
 
 
 def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared]:
-    """Compare a whole generated trace with every published figure of its model.
+    """Compare a whole generated trace with every published value of its model.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared
     Returns
     -------
     dict of str to Compared
-        Target and measured value in SI units, by the name of the figure in `TraceCharacteristics`.
+        Target and measured value in SI units, by name, as in `TraceCharacteristics`.
 
     Raises
     ------

@@ -16,7 +16,7 @@ RANDOM = 1 / 3
 
 
 def hot_share(locality: float, reads: float, read_stretch: float, write_stretch: float) -> float | None:
-    """Return the share of requests to the hot stretches for which the mean seek is 1 / (3 L) of the data.
+    """Return the share of requests to the hot stretches that makes the mean seek distance 1 / (3 L) of the data.
 
     The stretches lie in the middle of the data, one within the other.
 

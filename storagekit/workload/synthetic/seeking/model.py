@@ -60,8 +60,8 @@ class SeekingTraceModel:
         Size of every request, bytes, a power of two from 512 to 64 KB; by default 8 KB. Addresses are multiples of
         it.
     dispersion : float
-        Variance / mean of the number of requests in ten minutes, caused by busy and idle times of ten minutes and
-        more. With 0, the default, every ten minutes have the same number.
+        Variance / mean of the number of requests in ten minutes, caused by busy and idle times of ten minutes and more.
+        With 0, the default, every interval of ten minutes has the same number.
     read_stretch, write_stretch : float
         Lengths of the two hot stretches, for reads and for writes, as shares of the data; by default 0.042 and 0.005.
         Both lie in the middle of the data, the shorter one within the longer one.
@@ -77,27 +77,29 @@ class SeekingTraceModel:
 
     Notes
     -----
-    No values are published for the assumptions. They come from the HP Labs workstation trace of May 1992, unless
-    stated otherwise. It is from the same month and site as the week of Cello.
+    No values are published for the assumptions. Unless stated otherwise, their values come from the HP Labs workstation
+    trace of May 1992, which is from the same month and site as the week of Cello.
 
-    The stretches: the workstation's seeks shorter than a tenth of its disk have a mean of 1.4%. This is a third of a
-    stretch of 4.2%. A stretch of 0.5% holds 0.78 of its writes, and the whole stretch holds 0.97.
+    The stretches: the workstation's seeks shorter than a tenth of its disk have a mean length of 1.4% of the disk. This
+    is a third of a stretch of 4.2%. A stretch of 0.5% contains 0.78 of the workstation's writes, and the whole stretch
+    of 4.2% contains 0.97.
 
     One stretch does not reproduce re-reads at all scales. In a week of Cello base, an LRU cache of 0.5, 1, 2 and 4%
     of the data serves 0.16, 0.28, 0.51 and 0.79 of the reads. On the workstation's disk it serves 0.21, 0.23, 0.30
     and 0.50.
 
-    The workstation's locality also depends on the order of its requests: L is 2.3, and 1.2 for the same requests in
-    random order. The same holds for four disks of the HP Labs server of 2003: 4.4 to 19, and 1.2 to 8.7. In this
-    model locality depends on locations alone. Striped over six disks, the five keep 0.63 to 1.22 of their locality. A
-    synthetic trace in which each request lay near the previous one lost it: 4.1 became 1.5.
+    The workstation's locality also depends on the order of its requests: L is 2.3, but 1.2 for the same requests in
+    random order. The same is true of four disks of the HP Labs server of 2003: L is 4.4 to 19, but 1.2 to 8.7 in random
+    order. In this model, locality depends only on locations. When these five disks are striped over six disks, they
+    keep 0.63 to 1.22 of their locality. A synthetic trace in which each request was near the previous one lost its
+    locality: L fell from 4.1 to 1.5.
 
     The flushes: (srarray, 4.1) states that most asynchronous writes come from the sync daemon every 30 s. In this
-    model all of them do. The gap of 0.4 ms is the median gap of asynchronous requests.
+    model, all of them come in such flushes. The gap of 0.4 ms is the median gap of asynchronous requests.
 
-    Reads and writes use different blocks, which are neighbours. Only re-reads access blocks that were recently
-    written. The share of re-reads therefore matches the table. Hot blocks that are both read and written give too
-    large a share.
+    Reads and writes use different blocks, which are neighbours. Only re-reads access blocks that were recently written.
+    The share of re-reads therefore matches the table. If hot blocks were both read and written, this share would be too
+    large.
     """
 
     name: str
@@ -130,20 +132,23 @@ class SeekingTraceModel:
 
     @property
     def blocks(self) -> int:
-        """Return the number of blocks, equal parts of at most an hour: a power of two. Each is drawn separately."""
+        """Return the number of blocks, a power of two.
+
+        Blocks are equal parts of the trace of at most an hour. Each block is drawn separately.
+        """
         return 2 ** math.ceil(math.log2(max(1.0, self.duration / HOUR)))
 
     @property
     def halvings(self) -> int:
-        """Return how often time is halved to obtain the intervals of about ten minutes that differ in load."""
+        """Return how many times the trace is halved to obtain intervals of about ten minutes, which differ in load."""
         return max(self.blocks.bit_length() - 1, round(math.log2(max(1.0, self.duration / STRETCH))))
 
     @property
     def busier(self) -> float:
-        """Return the share of the requests of two halves that arrives in the busier half.
+        """Return the share of requests that arrive in the busier of two halves.
 
-        With n halvings, this share b gives the variance of the dispersion, (2 b^2 + 2 (1 - b)^2)^n - 1 of the squared
-        mean.
+        With n halvings, this share b gives the variance that `dispersion` requires. The variance is
+        (2 b^2 + 2 (1 - b)^2)^n - 1 times the squared mean.
         """
         mean = self.requests / 2**self.halvings
         return 0.5 + math.sqrt((1 + self.dispersion / mean) ** (1 / max(1, self.halvings)) - 1) / 2
@@ -155,7 +160,7 @@ class SeekingTraceModel:
 
     @cached_property
     def hot(self) -> float:
-        """Return the share of requests to the hot stretches, which gives the locality (see `hot_share`)."""
+        """Return the share of requests to the hot stretches that gives the locality (see `hot_share`)."""
         found = self._hot_share()
         assert found is not None
         return found
@@ -170,7 +175,7 @@ class SeekingTraceModel:
         return self.data // self.request_size
 
     def targets(self) -> dict[str, float]:
-        """Return the published figures, with the names and units of `trace.TraceCharacteristics`."""
+        """Return the published values, with the names and units of `trace.TraceCharacteristics`."""
         return {
             "requests": self.requests,
             "duration": self.duration,
