@@ -1,16 +1,16 @@
-"""Simulate head tracking by software alone: the accuracy of a driver's predictions of the head position (Monte Carlo).
+"""Simulate head tracking in software: how accurately a driver predicts the head position (Monte Carlo).
 
-The driver predicts the position from time stamps of one sector (srarray, section 3.2). There is no closed form: a
-result is a mean over random drives or requests, and has the statistical error of their number.
+The driver predicts the position from time stamps of one sector (srarray, section 3.2). There is no closed form. A result is
+a mean over random drives or requests, and it has the statistical error of their number.
 
-The driver reads a fixed reference sector from time to time. Between two such reads the platter makes a whole number
-of turns. So the completion times of the reads give the time of a turn and the position of the platter. Two
-disturbances remain: the delay between a completion and its time stamp, and the slow wander of the spindle's speed.
-Draws are exact in distribution and need no time steps. The paper states results, but no noise. The defaults come from
-specifications or known properties of the hardware, not from these results, and can be changed.
+The driver reads a fixed reference sector from time to time. Between two of these reads, the platter makes a whole number of
+turns. The completion times of the reads therefore give the time of a turn and the position of the platter. Two
+disturbances remain: the delay between a completion and its time stamp, and the slow random change of the spindle's speed.
+Draws are exact in distribution and need no time steps. The paper states results, but it does not state the noise. The
+defaults come from specifications or known properties of the hardware, not from these results, and can be changed.
 
-Times are seconds, angles are turns. Only deviations of the delay from its mean have an effect: a constant delay
-shifts the reads of the reference sector and the reads of requests equally.
+Times are seconds, angles are turns (revolutions). Only deviations of the delay from its mean have an effect: a constant
+delay shifts the reads of the reference sector and the reads of requests equally.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ __all__ = [
     "prediction_error",
 ]  # fmt: skip
 
-# largest number of reads in a baseline, and of random numbers that are drawn at once, about a GB
+# largest number of reads in a baseline, and of random numbers in one array, about a GB
 _MOST_READS, _MOST_DRAWN = 1000, 10**8
-# seconds; decades
+# longest interval and baseline, seconds; this is decades
 _LONGEST = 1e9
 _Mechanical = Annotated[Drive, instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')]
 # D_s and L, which divide the cylinders of a drive
@@ -84,25 +84,26 @@ class HeadTracking:
         Largest unknown constant deviation of the speed, relative; 1e-3 by default, because drives are specified to
         0.1%.
     wander : float
-        Standard deviation of the random walk of the relative speed after one second, 1/sqrt(s); 2e-8 by default. A
-        crystal controls the motor, and another one the clock of the host. Crystals change by about 0.3e-6 a kelvin.
-        Half a kelvin in two minutes for each of the two makes 0.2e-6 after two minutes, which is 2e-8 a root second.
+        Standard deviation of the random walk of the relative speed after one second, 1/sqrt(s); 2e-8 by default. One
+        crystal controls the motor, and another crystal controls the clock of the host. The frequency of a crystal
+        changes by about 0.3e-6 per kelvin. If each crystal changes by half a kelvin in two minutes, the relative speed
+        changes by 0.2e-6 in two minutes, which is 2e-8 per root second.
     delay_mean : float
-        Mean of the gamma distributed time from completion to time stamp, seconds; 30 us by default.
+        Mean of the gamma-distributed time from completion to time stamp, seconds; 30 us by default.
     delay_shape : float
-        Shape of this distribution; 2 by default. The delay is positive and skewed: interrupt and deferred call on a
-        PC of 733 MHz (Table 1) take tens of us, and occasionally several times as long. 30 us and shape 2 make a
+        Shape of this distribution; 2 by default. The delay is positive and skewed: an interrupt and a deferred call on
+        a PC of 733 MHz (Table 1) take tens of us, and occasionally several times as long. 30 us and shape 2 give a
         standard deviation of 21 us.
     first_interval : float
-        Time between the first two reads, seconds; 0.1 by default. It is so short that `speed_tolerance` does not make
-        the number of turns in it ambiguous.
+        Time between the first two reads, seconds; 0.1 by default. The interval is so short that its number of turns is
+        unambiguous in spite of `speed_tolerance`.
     interval : float
-        Time between reads in the long run, seconds; two minutes by default, as in the paper. Intervals double until
-        they reach it.
+        Final time between reads, seconds; two minutes by default, as in the paper. Intervals double until they reach
+        this value.
     baseline : float, optional
-        Time between the two reads that give the turn time, the latest one and an earlier one, seconds. The phase
-        comes from the latest read alone (section 3.2). The paper gives no baseline. By default it is the number k of
-        intervals with the least error of predictions under the assumed noise.
+        Time between the two reads that determine the turn time, seconds: the latest read and an earlier read. Only the
+        latest read determines the phase (section 3.2). The paper gives no baseline. By default it is the number k of
+        intervals that minimizes the error of predictions under the assumed noise.
 
     Raises
     ------
@@ -136,7 +137,7 @@ class HeadTracking:
 
     @property
     def reads(self) -> int:
-        """Return the number of reads of the reference sector within the baseline, including both ends."""
+        """Return the number of reads of the reference sector within the baseline, including the reads at both ends."""
         if self.baseline is not None:
             return 1 + max(1, round(min(self.baseline / self.interval, _MOST_READS)))
         k = np.arange(1.0, _MOST_READS)
@@ -173,19 +174,19 @@ class TrackedAccess:
     Parameters
     ----------
     sectors_per_track : int
-        Sectors of a track. A slack is measured in sectors.
+        Number of sectors of a track. A slack is measured in sectors.
     seek_mean : float
-        Mean of the exponential seek time, seconds; `like` takes both from a drive.
+        Mean of the exponential seek time, seconds. `like` takes this value and `sectors_per_track` from a drive.
     replicas : int
-        Rotational replicas, evenly spaced; 3 by default, because Table 2 is for a 2 x 3 array.
+        Number of rotational replicas, evenly spaced; 3 by default, because Table 2 is for a 2 x 3 array.
     sectors : int
-        Sectors transferred; 16 by default, which are 8 KB.
+        Number of sectors transferred; 16 by default, which are 8 KB.
     seek_deviation : float
         Standard deviation of the actual minus the predicted seek time, seconds; 30 us by default. The settling times
         of an arm vary by some tens of us.
     candidates : int
-        Number of waiting requests from which the one with the least predicted positioning time is served (RSATF); 1
-        by default, because the rate of Cello leaves queues nearly empty (section 4.1).
+        Number of waiting requests, of which the request with the smallest predicted positioning time is served (RSATF);
+        1 by default, because the request rate of Cello leaves queues nearly empty (section 4.1).
 
     Raises
     ------
@@ -211,7 +212,7 @@ class TrackedAccess:
         striping: _Divisor = 1.0,
         locality: _Divisor = 1.0,
     ) -> TrackedAccess:
-        """Return an access to a drive with its mean track and its mean seek within a share of its cylinders.
+        """Return an access with a drive's mean track size, and its mean seek time within a share of its cylinders.
 
         Parameters
         ----------
@@ -249,9 +250,9 @@ class Tracked(NamedTuple):
     turn : array of float, shape `[drive]`
         True time of a turn, seconds.
     estimate : array of float, shape `[drive]`
-        The driver's estimate of it, seconds.
+        The driver's estimate of the time of a turn, seconds.
     lag : array of float, shape `[drive]`
-        Time by which the driver's estimate of the sector's passage is later than the actual one, seconds.
+        Time by which the driver's estimate of the sector's passage is later than the actual passage, seconds.
     lost : array of bool, shape `[drive]`
         Whether the driver has miscounted the turns of an interval.
     """
@@ -263,7 +264,7 @@ class Tracked(NamedTuple):
 
 
 class TrackedAccesses(NamedTuple):
-    """Single accesses.
+    """Times of accesses, and whether they missed their targets.
 
     Parameters
     ----------
@@ -281,14 +282,14 @@ class TrackedAccesses(NamedTuple):
 
 
 class Slack(NamedTuple):
-    """The history of a feedback loop.
+    """The history of the feedback loop that adjusts the slack.
 
     Parameters
     ----------
     sectors : array of float, shape `[round]`
         Slack at the beginning of each round, sectors.
     on_target : array of float, shape `[round]`
-        Share of the requests of the round on target.
+        Share of the requests of the round that are on target.
     """
 
     sectors: NDArray
@@ -322,7 +323,7 @@ _Access = Annotated[TrackedAccess, instance_of(TrackedAccess, "TrackedAccess.lik
 
 @validate
 def calibrate(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> Tracked:
-    """Return drives whose reference sectors have been read at growing intervals, and then over a whole baseline.
+    """Return drives after reads of the reference sectors at growing intervals, and then over a whole baseline.
 
     Parameters
     ----------
@@ -352,7 +353,7 @@ def calibrate(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> Tracked:
 
 @validate
 def prediction_error(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> NDArray:
-    """Return the predicted minus the true angle at a time uniform in the interval after a read of the reference sector.
+    """Return the predicted minus the true angle, at a uniform random time in the interval after a reference read.
 
     Parameters
     ----------
@@ -394,7 +395,7 @@ def confidence(error: Annotated[ArrayLike, REAL.each], within: Amount = 0.01) ->
     Returns
     -------
     float
-        Share, 0 to 1; the paper has 98% within 1%.
+        Share, 0 to 1; the paper states 98% within 1% of a turn.
 
     Raises
     ------
@@ -438,9 +439,9 @@ def accesses(tracking: _Tracking, access: _Access, slack: _Slack, requests: _Cou
 
     Notes
     -----
-    The predicted arrival of the arm precedes the target by a gap. The gap is uniform, begins at the slack, and
-    extends over the distance between replicas. The arm arrives too late if the errors of seek and angle together
-    exceed the gap. Then the access waits for one more turn.
+    The predicted arrival of the arm precedes the target by a gap. The gap is uniform from the slack to the slack plus the
+    distance between replicas. The arm arrives too late if the sum of the errors of seek and angle exceeds the gap. The
+    access then waits for one more turn.
 
         access = seek + wait + transfer + delay
 
@@ -485,7 +486,7 @@ def adjust_slack(
     batch: _Counted = 1000,
     gain: Amount = 0.2,
 ) -> Slack:
-    """Return the slack under feedback, which keeps more than `goal` of the requests on target.
+    """Return the slack under a feedback control that keeps more than `goal` of the requests on target.
 
     Parameters
     ----------
@@ -504,7 +505,7 @@ def adjust_slack(
     batch : int
         Number of requests in a round; 1000 by default.
     gain : float
-        Growth of the slack for each miss, sectors; 0.2 by default.
+        Increase of the slack for each miss, sectors; 0.2 by default.
 
     Returns
     -------
@@ -519,8 +520,8 @@ def adjust_slack(
     Notes
     -----
     After a round, the slack grows by `gain` for each miss above half of the misses that the goal allows. It shrinks
-    by the same amount for each miss below. Half of them leaves a margin for chance. The slack remains between 0 and a
-    turn.
+    by the same amount for each miss below this number. The half leaves a margin for random variation. The slack remains
+    between 0 and a turn.
 
     References
     ----------
@@ -545,7 +546,7 @@ def adjust_slack(
 
 @validate
 def accuracy(seen: Annotated[TrackedAccesses, instance_of(TrackedAccesses, "accesses(...)")]) -> Accuracy:
-    """Return the quantities of Table 2 of srarray for accesses, except the demerit.
+    """Return the statistics of Table 2 of srarray for given accesses, except the demerit.
 
     Parameters
     ----------
@@ -611,8 +612,9 @@ def _turned(
 ) -> tuple[NDArray, NDArray]:
     """Return the time of the next `turns`, seconds, and the turn time after them.
 
-    The relative turn time changes as w B(t). Over a time T it changes by w sqrt(T) a. Its integral is the time gained
-    or lost, w T^(3/2) (a/2 + b/sqrt(12)), with independent standard normal a and b.
+    The relative turn time changes as w B(t), with the Brownian motion B. Over a time T it changes by w sqrt(T) a. The
+    integral of the change is the time gained or lost, w T^(3/2) (a/2 + b/sqrt(12)), with independent standard normal a
+    and b.
     """
     steady = turns * turn
     change, bridge = draw.standard_normal((2, *turns.shape))

@@ -1,4 +1,4 @@
-"""Calculate mean response times of single queues and closed networks, and mean seeks and rotational waits.
+"""Calculate mean response times of single queues and closed networks, mean seek times and mean rotational latencies.
 
 Rates are per second and times are seconds. Every argument may be a number or an array, and arrays broadcast. An
 overloaded queue has no mean response time, and the result is infinite.
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from storagekit.core.errors import InputError
 from storagekit.core.validation import Count, Rates, Span, Spans, Times, Validator, validate
 
-# Its unit is seconds squared.
+# validator of a second moment, seconds squared
 SECOND_MOMENT = Validator(least=0, unit="s^2", endless=True)
 
 
@@ -88,7 +88,7 @@ def response_md1(rate: Rates, service: Times) -> NDArray:
 
 @validate
 def response_mg1(rate: Rates, service: Times, second_moment: Annotated[ArrayLike, SECOND_MOMENT.each]) -> NDArray:
-    """Return the mean response time of M/G/1, first come first served.
+    """Return the mean response time of M/G/1 with FCFS scheduling.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def response_mmc(rate: Rates, service: Times, servers: Count) -> NDArray:
 
         T = S + C S / (c - a),  a = rate S,  C Erlang's probability of waiting
 
-    C = c B / (c - a (1 - B)) follows from Erlang's blocking probability B, a recursion over servers: B_0 = 1, B_k = a
-    B_(k-1) / (k + a B_(k-1)).
+    C = c B / (c - a (1 - B)) follows from Erlang's blocking probability B. A recursion over the servers gives B: B_0 = 1,
+    B_k = a B_(k-1) / (k + a B_(k-1)).
 
     References
     ----------
@@ -218,7 +218,7 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
 
     Notes
     -----
-    The result is from mean value analysis, from n = 1 to N, with Q_k the mean number at station k:
+    The result is from mean value analysis with n = 1 to N customers. Q_k is the mean number of customers at station k:
 
         R_k(n) = D_k (1 + Q_k(n-1)),  X(n) = n / (Z + sum R_k(n)),  Q_k(n) = X(n) R_k(n)
 
@@ -239,7 +239,7 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
 
 @validate
 def mean_seek(full_seek: Spans) -> NDArray:
-    """Return the mean seek between independent uniform cylinders, with seek time linear in distance.
+    """Return the mean seek time between independent uniform cylinders, with seek time linear in distance.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def mean_seek(full_seek: Spans) -> NDArray:
     Returns
     -------
     array of float
-        Mean seek, seconds.
+        Mean seek time, seconds.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def mean_seek(full_seek: Spans) -> NDArray:
 
 @validate
 def mean_rotation(revolution: Spans) -> NDArray:
-    """Return the mean rotational wait for a uniform angle.
+    """Return the mean rotational latency for a uniform angle.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def mean_rotation(revolution: Spans) -> NDArray:
     Returns
     -------
     array of float
-        Mean wait, seconds.
+        Mean rotational latency, seconds.
 
     Raises
     ------

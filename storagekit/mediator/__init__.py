@@ -1,9 +1,9 @@
 """Swift's storage mediator: it reserves storage agents and network for a session, or refuses the session.
 
-A client requests a data-rate (`Request`). A `Mediator` chooses agents and striping unit by its `Policy`, and reserves
-them in the `Ledger` of a `Cluster`. It returns a `TransferPlan`, which the client's distribution agent follows without
-the mediator. Sections 2 and 6.1 of swift announce the mediator, but it was not built there. The admission test is this
-package's (see `examine`).
+A client requests a data-rate (`Request`). A `Mediator` chooses agents and striping unit according to its `Policy`, and
+reserves them in the `Ledger` of a `Cluster`. It returns a `TransferPlan`, which the client's distribution agent follows
+without the mediator. Sections 2 and 6.1 of swift announce a mediator, but swift does not implement it. The admission
+test is not from swift; it was developed for this package (see `examine`).
 
     ledger = Ledger(Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6)))
     answer = Mediator(ledger).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))

@@ -1,4 +1,4 @@
-"""Results of a request to a mediator: a session with its transfer plan, or the constraint that refuses it."""
+"""Results of a request to a mediator: a session with its transfer plan, or the constraint that rejects the request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ class Utilization:
     Parameters
     ----------
     disks, processors : ndarray, shape [agent]
-        Shares of each agent's disk and processor.
+        Shares of the disk and of the processor of each agent.
     links : ndarray, shape [agent], or None
-        Shares of each agent's link; None on a ring.
+        Share of the link of each agent; None on a ring.
     ring : float or None
         Share of the ring; None on a switch.
     clients : mapping of str to (float, float)
-        Shares of the processor and the link of each client, by name.
+        Shares of the processor and of the link of each client, keyed by client name.
     """
 
     disks: NDArray
@@ -50,7 +50,7 @@ class Utilization:
 
     @property
     def most(self) -> float:
-        """Return the share of the fullest resource."""
+        """Return the share of the resource with the largest share."""
         parts = [
             self.disks,
             self.processors,
@@ -78,7 +78,9 @@ class Utilization:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A layout for a request that fitted the ledger at its `version`; nothing is reserved until it is committed.
+    """A layout that fits the request at one version of the ledger.
+
+    Nothing is reserved until the proposal is committed.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ class Proposal:
     layout : StripeLayout
         The layout.
     version : int
-        Version of the ledger.
+        Version of the ledger against which the layout was tested.
     """
 
     request: Request
@@ -96,7 +98,7 @@ class Proposal:
 
     @cached_property
     def plan(self) -> TransferPlan:
-        """Return the transfer plan of the session, which is created at the first access."""
+        """Return the transfer plan of the session. It is computed at the first access."""
         asked = self.request
         return TransferPlan(self.layout, asked.client, asked.rate, asked.write, asked.start)
 
@@ -138,7 +140,7 @@ class Admitted:
         return self.proposal.plan
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the session without its plan as a dictionary for JSON; times in seconds."""
+        """Return the session as a dictionary for JSON, without its transfer plan; times in seconds."""
         return {
             "admitted": True,
             "session": self.session,
@@ -166,21 +168,21 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A refused request: no layout fits.
+    """A rejected request: no layout fits.
 
     Parameters
     ----------
     request : Request
         The request.
     binding : Binding
-        The constraint that refuses the layout that comes nearest to fitting.
+        The violated constraint of the layout that comes closest to fitting.
     """
 
     request: Request
     binding: Binding
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the refusal as a dictionary for JSON."""
+        """Return the rejection as a dictionary for JSON."""
         return {
             "admitted": False,
             "client": self.request.client,

@@ -1,6 +1,7 @@
-"""The sums of a ledger's sessions, as an immutable value from which each change makes a new value.
+"""Totals over the sessions of a ledger, stored in an immutable value.
 
-A reader that holds a value never sees part of a change. A change that is interrupted has no effect.
+Each change creates a new value. A reader that holds a value therefore never sees part of a change, and an interrupted
+change has no effect.
 """
 
 from collections.abc import Mapping
@@ -20,16 +21,16 @@ _ROWS = 16
 
 @dataclass(frozen=True)
 class Client:
-    """The sums of one client's sessions.
+    """Totals over the sessions of one client.
 
     Parameters
     ----------
     number : int
-        Number of its first session.
+        Number of the client, which is the number of its first session.
     seconds : float
-        Seconds that one stripe of each session takes at the client, in sum.
+        Total time that one stripe of each session takes at the client, seconds.
     processor, link : float
-        Shares of time of its processor and its link.
+        Reserved shares of time of the client's processor and of its link.
     sessions : int
         Number of its sessions.
     """
@@ -41,7 +42,7 @@ class Client:
     sessions: int = 0
 
     def changed(self, asked: Demand, sign: int) -> "Client":
-        """Return the sums with one session added (`sign` 1) or removed (`sign` -1)."""
+        """Return the totals after one session is added (`sign` 1) or removed (`sign` -1)."""
         period = asked.period[0]
         return replace(
             self,
@@ -67,7 +68,7 @@ class Held:
     agents : ndarray of int
         Agents of the session.
     busy : ndarray
-        Share of time that the session takes of each of these agents' disks, on average.
+        Mean share of time for which the session uses the disk of each of these agents.
     """
 
     proposal: Proposal
@@ -79,7 +80,7 @@ class Held:
 
 @dataclass(frozen=True)
 class BookTable:
-    """A table with one row for each session; a row without agents is free.
+    """A table with one row for each session. A row that uses no agent is free.
 
     Parameters
     ----------
@@ -88,13 +89,13 @@ class BookTable:
     period : ndarray, shape [row]
         The period tau, seconds.
     slack : ndarray, shape [row]
-        tau minus the undivided part of the network time (`Demand.pooled`), seconds.
+        tau minus `Demand.pooled`, seconds.
     budget : ndarray, shape [row]
-        Probability with which a block may be late.
+        Largest allowed probability that a block is late.
     client : ndarray of int, shape [row]
         Number of the client.
     reception : ndarray, shape [row]
-        Seconds that one stripe of each session of this client takes at the client, in sum.
+        Total time that one stripe of each session of this client takes at the client, seconds.
     """
 
     on: NDArray
@@ -111,7 +112,7 @@ class BookTable:
         return cls(np.zeros((rows, agents), bool), period, slack, budget, np.zeros(rows, int), reception)
 
     def copied(self) -> "BookTable":
-        """Return a copy that may be changed and has at least one free row."""
+        """Return a copy that can be modified and has at least one free row."""
         full = self.on.any(axis=1).all()
         return BookTable(
             *(
@@ -123,22 +124,22 @@ class BookTable:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over all sessions, at each agent and on the ring.
+    """Totals over all sessions, at each agent and on the ring.
 
     Parameters
     ----------
     count : ndarray, shape [agent]
         Number of sessions.
     transfer : ndarray, shape [agent]
-        Seconds that one block of each session takes to transfer.
+        Total transfer time of one block of each session, seconds.
     path : ndarray, shape [agent]
-        Seconds that one block of each session takes at the agent's processor and link.
+        Total time of one block of each session at the agent's processor and link, seconds.
     busy, processor, link : ndarray, shape [agent]
-        Shares of time of the agent's disk, processor and link.
+        Reserved shares of time of the agent's disk, processor and link.
     ring : float
-        Seconds that one stripe of each session takes on the ring.
+        Total time of one stripe of each session on the ring, seconds.
     ring_busy : float
-        Share of time of the ring.
+        Reserved share of time of the ring.
     """
 
     count: NDArray
@@ -152,12 +153,12 @@ class Sums:
 
     @classmethod
     def none(cls, agents: int) -> "Sums":
-        """Return the sums without any session."""
+        """Return the totals of a ledger without sessions."""
         count, transfer, path, busy, processor, link = np.zeros((6, agents))
         return cls(count, transfer, path, busy, processor, link)
 
     def changed(self, held: Held, sign: int) -> "Sums":
-        """Return the sums with one session added (`sign` 1) or removed (`sign` -1)."""
+        """Return the totals after one session is added (`sign` 1) or removed (`sign` -1)."""
         asked, period = held.asked, held.asked.period[0]
 
         def with_it(column: NDArray, more: NDArray | float) -> NDArray:
@@ -179,20 +180,20 @@ class Sums:
 
 @dataclass(frozen=True)
 class Book:
-    """All sessions of a ledger with their sums.
+    """All sessions of a ledger, with the totals over them.
 
     Parameters
     ----------
     sums : Sums
-        Sums over the sessions.
+        Totals over the sessions.
     table : BookTable
         Rows of the sessions.
     held : mapping of int to Held
-        Reservations by the number of the session, in order of admission.
+        Reservation of each session, keyed by session number, in order of admission.
     clients : mapping of str to Client
-        Sums of each client, by name.
+        Totals of each client, keyed by client name.
     version : int
-        Version, which increases with every change.
+        Version of the ledger, which increases with every change.
     numbered : int
         Number of sessions that have ever been admitted.
     """
@@ -206,11 +207,11 @@ class Book:
 
     @classmethod
     def of(cls, cluster: Cluster) -> "Book":
-        """Return a book without any session."""
+        """Return a book without sessions."""
         return cls(Sums.none(cluster.agents), BookTable.of(_ROWS, cluster.agents))
 
     def added(self, cluster: Cluster, proposal: Proposal) -> "Book":
-        """Return a book with the session of a proposal added. The number of the session is `numbered` of the new book."""
+        """Return a book that also contains the session of `proposal`; its number is `numbered` of the new book."""
         number, agents = self.numbered + 1, np.array(proposal.layout.agents)
         asked = demand(cluster, proposal.request, shape_of(proposal.layout))
         mean = cluster.positioning.sum(axis=0)[agents] + asked.transfer[0, agents]
@@ -224,16 +225,16 @@ class Book:
         return self._with(table, held, 1, {**self.held, number: held}, number)
 
     def without(self, session: int) -> "Book":
-        """Return a book without one of the sessions."""
+        """Return a book without the given session."""
         gone, table = self.held[session], self.table.copied()
         table.on[gone.row] = False
         held = {number: one for number, one in self.held.items() if number != session}
         return self._with(table, gone, -1, held, self.numbered)
 
     def _with(self, table: BookTable, changed: Held, sign: int, held: dict[int, Held], numbered: int) -> "Book":
-        """Return a value with the sums after a change.
+        """Return the book after one session is added (`sign` 1) or removed (`sign` -1).
 
-        The columns of the client's sessions in `table` are updated in place.
+        The rows of the client's sessions in `table` are updated in place.
         """
         name = changed.proposal.request.client
         client = self.clients.get(name, Client(numbered)).changed(changed.asked, sign)

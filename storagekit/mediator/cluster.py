@@ -34,8 +34,8 @@ class Cluster:
 
     Notes
     -----
-    A processor is reserved as a single one that both sends and receives. For a duplex processor this is on the safe
-    side.
+    The admission test treats a processor as one resource that both sends and receives. For a duplex processor this
+    assumption is conservative.
 
     References
     ----------

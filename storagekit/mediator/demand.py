@@ -1,4 +1,4 @@
-"""The time that a session needs at each resource, for each layout that it could have."""
+"""The time that a session needs at each resource, for each possible layout."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,16 @@ from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
-# Times are rounded up to whole multiples of this. Their sums are exact up to a day, so that a release subtracts from a
-# ledger exactly what the session added, in any order of arrivals and departures.
+# Times are rounded up to whole multiples of this value, seconds. Sums of these multiples are exact up to a day. A release
+# therefore subtracts from a ledger exactly what the session added, in any order of arrivals and departures.
 _QUANTUM = 2.0**-36
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Seconds that a session needs at each resource in one period, with one block at each agent, parity included.
+    """Time that a session needs at each resource in one period, seconds.
+
+    In each period the session transfers one block at each of its agents. Parity blocks are included.
 
     Parameters
     ----------
@@ -31,15 +33,17 @@ class Demand:
     transfer : ndarray, shape [shape, agent]
         Transfer time of a block at each disk.
     processor, link : ndarray, shape [shape]
-        Time at an agent's processor and link. The link is 0 on a ring.
+        Time of a block at an agent's processor and at its link. The link time is 0 on a ring.
     ring : ndarray, shape [shape]
-        Time at all rings together; 0 on a switch.
+        Time of a stripe on the rings, divided by the number of rings; 0 on a switch.
     client, client_link : ndarray, shape [shape]
-        Time at the client's processor, check data included, and at its link. The link is 0 on a ring.
+        Time of a stripe at the client's processor, with the computation of check data, and at the client's link. The
+        link time is 0 on a ring.
     pooled : ndarray, shape [shape]
-        Time that several rings or links do not divide, because a packet uses only one of them.
+        Additional time of one packet of the session. Several rings or links divide the total load, but not the time of
+        a single packet, which uses only one of them.
     budget : ndarray, shape [shape]
-        Probability with which a block may be late.
+        Largest allowed probability that a block is late.
     """
 
     shapes: StripeShapes
@@ -55,12 +59,12 @@ class Demand:
 
     @property
     def path(self) -> NDArray:
-        """Return the seconds that a block takes at the agent's processor and link together."""
+        """Return the time that a block takes at the agent's processor and link together, seconds, `[shape]`."""
         return self.processor + self.link
 
     @property
     def reception(self) -> NDArray:
-        """Return the seconds that a stripe takes at the client's processor and link together."""
+        """Return the time that a stripe takes at the client's processor and link together, seconds, `[shape]`."""
         return self.client + self.client_link
 
     def where(self, chosen: NDArray) -> "Demand":
@@ -69,7 +73,7 @@ class Demand:
         return Demand(self.shapes.where(chosen), **columns)
 
 
-# These run for every proposal, and their units are already validated.
+# These functions run for every proposal, and their arguments are already validated.
 _carried, _handled, _checked = unchecked(Network.seconds), unchecked(Host.seconds), unchecked(Host.check_seconds)
 
 
@@ -92,9 +96,9 @@ def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
 
     Notes
     -----
-    A write sends every block and computes check data. A read sends the data blocks. If an agent has failed, it sends
-    one parity block in the place of the failed block, whose data is then computed. So processor time for check data is
-    reserved for reads and writes wherever there is parity.
+    A write sends every block and computes check data. A read sends the data blocks. If an agent has failed, a read sends
+    a parity block instead of the lost block, and the client computes the lost data. Processor time for check data is
+    therefore reserved for reads and writes of every shape with parity.
     """
     network, unit = cluster.network, shapes.unit
     parity = shapes.agents > shapes.data
@@ -125,7 +129,7 @@ def shape_of(layout: StripeLayout) -> StripeShapes:
 
 
 def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShapes:
-    """Return every shape that fits into the client's buffer and gives each agent a part of the object."""
+    """Return every shape with stripes that fit into the client's buffer and with a part of the object at each agent."""
     data = np.arange(1, cluster.agents + 1)
     agents = data if request.group is None else data + -(-data // request.group)
     data, agents = data[agents <= cluster.agents], agents[agents <= cluster.agents]

@@ -1,6 +1,6 @@
-"""The number of sessions of one shape that fit, spread evenly over all agents.
+"""The number of identical sessions that fit if they are spread evenly over all agents, for each shape.
 
-It is found from the admission test of the last session alone.
+The admission test of the last session determines this number.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ MOST_EVENLY = 100_000
 
 @dataclass(frozen=True)
 class Even:
-    """Identical sessions, spread evenly over the agents of a cluster, for every shape that they could have.
+    """Number of identical sessions that fit, spread evenly over the agents of a cluster, for each possible shape.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ class Even:
     sessions : ndarray of int, shape [shape]
         Number of sessions that fit, at most `MOST_EVENLY`.
     disk, network : ndarray, shape [shape]
-        Ratio of needed to allowed time with one more session, at the fullest disk and on the network. The ratio above 1
-        is the binding one.
+        Ratio of needed to allowed time if one more session is added, at the most loaded disk and on the network. A ratio
+        above 1 identifies the binding constraint.
     busy : ndarray, shape [shape]
-        Share of time that the busiest disk works on average with `sessions` sessions, from its mean positioning time.
+        Mean utilization of the busiest disk with `sessions` sessions, computed with its mean positioning time.
     """
 
     shapes: StripeShapes
@@ -47,9 +47,9 @@ class Even:
     busy: NDArray
 
     def best(self, chosen: NDArray | None = None) -> int:
-        """Return the number of the shape with the most sessions.
+        """Return the index of the shape with the most sessions.
 
-        Among equal shapes it is the one with the fewest agents, then the one with the largest unit.
+        If several shapes have the most sessions, the shape with the fewest agents is chosen, then the largest unit.
 
         Parameters
         ----------
@@ -70,14 +70,14 @@ class Even:
 
 @validate
 def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> Even:
-    """Return, for each shape, the number of sessions like `request` that fit, spread evenly over the agents.
+    """Return the number of sessions like `request` that fit, spread evenly over the agents, for each shape.
 
     Parameters
     ----------
     cluster : Cluster
         The agents and the network.
     request : Request
-        The session. Each session belongs to a different client.
+        The request of each session. Each session belongs to a different client.
     units : iterable of int
         Block sizes to try, bytes; `UNITS` by default.
 
@@ -93,8 +93,8 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
 
     Notes
     -----
-    If all agents are alike and `fill` uses a single shape, it finds the same number. If agents differ, the slowest one
-    determines the result here.
+    If all agents have the same disk and `fill` uses a single shape, `fill` finds the same number. If the disks differ,
+    the slowest disk determines the result of this function.
     """
     shapes = shapes_for(cluster, request, units_of(units))
     if not shapes.count:
@@ -122,20 +122,21 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
 
 
 def met(found: Examined) -> NDArray:
-    """Return whether a shape passes at every agent, `[shape]`."""
+    """Return whether each shape passes the test at every agent, `[shape]`."""
     return np.asarray(fits(np.maximum(found.shared, found.agent.max(axis=1))))
 
 
 def among_others(tail: Tail, asked: Demand, sessions: NDArray, agents: int) -> AdmissionState:
-    """Return the reservations that the last of several identical sessions meets, for each shape.
+    """Return the existing reservations against which the last of several identical sessions is tested.
 
-    The test of the last session is the test of each, because identical sessions wait equally long. Each session belongs
-    to a different client. The fields of the result have the shape `[shape, 1]`, except `ring`, `[shape]`.
+    The test of the last session is valid for all of them, because identical sessions have equal waiting times. Each
+    session belongs to a different client. The fields of the result have the shape `[shape, 1]`, except `ring`, which has
+    the shape `[shape]`.
 
     Parameters
     ----------
     tail : Tail
-        The bound at each disk.
+        The bound on the positioning time at each disk.
     asked : Demand
         Demand of one session of each shape.
     sessions : ndarray of int, shape [shape]

@@ -1,42 +1,44 @@
 """The admission test: whether a new session fits together with the sessions that have reservations.
 
-Resources serve in order of arrival. A session releases a block at each of its agents once in a period tau.
+Resources serve blocks in order of arrival. In each period tau, a session releases one block at each of its agents.
 
-**Disks.** A block b of session i is released at time t to disk a. Let s be the release that began the current busy
-period. b is late if the blocks released from s to t take more than tau_i + u, u = t - s. Session j has at most 1 +
-u/tau_j of them. Let T be the least tau_j at a. Let e be the bound of `analytic.forkjoin.tail` on P(one block of each
-session takes more than T), theta its parameter, and L the sum of the sessions' log M. Then L = theta T - log 1/e, and
-by Chernoff's bound
+**Disks.** Session i releases a block b to disk a at time t. Let s be the time of the release that began the current busy
+period, and u = t - s. Block b is late if the blocks released from s to t take more than tau_i + u. Session j released at
+most 1 + u/tau_j of these blocks. Let T be the smallest tau_j at a. Let e be the bound of `analytic.forkjoin.tail` on
+P(one block of each session takes more than T), and theta its parameter. M_j is the moment generating function of the
+time of a block of session j, at theta. L is the sum of log M_j over all sessions. Then L = theta T - log 1/e, and by
+Chernoff's bound
 
     P(b late, busy since s) <= exp(L + u sum_j (log M_j)/tau_j - theta (tau_i + u)) <= e exp(-u log(1/e) / T),
 
-as sum_j (log M_j)/tau_j <= L/T. The busy period begins with a release of one of the N sessions at a, whose releases are
-tau_j >= T apart. The sum over all releases that could have begun it is P(b late) <= N e / (1 - e). The bound does not
-assume that any block before b was in time. A session of n blocks is met with confidence c if each of its blocks is late
-with a probability of at most (1 - c)/n. So a disk passes if e/(1 - e) <= min_j (1 - c_j)/n_j / N. If the longest times
-together are at most T, no block is ever late.
+because sum_j (log M_j)/tau_j <= L/T. The busy period begins with a release of one of the N sessions at a. The releases
+of session j are tau_j >= T apart. The sum of the bounds for all releases that could have begun the busy period is
+P(b late) <= N e / (1 - e). The bound does not assume that earlier blocks met their deadlines. A session of n blocks
+meets all deadlines with confidence c if each of its blocks is late with a probability of at most (1 - c)/n. A disk
+therefore passes if e/(1 - e) <= min_j (1 - c_j)/n_j / N. If the sum of the longest possible times is at most T, no block
+is ever late.
 
-**Network.** Its times are certain. As long as no session is late, every session has at most one stripe in this stage. A
-block of session i first waits at most for one block of each session at its agent's processor. It then waits for one
-stripe of each session at the ring (on a switch: at the agent's link and at the client's link). Last, it waits for one
-stripe of each session of its client. If these sums together are at most tau_i for every session, no session can be the
-first to be late. Packets take the ring that is free first, so R rings divide their sum by R, except for the packet's
-time itself.
+**Network.** Network times are deterministic. As long as no session is late, every session has at most one stripe in this
+stage. A block of session i first waits for at most one block of each session at its agent's processor. It then waits
+for one stripe of each session at the ring (on a switch: at the agent's link and at the client's link). Last, it waits
+for one stripe of each session of its client. If the sum of these times is at most tau_i for every session, no session
+can be the first to be late. A packet takes the ring that becomes free first. With R rings, the sum is therefore divided
+by R, except for the packet's own time.
 
-**Choice.** The load of a session on the ring and on its client does not depend on its agents. The test of an agent
-depends on the sessions at that agent, on the ring and on the clients, not on the session's other agents. So a set of
-agents fits under two conditions: each agent fits alone, and the ring and the client leave enough time for sessions at
-agents that are not chosen (`shared`). Any K of the agents that fit alone are a fitting set. If fewer than K fit alone,
-no set fits.
+**Choice of agents.** The load that a session puts on the ring and on its client does not depend on the agents of the
+session. The test of an agent depends on the sessions at that agent, on the ring and on the clients, but not on the other
+agents of the new session. A set of agents therefore fits under two conditions: each agent of the set passes its own
+test, and the ring and the client leave enough time for sessions at agents that are not chosen (`shared`). If a shape
+needs K agents, any K of the agents that pass form a fitting set. If fewer than K agents pass, no set fits.
 
-Assumptions: the set of sessions does not change within a busy period of a disk. A block that is late at its disk, which
-the confidence allows, does not make blocks of other sessions late on the network. Simulations (`rehearse`) include both
-effects.
+Assumptions: the set of sessions does not change within a busy period of a disk. The confidence allows some blocks to be
+late at their disks; these blocks do not make blocks of other sessions late on the network. Simulations (`rehearse`)
+include both effects.
 
-The test is sufficient, not necessary: its bounds are above the actual times, so a refused session might have been met.
-A block is reserved at every agent for each period, parity included, so stripes after an agent's failure are in time.
-The stripe at its disks at the time of the failure may be up to a period late, because all sessions then read their
-parity blocks at once.
+The test is sufficient, not necessary. Its bounds are above the actual times, so a rejected session might have met its
+deadlines. In each period, a block is reserved at every agent of a session, parity blocks included. Stripes that are
+released after the failure of an agent therefore meet their deadlines. The stripe at its disks at the time of the failure
+may be up to a period late, because all sessions then read their parity blocks simultaneously.
 """
 
 from dataclasses import dataclass
@@ -47,15 +49,15 @@ from numpy.typing import NDArray
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.mediator.demand import Demand
 
-# A sum of times that are each rounded up by up to 15 ps may exceed a limit that it meets exactly.
+# Each time is rounded up by up to 15 ps. A sum of such times may exceed a limit that the exact sum just meets.
 TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class AdmissionState:
-    """The reservations that the next session of a client meets.
+    """The existing reservations against which the next session of a client is tested.
 
-    `evenly` tests every shape against other sessions of that shape: fields of shape `[agent]` then have the shape
+    `evenly` tests every shape against other sessions of the same shape. Fields of shape `[agent]` then have the shape
     `[shape, 1]`, and `ring` has the shape `[shape]`.
 
     Parameters
@@ -65,24 +67,24 @@ class AdmissionState:
     count : ndarray, shape [agent]
         Number of sessions at each agent.
     transfer : ndarray, shape [agent]
-        Seconds that one block of each of these sessions takes to transfer at the disk, in sum.
+        Total transfer time of one block of each of these sessions at the disk, seconds.
     path : ndarray, shape [agent]
-        Seconds that one block of each of these sessions takes at the agent's processor and link, in sum.
+        Total time of one block of each of these sessions at the agent's processor and link, seconds.
     period : ndarray, shape [agent]
         Shortest period of these sessions, seconds.
     budget : ndarray, shape [agent]
-        Least probability with which a block of these sessions may be late.
+        Smallest allowed probability, over these sessions, that a block is late.
     other_slack : ndarray, shape [agent]
-        Least slack of the sessions of other clients at the agent, seconds. The slack is tau minus the time at the
-        session's client and minus the undivided part (`Demand.pooled`).
+        Smallest slack of the sessions of other clients at the agent, seconds. The slack is tau minus the time at the
+        session's client and minus `Demand.pooled`.
     other_term : ndarray, shape [agent]
-        The period tau of the session with that slack, seconds.
+        The period tau of the session with the smallest slack, seconds.
     own_slack, own_term : ndarray, shape [agent]
         The same values for the sessions of this client.
     ring : float
-        Seconds that one stripe of each session takes on the ring, in sum.
+        Total time of one stripe of each session on the ring, seconds.
     reception : float
-        Seconds that one stripe of each session of this client takes at the client, in sum.
+        Total time of one stripe of each session of this client at the client, seconds.
     """
 
     tail: Tail
@@ -108,9 +110,9 @@ class Examined:
     disk : ndarray, shape [shape, agent]
         Ratio at the disk of each agent.
     network : ndarray, shape [shape, agent]
-        Ratio on the network if the agent is chosen.
+        Ratio on the network at each agent if the agent is chosen.
     shared : ndarray, shape [shape]
-        Ratio on the network at the agents that are not chosen, whatever the choice.
+        Largest ratio on the network at any agent if the agent is not chosen.
     """
 
     disk: NDArray
@@ -123,7 +125,7 @@ class Examined:
         return np.maximum(self.disk, self.network)
 
     def nearest(self, agents: NDArray) -> NDArray:
-        """Return the largest ratio of each shape at its least loaded agents, `[shape]`.
+        """Return the largest ratio of each shape if it uses the least loaded agents, `[shape]`.
 
         The shape does not fit if the ratio is above 1.
 
@@ -153,9 +155,9 @@ def disk_limit(state: AdmissionState, asked: Demand) -> NDArray:
 
 
 def network_limit(state: AdmissionState, asked: Demand) -> NDArray:
-    """Return the periods by which `network_ways` divides its times, seconds, `[way, shape, agent]`.
+    """Return the period that divides each time of `network_ways`, seconds, `[3, shape, agent]`.
 
-    The first two ways are also the periods of the ratios of agents that are not chosen.
+    The first two rows are also the periods for agents that are not chosen.
     """
     shape = asked.transfer.shape
     return np.stack(
@@ -164,14 +166,14 @@ def network_limit(state: AdmissionState, asked: Demand) -> NDArray:
 
 
 def network_ways(state: AdmissionState, asked: Demand) -> tuple[NDArray, NDArray]:
-    """Return the ratio of network time to period, if an agent is chosen and if it is not.
+    """Return the ratio of network time to period at each agent, if the agent is chosen and if it is not.
 
     Returns
     -------
     tuple of ndarray
-        Ratios if the agent is chosen, `[3, shape, agent]`, and if it is not, `[2, shape, agent]`. Way 0 is for sessions
-        of other clients at the agent, way 1 for sessions of this client there. Way 2 is for the new session itself, if
-        the agent is chosen.
+        Ratios if the agent is chosen, `[3, shape, agent]`, and if it is not, `[2, shape, agent]`. Row 0 is for sessions
+        of other clients at the agent, row 1 for sessions of this client there, and row 2 for the new session itself,
+        which exists only if the agent is chosen.
     """
     ring = (asked.ring + state.ring)[:, None] + state.path
     reception = asked.reception[:, None]

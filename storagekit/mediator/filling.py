@@ -1,4 +1,4 @@
-"""The number of sessions of one kind that a cluster serves, for a planner of video or backup servers."""
+"""The number of sessions of one kind that a cluster serves, for the planning of video or backup servers."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ MOST = 2_000
 
 @dataclass(frozen=True)
 class FilledCluster:
-    """A cluster full of sessions of one kind.
+    """A cluster that is full of sessions of one kind.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class FilledCluster:
     admitted : tuple of Admitted
         The admitted sessions, in order. Each belongs to a different client.
     refused : Rejected
-        The next session, which is refused; its `binding` is the constraint that refuses it.
+        The result for the next session, which is rejected; its `binding` is the constraint that rejects it.
     """
 
     cluster: Cluster
@@ -54,16 +54,16 @@ class FilledCluster:
 
     @property
     def rate(self) -> float:
-        """Return the rate of all admitted sessions together, bytes/s."""
+        """Return the total rate of all admitted sessions, bytes/s."""
         return self.sessions * self.refused.request.rate
 
     @property
     def binding(self) -> Binding:
-        """Return the constraint that refuses the next session."""
+        """Return the constraint that rejects the next session."""
         return self.refused.binding
 
     def check(self, *, seed: int = 0) -> Rehearsal:
-        """Simulate all sessions together, with their starts spread evenly over a period.
+        """Simulate all sessions together. Their start times are spread evenly over a period.
 
         Raises
         ------
@@ -105,27 +105,27 @@ class FilledCluster:
 
 @validate
 def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, POLICY] = None) -> FilledCluster:
-    """Admit sessions like `request` until one is refused.
+    """Admit sessions like `request` until one is rejected.
 
     Parameters
     ----------
     cluster : Cluster
         The agents and the network, empty at the start.
     request : Request
-        The session. Each session belongs to a different client.
+        The request of each session. Each session belongs to a different client.
     policy : Policy, optional
-        Policy of the mediator.
+        Policy of the mediator; `Economical` by default.
 
     Returns
     -------
     FilledCluster
-        The admitted sessions and the first refused one.
+        The admitted sessions and the first rejected one.
 
     Raises
     ------
     InputError
         If the cluster can never serve the request, as in `Mediator.propose`, or if more than 2,000 sessions fit. The
-        latter is raised at the start if more than 2,000 sessions of the first session's shape fit spread evenly.
+        second error is raised immediately if more than 2,000 sessions, spread evenly, fit with the first session's shape.
     """
     mediator = Mediator(Ledger(cluster), policy)
     admitted: list[Admitted] = []
@@ -144,6 +144,6 @@ def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, PO
 
 
 def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
-    """Return whether `sessions` sessions of the first one's shape fit, spread evenly over all agents."""
+    """Return whether `sessions` sessions with the shape of the first one fit, spread evenly over all agents."""
     asked = demand(cluster, first.request, shape_of(first.layout))
     return bool(met(examine(among_others(tail, asked, np.array([sessions]), cluster.agents), asked))[0])

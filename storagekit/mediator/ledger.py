@@ -24,8 +24,8 @@ _PROPOSAL = instance_of(Proposal, "what Mediator.propose returns")
 class Ledger:
     """The reservations of a cluster.
 
-    A mediator reads the ledger, proposes a layout and commits it. The layout is tested again at the commit. `tail` is
-    the bound on the positioning time at each disk.
+    A mediator reads the ledger, proposes a layout and commits it. The commit tests the layout again. `tail` is the bound
+    on the positioning time at each disk.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class Ledger:
 
     Notes
     -----
-    Sums are exact: a release leaves the ledger as if the session had never been admitted.
+    Totals are exact: a release restores the state without the session, except for the version and the session count.
 
-    Threads of one process may share a ledger. Processes may not, because each would have a separate ledger; one process
-    has to hold it and serve the others.
+    Threads of one process may share a ledger. Processes cannot share it, because each process would have its own copy.
+    One process must hold the ledger and serve the others.
 
-    A change is complete or absent, even if it is interrupted. After Ctrl-C during a commit there is either no session,
-    or a session in `sessions` whose number the caller did not receive.
+    Every change is atomic, even if it is interrupted. If Ctrl-C interrupts a commit, the ledger contains either no new
+    session, or a session in `sessions` whose number the caller did not receive.
     """
 
     @validate
@@ -58,7 +58,7 @@ class Ledger:
 
     @property
     def sessions(self) -> Mapping[int, Proposal]:
-        """Return the proposals of the sessions that have reservations, by number, in order of admission."""
+        """Return the proposal of each session that has a reservation, keyed by session number, in order of admission."""
         return {number: held.proposal for number, held in self._book.held.items()}
 
     @property
@@ -68,13 +68,13 @@ class Ledger:
 
     @property
     def network_share(self) -> float:
-        """Return the share of time for which the ring is reserved, or on a switch the mean over the agents' links."""
+        """Return the reserved share of time of the ring, or on a switch the mean over the agents' links."""
         sums = self._book.sums
         return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
 
     @validate
     def state(self, client: str) -> AdmissionState:
-        """Return the reservations that the next session of a client meets."""
+        """Return the existing reservations against which the next session of a client is tested."""
         return _state(self._book, self.tail, client)
 
     @validate
@@ -126,7 +126,7 @@ class Ledger:
 
     @validate
     def examined(self, proposal: Annotated[Proposal, _PROPOSAL]) -> tuple[AdmissionState, Demand, Examined]:
-        """Return the state, the demand and the admission test of a proposal at all agents; see `examine`."""
+        """Return the state, the demand and the result of the admission test at all agents for a proposal; see `examine`."""
         return self._examined(self._book, proposal)
 
     def _examined(self, book: Book, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
@@ -145,7 +145,7 @@ class Ledger:
 
 def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
     table, sums, held = book.table, book.sums, book.clients.get(client)
-    # Pairs of row and agent are few, because most sessions use few of the agents.
+    # There are few pairs of a row and an agent, because most sessions use few agents.
     rows, agents = np.nonzero(table.on)
     slack = table.slack - table.reception
     own = table.client[rows] == (held.number if held else -1)
@@ -164,7 +164,7 @@ def _lowest(table: BookTable, column: NDArray, rows: NDArray, agents: NDArray) -
 
 
 def _least(table: BookTable, slack: NDArray, rows: NDArray, agents: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the least slack of the sessions at each agent, and the period of the first session that has it.
+    """Return the smallest slack of the sessions at each agent, and the period of the first session with this slack.
 
     The slack is infinite at an agent without a session.
     """

@@ -1,4 +1,4 @@
-"""Simulate sessions that arrive and leave, and count the sessions that a cluster refuses (swift, section 6.1.1)."""
+"""Simulate sessions that arrive and leave, and count the sessions that a cluster rejects (swift, section 6.1.1)."""
 
 import heapq
 import math
@@ -48,7 +48,7 @@ class SessionClass:
     size : int
         Size of the object, bytes.
     share : float
-        Share of the sessions, relative to the sum over all classes; 1 by default.
+        Relative frequency of the class, normalized by the sum over all classes; 1 by default.
     write, group, buffer, confidence
         As in `Request`.
     name : str
@@ -80,14 +80,14 @@ class SessionClass:
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over batches and the half width of its 95% confidence interval, by Student's t."""
+    """A mean over batches and the half width of its 95% confidence interval, from Student's t distribution."""
 
     mean: float
     half_width: float
 
     @classmethod
     def of(cls, batches: NDArray) -> "Interval":
-        """Return the mean and interval of values `[batch]`; the half width is infinite for a single batch."""
+        """Return the mean and the interval of values `[batch]`. The half width is infinite for a single batch."""
         mean, count = float(np.mean(batches)), len(batches)
         if count < 2:
             return cls(mean, math.inf)
@@ -99,7 +99,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """Results of `variable_load` by batch, without the warm-up.
+    """Results of `variable_load` for each batch, without the warm-up.
 
     A batch is a fixed number of consecutive sessions.
 
@@ -108,14 +108,14 @@ class LoadResult:
     classes : tuple of SessionClass
         The classes.
     arrived, refused : ndarray of int, shape [class, batch]
-        Number of sessions that arrived, and of those refused.
+        Number of sessions that arrived, and number of these sessions that were rejected.
     seconds : ndarray, shape [batch]
         Time from the first arrival of a batch to the first arrival of the next batch, seconds.
     offered, carried : ndarray, shape [batch]
-        Total size of all sessions that arrived, and of the admitted ones, over `seconds`; bytes/s.
+        Total size of the sessions that arrived, and of the admitted sessions, divided by `seconds`; bytes/s.
     disks, network : ndarray, shape [batch]
-        Share of time that is reserved, on average over the batch. The mean is over all disks; for the network it is the
-        ring, or the mean over all agents' links.
+        Reserved share of time, averaged over the batch. `disks` is the mean over all disks. `network` is the share of
+        the ring, or on a switch the mean over all agents' links.
     """
 
     classes: tuple[SessionClass, ...]
@@ -128,7 +128,7 @@ class LoadResult:
     network: NDArray
 
     def refused_share(self, number: int | None = None) -> Interval:
-        """Return the share of refused sessions, with its interval, for one class or for all.
+        """Return the share of rejected sessions with its interval, for one class or for all classes.
 
         Parameters
         ----------
@@ -167,22 +167,23 @@ def variable_load(
     seed: int = 0,
     batches: Count = 10,
 ) -> LoadResult:
-    """Simulate sessions that arrive at random times, and return the numbers of admitted and refused sessions.
+    """Simulate sessions that arrive at random times, and return the numbers of admitted and rejected sessions.
 
-    A mediator admits each session or refuses it for good. It releases a session at its end.
+    A mediator admits or rejects each session when it arrives. A rejected session does not return. The mediator releases
+    an admitted session when it ends.
 
     Parameters
     ----------
     cluster : Cluster
         The agents and the network, empty at the start.
     policy : Policy or None
-        Policy of the mediator; None for its default.
+        Policy of the mediator; None selects the default policy.
     classes : sequence of SessionClass
         Classes of sessions.
     offered : float
-        Bytes/s that the sessions would move if all were admitted.
+        Offered load: the total data-rate of the sessions if all of them were admitted, bytes/s.
     sessions : int
-        Total number of sessions. The first of batches + 1 equal parts of them is the warm-up.
+        Total number of sessions. They are divided into `batches` + 1 equal parts, and the first part is the warm-up.
     seed : int
         Seed of the random numbers; 0 by default.
     batches : int
@@ -191,18 +192,18 @@ def variable_load(
     Returns
     -------
     LoadResult
-        Results by batch.
+        Results for each batch.
 
     Raises
     ------
     InputError
-        If a number is out of range, or if the empty cluster refuses a session of a class.
+        If a number is out of range, or if the empty cluster rejects a session of a class.
 
     Notes
     -----
-    Arrivals are a Poisson process of rate offered / (mean size). A session holds its reservation for size/rate and two
-    periods. Every session belongs to a different client. An object that is read is at the agents that the mediator
-    would choose. The sessions, their times and their classes depend on the seed alone, not on the policy.
+    Arrivals are a Poisson process of rate offered / (mean size). A session holds its reservation for size/rate plus two
+    periods. Every session belongs to a different client. An object that is read is stored on the agents that the mediator
+    chooses. The sessions, their times and their classes depend on the seed, but not on the policy.
 
     References
     ----------
@@ -226,7 +227,7 @@ def variable_load(
     lost = counted & ~admitted
     np.add.at(refused, (kinds[lost], batch[lost]), 1)
     seconds = np.diff(times[edges])
-    # Reserved shares are integrated over time from event to event, then differenced at the edges of the batches.
+    # The reserved shares are integrated over time from event to event. The integrals are then differenced at the batch edges.
     disks, network = (
         np.diff(np.interp(times[edges], reserved[0], np.append(0, np.cumsum(row[:-1] * np.diff(reserved[0])))))
         / seconds
@@ -247,7 +248,7 @@ def variable_load(
 def _admit(
     mediator: Mediator, classes: tuple[SessionClass, ...], times: NDArray, kinds: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Return the mask of admitted sessions, and the time and reserved shares after every event, `[3, event]`."""
+    """Return the mask of admitted sessions, and the time and the two reserved shares after each event, `[3, event]`."""
     ledger = mediator.ledger
     admitted, leaving, events = np.zeros(times.size, bool), [], []
 
@@ -278,7 +279,7 @@ def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: i
 
 
 def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[SessionClass, ...]) -> None:
-    """Raise InputError if an empty ledger refuses a session of a class."""
+    """Raise InputError if an empty ledger rejects a session of a class."""
     mediator = Mediator(Ledger(cluster), policy)
     for number, one in enumerate(classes):
         answer = mediator.propose(one.request("client"))

@@ -23,15 +23,15 @@ from storagekit.mediator.stripe_layout import UNIT, StripeLayout
 UNITS = tuple(4 * KB << power for power in range(9))
 """4 KB to 1 MB."""
 
-# Number of shapes that are tested together at first; it doubles each time. An early shape mostly fits. If no shape
-# fits, all are tested.
+# Number of shapes that are tested together in the first step; each step tests twice as many as the step before. Usually an
+# early shape fits. If no shape fits, all shapes are tested.
 _CHUNK = 12
-# Most halvings of the interval that contains the highest rate, which is found to a millionth.
+# Maximum number of bisection steps. The highest rate is found with a relative accuracy of one millionth.
 _HALVINGS = 40
 
 
 def units_of(units: Iterable[int]) -> NDArray:
-    """Return block sizes without duplicates in ascending order, bytes.
+    """Return the block sizes without duplicates, in ascending order, bytes.
 
     Raises InputError if the list is empty or a size is invalid.
     """
@@ -75,7 +75,7 @@ class Mediator:
         self.units = units_of(units)
 
     def propose(self, request: Request) -> Proposal | Rejected:
-        """Return a layout that fits the current ledger, or the constraint that refuses the layout that comes nearest.
+        """Return a layout that fits the current reservations, or the violated constraint of the closest layout.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Mediator:
         return Rejected(request, binding(request, state, *nearest[1:]))
 
     def request(self, request: Request) -> Admitted | Rejected:
-        """Propose a layout and commit it, and repeat if another mediator changed the ledger in between.
+        """Propose a layout and commit it. Repeat if another mediator changed the ledger between the two steps.
 
         The request is rejected if the commit refuses the proposal and the ledger has not changed.
 
@@ -132,7 +132,7 @@ class Mediator:
         Returns
         -------
         Admitted or Rejected
-            The session, or the constraint that refuses it.
+            The session, or the constraint that rejects the request.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Mediator:
                 return Rejected(request, session)
 
     def highest_rate(self, request: Request) -> float:
-        """Return the highest rate at which the request would be admitted now, bytes/s; 0 if no rate is.
+        """Return the highest rate at which the request would be admitted now, bytes/s; 0 if no rate is admitted.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Mediator:
         Returns
         -------
         float
-            The rate, bytes/s, to a millionth.
+            The rate, bytes/s, with a relative accuracy of one millionth.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class Mediator:
     def _given(
         self, request: Request, layout: StripeLayout, state: AdmissionState, version: int
     ) -> Proposal | Rejected:
-        """Return a proposal for the layout of an existing object, or the constraint that refuses it."""
+        """Return a proposal for the layout of an existing object, or the constraint that rejects it."""
         agents = np.array(layout.agents)
         if agents.max() >= self.ledger.cluster.agents:
             raise InputError(
@@ -206,7 +206,7 @@ class Mediator:
         return StripeLayout.over(request.size, unit, tuple(np.sort(chosen).tolist()), request.group)
 
     def _impossible(self, request: Request) -> str:
-        """Return the reason why no shape exists."""
+        """Return the reason why no shape is possible."""
         if request.buffer < self.units[0]:
             return f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]}; give at least that"
         return f"agents {self.ledger.cluster.agents}: a group with parity needs 2; give more, or no group"

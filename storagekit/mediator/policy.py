@@ -34,39 +34,39 @@ class StripeShapes:
         return self.unit.size
 
     def where(self, chosen: NDArray) -> "StripeShapes":
-        """Return the chosen shapes."""
+        """Return the shapes that an index array or a mask selects."""
         return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
 
 
 class Policy(ABC):
-    """Base class of policies: an order of shapes and an order of agents.
+    """Base class of policies, which order the shapes and the agents.
 
-    With any policy, a mediator refuses a request only if no layout fits.
+    With any policy, a mediator rejects a request only if no layout fits.
     """
 
     @abstractmethod
     def order(self, shapes: StripeShapes) -> NDArray:
-        """Return the numbers of all shapes, in the order of the trials."""
+        """Return the indices of all shapes, in the order in which the mediator tries them."""
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
-        """Return the agents that fit in the order of their use; by default the one with the most free time first.
+        """Return the fitting agents in the order of preference; by default the agent with the most free time is first.
 
         Parameters
         ----------
         fitting : ndarray of int
             Numbers of the agents that fit.
         busy : ndarray
-            Share of time for which each of their disks is reserved, in the same order.
+            Share of time for which the disk of each fitting agent is reserved, in the order of `fitting`.
         """
         return fitting[np.argsort(busy, kind="stable")]
 
 
 @dataclass(frozen=True)
 class Economical(Policy):
-    """The least check data first, then the fewest agents, then the largest unit.
+    """Prefer the least check data, then the fewest agents, then the largest unit.
 
-    A low rate receives large units on few agents. A high rate receives small units on many agents, as far as the
-    client's buffer requires smaller units (swift, section 2).
+    A session with a low rate receives large units on few agents. A session with a high rate receives small units on many
+    agents, as far as the client's buffer requires smaller units (swift, section 2).
     """
 
     def order(self, shapes: StripeShapes) -> NDArray:
@@ -75,7 +75,7 @@ class Economical(Policy):
 
 @dataclass(frozen=True)
 class Widest(Policy):
-    """The most agents first, then the largest unit: every session uses all available parallelism."""
+    """Prefer the most agents, then the largest unit, so that every session uses all available parallelism."""
 
     def order(self, shapes: StripeShapes) -> NDArray:
         return np.lexsort((-shapes.unit, -shapes.agents))
@@ -83,9 +83,9 @@ class Widest(Policy):
 
 @dataclass(frozen=True)
 class FirstFit(Economical):
-    """As `Economical`, but with the agents of the lowest numbers.
+    """Order shapes as `Economical` does, but prefer the agents with the lowest numbers.
 
-    The other agents stay free for sessions that need many agents at once.
+    The other agents stay free for sessions that need many agents simultaneously.
     """
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
@@ -94,10 +94,10 @@ class FirstFit(Economical):
 
 @dataclass(frozen=True)
 class SmallUnits(Economical):
-    """As `Economical`, but with units of at most `limit` bytes where one of these fits.
+    """Order shapes as `Economical` does, but prefer units of at most `limit` bytes over larger units.
 
-    In service by order of arrival, a large block of one session delays sessions with short periods, at the disks and on
-    the network.
+    Resources serve in order of arrival. A large block of one session therefore delays sessions with short periods, at
+    the disks and on the network.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Stations:
     def finish(self, arrival: NDArray) -> NDArray:
         """Return the time at which the service of each block ends, seconds, `[block]`.
 
-        Blocks are served in order of arrival, ties in order of the array.
+        Blocks are served in order of arrival. Blocks that arrive simultaneously are served in the order of the array.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class Stations:
         return finish
 
     def _several(self, arrival: NDArray, service: NDArray) -> NDArray:
-        """Return the end of each service if the server that is free first takes the next block."""
+        """Return the end of each service if the server that becomes free first takes the next block, seconds."""
         free = [-np.inf] * self.servers
         finish = np.empty(arrival.size)
         for row, (time, seconds) in enumerate(zip(arrival.tolist(), service.tolist(), strict=True)):
@@ -62,7 +62,7 @@ class Stations:
 
 
 def _one(arrival: NDArray, service: NDArray) -> NDArray:
-    """Return the end of each service at a single server.
+    """Return the end of each service at a single server, seconds.
 
     Lindley's recursion F_k = max(A_k, F_(k-1)) + S_k, unrolled:
 
@@ -73,7 +73,7 @@ def _one(arrival: NDArray, service: NDArray) -> NDArray:
 
 
 def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray) -> NDArray:
-    """Return the time at which each block has passed every station, seconds, `[block]`.
+    """Return the time at which each block leaves its last station, seconds, `[block]`.
 
     A read passes the stations from the first to the last, a write from the last to the first.
 
@@ -82,11 +82,11 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
     stations : list of Stations
         The stations.
     write : ndarray of bool, shape [block]
-        Whether the block is written.
+        Whether the block is written; it is read otherwise.
     disk : ndarray, shape [block]
-        Earliest time of a block at the first station, the disk, seconds.
+        Earliest time at which a block can arrive at the first station, the disk, seconds.
     sent : ndarray, shape [block]
-        Earliest time of a read at the second station and of a write at the last one, seconds.
+        Earliest time at which a read can arrive at the second station, or a write at the last station, seconds.
 
     Raises
     ------
@@ -95,10 +95,11 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
 
     Notes
     -----
-    Reads and writes pass the stations in opposite order, so arrivals at one station depend on arrivals at all others.
-    They are computed in passes until nothing changes. The end of a service does not depend on later events. So a result
-    that is correct up to some time stays correct. Each pass moves that time forward, and a pass that changes nothing
-    proves that all times are exact. Reads alone take one pass.
+    Reads and writes pass the stations in opposite order, so arrivals at one station depend on arrivals at all others. The
+    times are therefore computed in repeated passes over the stations, until nothing changes. The end of a service does
+    not depend on later events, so a time in the result stays correct once all earlier times are correct. Each pass
+    extends the correct part of the result. If a pass changes nothing, all times are exact. One pass is enough if all
+    blocks are reads.
     """
     count = len(stations)
     floor = np.full((count, write.size), -np.inf)
@@ -120,7 +121,7 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
 
 
 def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
-    """Return the time at which each block left the station before, which is the next station for a write."""
+    """Return the time at which each block left the previous station on its way, which for a write is station `step` + 1."""
     none = np.full(write.size, -np.inf)
     read = finish[step - 1] if step else none
     written = finish[step + 1] if step + 1 < len(finish) else none
@@ -128,7 +129,7 @@ def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
 
 
 def _alone(stations: list[Stations], write: NDArray, floor: NDArray) -> NDArray:
-    """Return the end of each service if no block waited for another; no end can be earlier."""
+    """Return the end of each service if no block waited for another one, which is a lower bound, seconds."""
     finish = np.zeros_like(floor)
     for chosen, steps in ((~write, range(len(stations))), (write, reversed(range(len(stations))))):
         time = np.full(write.size, -np.inf)

@@ -18,17 +18,17 @@ class Rebuild:
     Parameters
     ----------
     layout : StripeLayout
-        Layout of the object afterwards.
+        Layout of the object after the rebuild.
     failed, spare : int
         The lost agent and the spare agent.
     reads : Transfers
-        The other blocks of the group, sent to the spare agent, which combines them.
+        Reads of the other blocks of the group. They are sent to the spare agent, which computes the lost blocks.
     writes : Transfers
         The blocks that the spare agent writes to its disk.
     bottleneck : int
         The agent whose disk needs the longest time.
     seconds : float
-        Least time of the rebuild, which is the time of the bottleneck; seconds.
+        Minimum duration of the rebuild, which the bottleneck determines, seconds.
     """
 
     layout: StripeLayout
@@ -44,7 +44,7 @@ class Rebuild:
 def rebuild(
     layout: StripeLayout, failed: Whole, spare: Whole, cluster: Cluster, share: float = 1.0, start: Moment = 0.0
 ) -> Rebuild:
-    """Return the transfers that restore the blocks of agent `failed` on agent `spare`, and the least time they take.
+    """Return the transfers that restore the blocks of agent `failed` on agent `spare`, and their minimum duration.
 
     Parameters
     ----------
@@ -64,21 +64,22 @@ def rebuild(
     Returns
     -------
     Rebuild
-        The transfers and the time.
+        The transfers and the duration.
 
     Raises
     ------
     InputError
-        If the object has no parity, or if the failed agent holds nothing of it. If the spare agent holds a part of it,
-        or is not in the cluster. If the share is not above 0 and at most 1.
+        If the object has no parity, if the failed agent holds no part of the object, if the spare agent already holds a
+        part of it, if the cluster lacks the spare agent or an agent of the layout, or if the share is not above 0 and
+        at most 1.
 
     Notes
     -----
-    The time is
+    The duration is
 
         seconds = max over the disks concerned of (sum of the mean times of its blocks) / share
 
-    It is divided into equal periods, one for each lost block. A stripe is read in the first of its periods, sent in
+    The duration is divided into equal periods, one for each lost block. A stripe is read in its first period, sent in
     the second and written in the third.
     """
     _require_possible(layout, failed, spare, cluster, share)
@@ -95,7 +96,7 @@ def rebuild(
     seconds = times[bottleneck] / share
     pace = seconds / own.count
     reads = Transfers.timed(others, start, pace, write=False)
-    # They are sent together with the reads, and are on disk in the period after that.
+    # Restored blocks have the same network stage as the reads. Their disk stage is in the period after it.
     writes = Transfers.timed(written, start + pace, pace, write=True)
     return Rebuild(layout.replaced(failed, spare), failed, spare, reads, writes, bottleneck, seconds)
 

@@ -17,13 +17,13 @@ _CLUSTER, _LAYOUT = instance_of(Cluster), instance_of(StripeLayout)
 
 @validate
 def storage_overhead(layout: Annotated[StripeLayout, _LAYOUT]) -> float:
-    """Return the bytes of parity for each byte of the object, a short last stripe included."""
+    """Return the number of parity bytes for each byte of the object; a short last stripe is included."""
     return extra_write_bytes(layout) / layout.size
 
 
 @validate
 def extra_write_bytes(layout: Annotated[StripeLayout, _LAYOUT]) -> int:
-    """Return the bytes of parity that go over the network and to disk when the object is written."""
+    """Return the number of parity bytes that a write of the object sends over the network and to disk."""
     if not layout.parity:
         return 0
     full, rest = divmod(layout.size, layout.stripe_bytes)
@@ -35,9 +35,9 @@ def extra_write_bytes(layout: Annotated[StripeLayout, _LAYOUT]) -> int:
 
 @validate
 def check_seconds(cluster: Annotated[Cluster, _CLUSTER], layout: Annotated[StripeLayout, _LAYOUT]) -> float:
-    """Return the seconds that the client's processor takes for the check data of a full stripe; 0 without parity.
+    """Return the time of the client's processor for the check data of a full stripe, seconds; 0 without parity.
 
-    All data of the stripe enters the check data once.
+    Each data byte of the stripe is included in the check data once.
     """
     return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
 
@@ -49,7 +49,7 @@ def guaranteed_rate(
     write: bool = False,
     confidence: float = 0.99,
 ) -> float:
-    """Return the highest rate at which a session with this layout is admitted when it is alone, bytes/s.
+    """Return the highest rate at which an empty cluster admits a session with this layout, bytes/s.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def guaranteed_rate(
     write : bool
         Whether the session writes; False by default.
     confidence : float
-        Probability with which all stripes are in time; 0.99 by default.
+        Required probability that all stripes meet their deadlines; 0.99 by default.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def rate_with_agent_down(
     write : bool
         Whether the session writes; False by default.
     confidence : float
-        Probability with which all stripes are in time; 0.99 by default.
+        Required probability that all stripes meet their deadlines; 0.99 by default.
 
     Returns
     -------
@@ -104,12 +104,12 @@ def rate_with_agent_down(
     Raises
     ------
     InputError
-        If `failed` has no part of the object.
+        If `failed` holds no part of the object.
 
     Notes
     -----
     With parity the rate equals `guaranteed_rate`. That rate already includes a block at every agent and the processor
-    time to compute the missing data, so that a failure does not reduce the rate of a session.
+    time to compute the missing data. A failure therefore does not reduce the rate of a session.
     """
     if failed not in layout.agents:
         raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(layout.agents)}")
@@ -118,7 +118,7 @@ def rate_with_agent_down(
 
 @dataclass(frozen=True)
 class RedundancyCost:
-    """Parity on some agents compared with no parity, for the same agents, unit and object.
+    """Cost of parity, compared with a layout without parity on the same agents, with the same unit and object.
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ class RedundancyCost:
     write_bytes : int
         Bytes of parity in a write of the object.
     check_seconds : float
-        Seconds of the client's processor for a stripe.
+        Time of the client's processor for the check data of a stripe, seconds.
     rate : float
         Guaranteed rate, bytes/s.
     rate_agent_down : float
-        Guaranteed rate with an agent of each group down, bytes/s.
+        Guaranteed rate if one agent of each group is down, bytes/s.
     plain_rate : float
-        Guaranteed rate without parity on the same agents, with no agent down, bytes/s. With an agent down it is 0.
+        Guaranteed rate without parity on the same agents if no agent is down, bytes/s. It is 0 if an agent is down.
     """
 
     storage: float
@@ -173,7 +173,7 @@ def redundancy_cost(
     write : bool
         Whether the session writes; False by default.
     confidence : float
-        Probability with which all stripes are in time; 0.99 by default.
+        Required probability that all stripes meet their deadlines; 0.99 by default.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The reason for a refused session: the constraint that refuses the layout that comes nearest to fitting."""
+"""The reason for a rejected session: the violated constraint of the layout that comes closest to fitting."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from storagekit.mediator.demand import Demand
 from storagekit.mediator.examine import AdmissionState, Examined, disk_limit, fits, network_limit, network_ways
 from storagekit.mediator.request import Request
 
-# Name of each part of the network path, and the remedy for it.
+# Name of each part of the network path, and the remedy if that part takes the longest time.
 _PARTS = {
     "processor of agent": "a faster processor there, more agents or a larger unit",
     "link of agent": "faster links or a larger unit",
@@ -26,29 +26,29 @@ def binding(
     shape: int,
     agents: NDArray | None = None,
 ) -> Binding:
-    """Return the fullest constraint of a shape.
+    """Return the constraint of a shape with the largest ratio of needed to allowed time.
 
-    On the network the waiting session is the session with the least slack, in seconds.
+    On the network, the session with the smallest slack in seconds represents all sessions at an agent.
 
     Parameters
     ----------
     request : Request
-        The refused request.
+        The rejected request.
     state : AdmissionState
-        The reservations that it meets.
+        The existing reservations against which the request was tested.
     asked : Demand
-        Its demand, for each shape.
+        Demand of the request, for each shape.
     found : Examined
         Result of the admission test.
     shape : int
-        Number of the shape.
+        Index of the shape.
     agents : ndarray of int, optional
-        Agents of the layout. By default they are the least loaded agents, in the number that the shape needs.
+        Agents of the layout; by default, as many of the least loaded agents as the shape needs.
 
     Returns
     -------
     Binding
-        The constraint at the fullest of these agents, or on the network at an agent that is not chosen.
+        The constraint at the most loaded of these agents, or on the network at an agent that is not chosen.
     """
     count = int(asked.shapes.agents[shape])
     each = found.agent[shape]
@@ -82,8 +82,7 @@ def _disk(request: Request, state: AdmissionState, asked: Demand, found: Examine
 def _network(request: Request, state: AdmissionState, asked: Demand, shape: int, agent: int, shared: bool) -> Binding:
     """Return the network constraint.
 
-    shared: whether the sessions already admitted, at agents that need not be chosen, are the ones whose time is too
-    long.
+    shared: whether the network time of admitted sessions at agents that are not chosen is the violated constraint.
     """
     ways, others = network_ways(state, asked)
     limits, asking = network_limit(state, asked), float(asked.path[shape])

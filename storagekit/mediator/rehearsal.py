@@ -1,4 +1,4 @@
-"""Simulate sessions together, block by block, and measure whether their stripes are in time."""
+"""Simulate sessions together, block by block, and measure whether their stripes meet their deadlines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +25,12 @@ class Rehearsal:
     Parameters
     ----------
     in_time : ndarray, shape [session]
-        Share of the stripes that are complete by start + (n + 2) tau.
+        Share of the stripes that meet their deadline. The deadline of stripe n is start + (n + 2) tau.
     lateness : ndarray, shape [session]
-        Lateness of the latest stripe after that time, seconds; below 0 if all stripes were early.
+        Largest lateness of a stripe, seconds. The lateness is the completion time minus the deadline; it is negative for
+        an early stripe.
     met : ndarray of bool, shape [session]
-        Whether all stripes were in time.
+        Whether all stripes met their deadlines.
     stripes : tuple of ndarray
         For each session, the lateness of every stripe, seconds, `[stripe]`.
     """
@@ -40,7 +41,7 @@ class Rehearsal:
     stripes: tuple[NDArray, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results without the single stripes as a dictionary for JSON."""
+        """Return the results as a dictionary for JSON, without the lateness of each stripe."""
         return {"in_time": self.in_time.tolist(), "lateness_s": self.lateness.tolist(), "met": self.met.tolist()}
 
     def __str__(self) -> str:
@@ -57,14 +58,14 @@ def rehearse(
     plans: Annotated[Sequence[TransferPlan], several(instance_of(TransferPlan), of="plans")],
     seed: int = 0,
 ) -> Rehearsal:
-    """Simulate every block of the plans through its disk and the network.
+    """Simulate the path of every block of the plans through its disk and the network.
 
     Parameters
     ----------
     cluster : Cluster
         The agents and the network.
     plans : sequence of TransferPlan
-        Plans of admitted sessions, degraded or not.
+        Plans of admitted sessions, with or without failed agents.
     seed : int
         Seed of the random numbers; 0 by default.
 
@@ -76,13 +77,14 @@ def rehearse(
     Raises
     ------
     InputError
-        If there is no plan, if the cluster lacks an agent, or if the seed is not a whole number from 0.
+        If there is no plan, if a plan has no transfers, if the cluster lacks an agent, or if the seed is not a whole
+        number from 0.
 
     Notes
     -----
-    Each seek and rotation is random and uniform from 0 to twice its mean. Processors and network take certain times.
-    Every resource serves exactly in order of arrival. A block that is late at its first stage arrives late at its
-    second stage. Ties are served in the order of `plans`.
+    Each seek time and rotational latency is random, uniform from 0 to twice its mean. Processor and network times are
+    deterministic. Every resource serves exactly in order of arrival. A block that is late at its first stage arrives late
+    at its second stage. Blocks that arrive simultaneously are served in the order of `plans`.
 
     References
     ----------
@@ -113,7 +115,7 @@ def rehearse(
 def _stations(
     cluster: Cluster, agent: NDArray, client: NDArray, length: NDArray, check: NDArray, seed: int
 ) -> list[Stations]:
-    """Return the stations of a read in order; a write passes them from the last to the first."""
+    """Return the stations that a read passes, in order. A write passes them from the last to the first."""
     draw = generator(seed)
     positioning = (2 * draw.random((2, agent.size)) * cluster.positioning[:, agent]).sum(axis=0)
     network, packet = cluster.network, cluster.network.seconds(length)
@@ -131,9 +133,9 @@ def _stations(
 
 
 def _judged(session: NDArray, stripe: NDArray, lateness: NDArray, count: int) -> Rehearsal:
-    """Return the lateness of each stripe, which is the lateness of its latest block.
+    """Return the result of the simulation. The lateness of a stripe is the lateness of its latest block.
 
-    Blocks are in order of session, then of stripe.
+    The blocks must be sorted by session, then by stripe.
     """
     new = (np.diff(session, prepend=-1) != 0) | (np.diff(stripe, prepend=-1) != 0)
     first = np.flatnonzero(new)

@@ -11,7 +11,7 @@ from storagekit.mediator.stripe_layout import BYTES, StripeLayout
 
 @dataclass(frozen=True)
 class Request:
-    """A session: an object that is read or written at a data-rate, without a break (swift, section 2).
+    """A session: a client reads or writes an object at a constant data-rate, without interruption (swift, section 2).
 
     Parameters
     ----------
@@ -24,21 +24,21 @@ class Request:
     write : bool
         Whether the object is written; False by default.
     buffer : int
-        Largest stripe that the client holds, bytes; 4 MB by default. The client holds two stripes at a time, one that
-        arrives and one that is used.
+        Largest stripe for which the client has space, bytes; 4 MB by default. The client stores two stripes
+        simultaneously, one that arrives and one that is used.
     group : int, optional
         Number of data blocks for each parity block; by default there is no redundancy.
     layout : StripeLayout, optional
         Layout of an existing object, which determines agents, unit and redundancy.
     confidence : float
-        Probability with which all stripes are in time; 0.99 by default.
+        Required probability that all stripes meet their deadlines; 0.99 by default.
     start : float
         Time at which the first stripe is released, seconds; 0 by default.
 
     Raises
     ------
     InputError
-        If no session can have these values.
+        If a value is out of range, or if the layout contradicts the size, the group or the buffer.
     """
 
     client: str

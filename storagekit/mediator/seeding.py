@@ -1,4 +1,4 @@
-"""Random numbers that depend on a seed alone."""
+"""Random numbers that depend only on a seed."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from storagekit.core.validation import SEED
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Return the random generator of a seed.
+    """Return a random number generator that is initialized with a seed.
 
     Raises
     ------

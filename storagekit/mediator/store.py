@@ -1,4 +1,4 @@
-"""Storage agents in memory, on which transfer plans are executed with real bytes.
+"""Storage agents in memory that execute transfer plans with real bytes.
 
 This is the work of a distribution agent (swift, section 2).
 """
@@ -23,9 +23,9 @@ class Agents:
         self.parts: dict[int, bytearray] = {}
 
     def store(self, plan: TransferPlan, data: bytes) -> None:
-        """Write data and check data to the agents, as the plan of a write places them.
+        """Write data and check data to the agents according to the plan of a write.
 
-        An agent that fails during the plan keeps nothing.
+        An agent that fails during the plan loses all its data.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class Agents:
             self.lose(agent)
 
     def retrieve(self, plan: TransferPlan) -> bytes:
-        """Return the object, read by the plan of a read in the order of the disk stages.
+        """Return the object. Its blocks are read according to the plan of a read, in the order of the disk stages.
 
         An agent that fails returns nothing after the time of its failure.
 
@@ -71,7 +71,8 @@ class Agents:
         Raises
         ------
         InputError
-            If the plan is for a write, or if it reads a block that an agent does not hold or has lost.
+            If the plan is for a write, if it reads a block that an agent does not hold, or if it reads a block after the
+            failure of its agent.
         """
         if instance_of(TransferPlan, "a TransferPlan")("plan", plan).write:
             raise InputError("plan of a write: give that of a read to retrieve an object")
@@ -130,7 +131,7 @@ class Agents:
 def _check_data(plan: TransferPlan, blocks: Blocks, row: int, data: bytes) -> bytes:
     """Return the exclusive or of the data that a parity block protects.
 
-    The data is `check` bytes from the start of the block's group in the stripe.
+    The protected data is the first `check` bytes of the block's group in the stripe.
     """
     layout, group = plan.layout, int(blocks.group[row])
     begin = (int(blocks.stripe[row]) * layout.data + _first(plan, group)) * layout.unit

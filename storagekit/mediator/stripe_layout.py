@@ -1,4 +1,4 @@
-"""Location of an object's blocks: stripes over agents, with parity blocks that rotate over their group."""
+"""Location of an object's blocks: stripes over agents, with parity blocks that rotate over the agents of each group."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,10 +19,10 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
-# Bytes of an object, and of a block. The limits keep the bytes of a stripe over all agents in 64 bits.
+# Validators for the bytes of an object and of a block. The limits keep the bytes of a stripe over all agents in 64 bits.
 BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
 UNIT = SECTORS.up_to(2**40, " bytes")
-# This number of blocks takes 1 GB of memory.
+# Maximum number of blocks, which takes 1 GB of memory.
 MOST_BLOCKS = 10**7
 
 
@@ -33,7 +33,7 @@ def agents_of(_: str, agents: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of an object, one array for each property, `[block]`.
+    """Blocks of an object. Each property is an array `[block]`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Blocks:
     length : ndarray of int, shape [block]
         Bytes of the block.
     check : ndarray of int, shape [block]
-        Data bytes from which a parity block is computed; 0 for a data block.
+        Number of data bytes from which a parity block is computed; 0 for a data block.
     """
 
     stripe: NDArray
@@ -81,7 +81,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class StripeLayout:
-    """Stripes of an object over agents.
+    """Placement of an object's stripes on agents.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class StripeLayout:
     Notes
     -----
     The parity block rotates over the agents of its group, and the data blocks follow it (left-symmetric). Each agent
-    holds one block of a stripe: stripe n is at byte n `unit` of each agent's part. The last stripe may be short.
+    holds one block of each stripe: stripe n starts at byte n `unit` of each agent's part. The last stripe may be short.
 
     References
     ----------
@@ -149,7 +149,7 @@ class StripeLayout:
         Raises
         ------
         InputError
-            If no number of data blocks needs exactly these agents.
+            If stripes with at most `group` data blocks for each parity block cannot use exactly these agents.
         """
         agents = agents_of("agents", agents)
         if group is None:
@@ -182,17 +182,17 @@ class StripeLayout:
 
     @property
     def stripe_bytes(self) -> int:
-        """Return the bytes of data in a full stripe."""
+        """Return the number of data bytes in a full stripe."""
         return self.data * self.unit
 
     @property
     def stripes(self) -> int:
-        """Return the number of stripes, a short last one included."""
+        """Return the number of stripes; a short last stripe is included."""
         return -(-self.size // self.stripe_bytes)
 
     @validate
     def period(self, rate: Speed) -> float:
-        """Return the seconds that a stripe lasts at `rate` bytes/s."""
+        """Return the period of a stripe at `rate` bytes/s, seconds."""
         return self.stripe_bytes / rate
 
     @validate
@@ -202,7 +202,7 @@ class StripeLayout:
 
     @validate
     def replaced(self, failed: Whole, spare: Whole) -> "StripeLayout":
-        """Return the layout with a spare agent in the place of a failed one.
+        """Return the layout in which a spare agent replaces a failed one.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class StripeLayout:
         return StripeLayout(self.size, self.unit, groups, self.parity)
 
     def blocks(self) -> Blocks:
-        """Return every block that is not empty, data and parity, stripe by stripe.
+        """Return every data block and parity block that is not empty, in the order of the stripes.
 
         Raises
         ------
@@ -245,9 +245,9 @@ class StripeLayout:
         return self._filled(stripe, np.hstack(index), np.array(first), np.array(width))
 
     def _filled(self, stripe: NDArray, index: NDArray, first: NDArray, width: NDArray) -> Blocks:
-        """Return the blocks with their lengths, without empty ones.
+        """Return the blocks with their lengths, without empty blocks.
 
-        first, width: number of the first data block of an agent's group, and number of data blocks of the group,
+        first: number of the first data block of the agent's group, `[agent]`. width: number of data blocks of that group,
         `[agent]`.
         """
         parity = index < 0

@@ -15,7 +15,7 @@ from storagekit.mediator.rebuilding import Rebuild, rebuild
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
 
-# Time at which an agent fails; -inf is before the whole plan.
+# Validator for the time at which an agent fails, seconds; -inf is before the start of the plan.
 _LOST_AT = Validator(unit="s", endless=True, otherwise=" of seconds; leave it out for before anything")
 
 
@@ -39,7 +39,7 @@ class TransferPlan:
     rate : float
         Data-rate, bytes/s.
     write : bool
-        Whether the session writes the object; it reads it otherwise.
+        True if the session writes the object, False if the session reads it.
     start : float
         Time at which the first stripe is released, seconds; 0 by default.
     failures : tuple of (int, float)
@@ -69,12 +69,12 @@ class TransferPlan:
 
     @property
     def period(self) -> float:
-        """Return tau, the seconds that a stripe lasts."""
+        """Return the period tau of a stripe, seconds."""
         return self.layout.period(self.rate)
 
     @property
     def end(self) -> float:
-        """Return the time at which the last stripe is complete, seconds: tau after the release of its second stage."""
+        """Return the time at which the last stripe is complete, seconds: one period after its second stage begins."""
         return self.start + (self.layout.stripes + 1) * self.period
 
     @property
@@ -84,22 +84,22 @@ class TransferPlan:
 
     @cached_property
     def transfers(self) -> Transfers:
-        """Return all transfers, stripe by stripe."""
+        """Return all transfers, in the order of the stripes."""
         every = Transfers.timed(self.layout.blocks(), self.start, self.period, self.write)
         if self.write:
             return every.where(~self._lost(every))
         return self._with_parity(every)
 
     def degraded(self, failed: int | Sequence[int], at: float | Sequence[float] = -np.inf) -> "TransferPlan":
-        """Return the plan after the failure of agents at given times.
+        """Return the plan in which agents fail at given times.
 
         Parameters
         ----------
         failed : int or sequence of int
-            Agents that fail. An agent that holds no part of the object changes nothing.
+            Agents that fail. An agent that holds no part of the object is ignored.
         at : float or sequence of float
-            Time at which each agent fails, seconds; one for all, or one for each. By default it is before the whole
-            plan. The earliest time counts if an agent has several.
+            Time at which each agent fails, seconds: one value for all agents, or one value for each agent. By default it
+            is before the start of the plan. If an agent has several times, the earliest time is used.
 
         Raises
         ------
@@ -110,10 +110,10 @@ class TransferPlan:
         Notes
         -----
         A block is not lost if its disk stage ends by the time of the failure. For every lost block of a read, the plan
-        also reads the parity block of the same group and stripe; the other blocks of the group are read in any case.
-        The parity block's agent had no block to read in that stripe. For the stripe that is at its disks at the time of
-        the failure, the parity block is released at that time, up to a period later than planned. For all later stripes
-        it is in time, because a session reserves a block for each period at every agent.
+        reads the parity block of the same group and stripe instead. The other blocks of the group are read in any case.
+        The agent of the parity block has no other block to read in that stripe. If a stripe is at its disks at the time
+        of the failure, its parity block is released at that time, up to a period later than planned. The parity blocks
+        of all later stripes meet their deadlines, because a session reserves a block for each period at every agent.
 
         A write continues without the failed agent's blocks. The object can be read as long as no second agent of a
         group fails.
@@ -137,7 +137,7 @@ class TransferPlan:
         return replace(self, failures=tuple(found.items()))
 
     def rebuild(self, failed: int, spare: int, cluster: Cluster, share: float = 1.0) -> Rebuild:
-        """Return the transfers that restore the blocks of a lost agent on a spare one, see `rebuild`."""
+        """Return the transfers that restore the blocks of a lost agent on a spare agent; see `rebuild`."""
         return rebuild(self.layout, failed, spare, cluster, share, self.start)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Transfers: for each block its agent, and the times at which it is at the disk and on the network."""
+"""Transfers: the agent of each block, and the times at which the block is at the disk and on the network."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Transfers:
-    """Blocks, with the times of each at its two stages.
+    """Blocks, with the times of each block at its two stages.
 
     Each stage has to end within `period` of its release. For a read the disk stage comes first, for a write the network
     stage.
@@ -40,7 +40,7 @@ class Transfers:
 
     @classmethod
     def timed(cls, blocks: Blocks, start: float, period: float, write: bool) -> "Transfers":
-        """Return transfers with one stripe per period from `start` on.
+        """Return transfers that release one stripe in each period, beginning at `start`.
 
         The first stage of a stripe lasts one period, and its second stage lasts the next period.
         """
@@ -54,12 +54,12 @@ class Transfers:
 
     @property
     def disk_by(self) -> NDArray:
-        """Return the time by which each disk access must end, seconds, `[transfer]`."""
+        """Return the deadline of each disk access, seconds, `[transfer]`."""
         return self.disk + self.period
 
     @property
     def sent_by(self) -> NDArray:
-        """Return the time by which each block must have passed the network, seconds, `[transfer]`."""
+        """Return the time by which each block must have crossed the network, seconds, `[transfer]`."""
         return self.sent + self.period
 
     def where(self, chosen: NDArray) -> "Transfers":
@@ -67,7 +67,7 @@ class Transfers:
         return Transfers(self.blocks.where(chosen), self.disk[chosen], self.sent[chosen], self.period)
 
     def delayed(self, by: NDArray) -> "Transfers":
-        """Return the transfers with both stages delayed, each transfer by its number of seconds, `[transfer]`."""
+        """Return the transfers with both stages delayed by the number of seconds in `by`, `[transfer]`."""
         return replace(self, disk=self.disk + by, sent=self.sent + by)
 
     def to_frame(self) -> "pandas.DataFrame":

@@ -5,11 +5,11 @@ schemes               ranks RAID levels, codes, SR-Arrays and replicated bricks 
 array                 ranks every SR-Array layout of given disks
 size                  finds the fewest disks for a goal
 memory                finds the price ratio at which memory and disks cost the same
-rank_many             finds the best layout for each of many questions at once
-shares                computes the rates of streams on shared bricks, and the constraint of each
+rank_many             finds the best layout for each question in arrays of questions
+shares                computes the rate of each stream on shared bricks, and its constraint
 ====================  ====================================================================
 
-Answers print as text, convert to dictionaries, and check themselves by simulation with `answer.check()`.
+An answer prints as text and converts to a dictionary. `answer.check()` compares it with a simulation.
 """
 
 from storagekit.analytic.array.aspect import Layout

@@ -1,4 +1,4 @@
-"""Answers: the recommendation, its figures, its binding constraint, and the assumptions."""
+"""Answers: the recommendation, its predicted values, its binding constraint, and the assumptions."""
 
 import math
 from collections.abc import Callable
@@ -19,11 +19,12 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Candidate:
-    """A layout with its predicted figures.
+    """A layout with its predicted values.
 
-    latency: mean response time in seconds of single requests, T_o included. throughput: requests a second with the queue of
-    the question. response: mean response time in seconds at that queue (Little's law). used: share of cylinders used on the
-    fullest disk. paper_latency and paper_throughput: by equations 9 and 12 to 16, with D_r D_m in the place of D_r.
+    latency: mean response time of single requests, T_o included, seconds. throughput: requests a second with the queue of
+    the question. response: mean response time with that queue (Little's law), seconds. used: share of the cylinders that
+    is used on the fullest disk. paper_latency and paper_throughput: predictions of equations 9 and 12 to 16, with D_r D_m
+    instead of D_r.
     """
 
     layout: Layout
@@ -35,7 +36,7 @@ class Candidate:
     paper_throughput: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON."""
+        """Return the values as a dictionary for JSON."""
         return {
             "layout": str(self.layout),
             "striping": self.layout.striping,
@@ -52,9 +53,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class LayoutRow:
-    """A layout with its predicted figure, its simulated mean, and the ends low and high of the 95% interval of the mean.
+    """A layout with its predicted value and its simulated mean, in seconds or requests a second.
 
-    The unit is seconds or requests a second.
+    low and high: ends of the 95% confidence interval of the simulated mean.
     """
 
     layout: Layout
@@ -65,13 +66,13 @@ class LayoutRow:
 
     @property
     def difference(self) -> float:
-        """Return the predicted value over the simulated one, minus 1."""
+        """Return the relative difference: the predicted value divided by the simulated value, minus 1."""
         return self.predicted / self.simulated - 1
 
 
 @dataclass(frozen=True)
 class Check:
-    """Predictions and simulations, in the order of the ranking.
+    """Predicted and simulated values, in the order of the ranking.
 
     measure: "response", in seconds, or "throughput", in requests a second. attrs: provenance of the simulation.
     """
@@ -82,7 +83,7 @@ class Check:
     attrs: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON."""
+        """Return the values as a dictionary for JSON."""
         rows = [asdict(row) | {"layout": str(row.layout), "difference": row.difference} for row in self.rows]
         return {"measure": self.measure, "scheduler": self.scheduler, "rows": rows, "attrs": self.attrs}
 
@@ -104,12 +105,12 @@ class Check:
 
 @dataclass(frozen=True)
 class LayoutAnswer:
-    """The answer to the question of the best layout of an array.
+    """The best layout of an array, and a ranking of all its layouts.
 
-    feasible: False if no layout satisfies the question; then `binding` gives the reason. recommended: the first of `ranking`,
-    which contains every feasible layout, the best first. paper: the layout of the paper's rule; `optimum`: the optimum before
-    rounding. shares: the share of data and requests of one disk of each kind of drive, in the given order. checker: the
-    function that `check` calls with the answer.
+    feasible: False if no layout satisfies the question; `binding` then gives the reason. recommended: the first element of
+    `ranking`, which contains every feasible layout, the best first. paper: the layout that the paper's rule selects.
+    optimum: the optimum before rounding to whole numbers. shares: for each kind of drive, in the given order, the share of
+    the data and of the requests that belongs to one disk. checker: the function that `check` calls with the answer.
     """
 
     feasible: bool
@@ -130,13 +131,13 @@ class LayoutAnswer:
 
     @property
     def share(self) -> float:
-        """Return p of equation 8."""
+        """Return p of equation 8, the share of requests that do not propagate copies in the foreground."""
         return float(self.question.load.unpropagated)
 
     def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> Check:
-        """Simulate the first `candidates` of the ranking in a closed loop.
+        """Simulate the first `candidates` layouts of the ranking in a closed loop.
 
-        The latency is simulated with one request outstanding, the throughput with the queue of the question at each disk. The
+        A latency is simulated with one outstanding request, a throughput with the queue of the question at each disk. The
         scheduler and the propagation of writes are those of the question.
 
         Parameters
@@ -146,7 +147,7 @@ class LayoutAnswer:
         seeds : int
             Number of independent runs, at least 2.
         requests : int, optional
-            Requests of each run; by default enough for an error of about 1%.
+            Number of requests in each run; by default enough for an error of about 1%.
 
         Returns
         -------
@@ -156,13 +157,13 @@ class LayoutAnswer:
         Raises
         ------
         InputError
-            If the question has no answer, for drives of several kinds, and if only a part of the writes is propagated in
-            idle time.
+            If the question has no feasible layout, if there are drives of several kinds, or if only a part of the writes
+            is propagated in idle time.
         """
         return self.checker(self, candidates=candidates, seeds=seeds, requests=requests)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON without the tables of the drive; times in seconds."""
+        """Return the answer as a dictionary for JSON, without the tables of the drive; times in seconds."""
         asked = self.question
         return {
             "feasible": self.feasible,
@@ -214,11 +215,11 @@ class LayoutAnswer:
 
 @dataclass(frozen=True)
 class SizeAnswer:
-    """The answer to the question of the fewest disks that meet a goal.
+    """The fewest disks that meet a goal.
 
-    disks, layout, response (seconds), throughput (requests a second) and price belong to the recommended array. They are
-    None if `feasible` is False; then `binding` names the missed requirement and its deviation. utilization: utilization of a
-    disk. checker: the function that `check` calls with the answer.
+    disks, layout, response (seconds), throughput (requests a second), utilization (of a disk) and price belong to the
+    recommended array. They are None if `feasible` is False; `binding` then names the missed requirement and by how much it
+    is missed. checker: the function that `check` calls with the answer.
     """
 
     feasible: bool
@@ -234,15 +235,15 @@ class SizeAnswer:
     checker: Callable[..., Check] = field(repr=False, compare=False)
 
     def check(self, *, seeds: int = 16, requests: int | None = None) -> Check:
-        """Simulate the recommended array: predicted and simulated mean, 95% interval, and difference.
+        """Simulate the recommended array. Return the predicted and simulated mean, the 95% interval and the difference.
 
-        A response goal is simulated with Poisson arrivals in FCFS order, a throughput goal in a closed loop under RLOOK.
-        Arguments and errors are those of `LayoutAnswer.check`.
+        A response goal is simulated with Poisson arrivals and FCFS scheduling, a throughput goal in a closed loop with RLOOK.
+        The arguments and errors are those of `LayoutAnswer.check`.
         """
         return self.checker(self, seeds=seeds, requests=requests)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON without the tables of the drive; times in seconds."""
+        """Return the answer as a dictionary for JSON, without the tables of the drive; times in seconds."""
         asked = self.question
         return {
             "feasible": self.feasible,

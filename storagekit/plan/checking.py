@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storagekit.plan.simulating import LayoutRun
 
 
-# independent runs; an interval needs at least two
+# number of independent runs; an interval needs at least two
 RUNS = Validator(least=2, most=10_000, whole=True, otherwise=", for an interval")
 _REQUESTS = optional(COUNT.up_to(10**8))
 
@@ -49,7 +49,7 @@ def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check
 
 
 def outstanding(question: Question[Objective]) -> int:
-    """Return the number of outstanding requests: one for a latency, the queue of every disk for a throughput."""
+    """Return the number of outstanding requests: one for a latency, the queues of all disks together for a throughput."""
     if isinstance(question.aim, Latency):
         return 1
     return max(1, round(question.disks * float(np.asarray(question.load.queue))))
@@ -58,9 +58,9 @@ def outstanding(question: Question[Objective]) -> int:
 def asked_of(
     question: Question, layouts: Sequence[Layout], outstanding: int | None, rate: float = 0.0
 ) -> list["LayoutRun"]:
-    """Return the simulated layouts of a question.
+    """Return the simulation runs of several layouts of a question.
 
-    They have a number of outstanding requests or, for None, `rate` requests a second.
+    Each run has `outstanding` requests or, if that is None, arrivals at `rate` requests a second.
     """
     from storagekit.plan.simulating import LayoutRun, simulated_drive
 
@@ -76,7 +76,7 @@ def asked_of(
 
 
 def enough(outstanding: int | None) -> int:
-    """Return the number of requests of a run: thousands, and several times the outstanding requests of a closed loop."""
+    """Return the number of requests of a run: 4000 for open arrivals, otherwise max(2000, 8 `outstanding`)."""
     return 4000 if outstanding is None else max(2000, 8 * outstanding)
 
 

@@ -1,4 +1,4 @@
-"""Goals of an array, and the figures of each layout for a goal."""
+"""Goals of an array, and the predictions of each layout for a goal."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from storagekit.core.validation import Positive, Time, require_seconds, validate
 class GoalReached:
     """Prediction for each layout.
 
-    response: seconds. throughput: requests a second. utilization: of a disk. figure: value of the goal.
+    response: seconds. throughput: requests a second. utilization: utilization of a disk. figure: the value that the goal
+    limits, which is the response or the throughput.
     """
 
     response: NDArray
@@ -29,7 +30,7 @@ class GoalReached:
 
 
 class Goal(ABC):
-    """A goal of an array. rate: requests a second to be served."""
+    """A goal of an array. rate: rate of requests that the array must serve, requests a second."""
 
     what: ClassVar[str]
     rate: float
@@ -37,15 +38,15 @@ class Goal(ABC):
     @property
     @abstractmethod
     def outstanding(self) -> float:
-        """Return the outstanding requests for each disk of the goal; 1 for open arrivals."""
+        """Return the number of outstanding requests for each disk; 1 for open arrivals."""
 
     @abstractmethod
     def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalReached:
-        """Return the prediction for each layout of a number of disks."""
+        """Return the prediction for each layout of `disks` disks."""
 
     @abstractmethod
     def lack(self, figure: NDArray) -> NDArray:
-        """Return the factor by which a figure misses the goal; 1 or less if it is met."""
+        """Return the factor by which a value misses the goal; 1 or less if the value meets the goal."""
 
     @property
     @abstractmethod
@@ -60,7 +61,7 @@ class Goal(ABC):
 class ResponseGoal(Goal):
     """A mean response time of at most `response` seconds at `rate` requests a second (Poisson arrivals).
 
-    A batch job without a response time is described by a `ThroughputGoal`.
+    For a batch job without a limit of the response time, use a `ThroughputGoal`.
     """
 
     response: Time
@@ -124,14 +125,17 @@ class ThroughputGoal(Goal):
 
 
 def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, rate: float) -> tuple[NDArray, NDArray]:
-    """Return the mean response time in seconds and the disk utilization at `rate` requests a second; infinite from 1 on.
+    """Return the mean response time in seconds and the disk utilization at `rate` requests a second.
+
+    The response time is infinite if the utilization is 1 or more.
 
     Notes
     -----
-    Each disk is an M/G/1 queue with FCFS order. The two moments of the service time are those of a random access: seek,
-    rotation to the nearest replica, and for a foreground write the other replicas. A read finds each other head of its
-    mirror idle with probability 1 - utilization, and chooses among the idle heads. A write completes with its last mirror,
-    and waits like one access. Schedulers that reorder requests do better.
+    Each disk is an M/G/1 queue with FCFS scheduling. The first two moments of the service time are those of a random access:
+    a seek and the rotation to the nearest replica. A foreground write also accesses the other replicas. A read finds each
+    other head of its mirror idle with probability 1 - utilization, and chooses among the idle heads. A write completes when
+    the access on the last mirror completes, but it has the waiting time of a single access. Schedulers that reorder requests
+    give shorter response times.
     """
     reach = spindle.reach(used_share(load, layouts, disks) / np.asarray(load.locality))
     p, mirrors = load.unpropagated, layouts.mirrors
@@ -155,9 +159,9 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
 
 
 def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int) -> float:
-    """Return the latency without seeks, seconds: overhead, rotation and settling.
+    """Return the minimum latency without seeks, seconds: overhead, rotation and settling.
 
-    It is the limit for any number of disks.
+    No number of disks gives a lower latency.
     """
     replicas = np.arange(1, most_replicas + 1)
     copies = np.full_like(replicas, mirrors)

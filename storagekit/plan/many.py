@@ -1,4 +1,4 @@
-"""Many questions at once: the best layout for each point of a grid."""
+"""The best layout for each of many questions, such as the points of a grid."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,17 @@ from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, require_ranking,
 
 # called with validated arguments
 _costs, _unbounded_replicas = unchecked(costs), unchecked(equations.unbounded_replicas)
-# questions of one block, so that its arrays fit into the cache of the processor
+# number of questions in one block; the arrays of a block fit into the cache of the processor
 _CHUNK = 2048
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The best layout of each question, as arrays of the shape of the questions.
+    """The best layout for each question, as arrays with the shape of the questions.
 
-    striping, replicas, mirrors: 0 if no layout is feasible. latency: seconds, for single requests. throughput: requests a
-    second at the queue of the question, NaN if infeasible. optimum: D_r of equation 10 or 13, at least 1, before rounding.
+    striping, replicas, mirrors: 0 if no layout is feasible. latency: mean latency of single requests, seconds. throughput:
+    requests a second with the queue of the question. Both are NaN if no layout is feasible. optimum: D_r of equation 10 or
+    13, at least 1, before rounding.
     """
 
     feasible: NDArray
@@ -54,9 +55,10 @@ def rank_many(
     mirrors: int | None = 1,
     most_replicas: int = equations.MOST_REPLICAS,
 ) -> Ranked:
-    """Return the recommendation of `best_sr_array` for seeks linear in distance, for broadcastable arrays of questions.
+    """Return the best layout for each of many questions, with seek times that are linear in distance.
 
-    Times are in seconds. Raises InputError for an impossible value. Source: srarray, section 2; see `best_sr_array`.
+    The arguments are arrays that broadcast. The result for each question is the recommendation of `best_sr_array`. Times
+    are in seconds. Raises InputError for an impossible value. Source: srarray, section 2; see `best_sr_array`.
     """
     mirrors = None if mirrors is None else ANY_MIRRORS("mirrors", mirrors)
     most_replicas = COUNT("most_replicas", most_replicas)
@@ -78,7 +80,7 @@ def rank_many(
     flat = [column.reshape(-1) for column in columns]
     found = np.full((6, flat[0].size), np.nan)
     found[:4] = 0
-    # the questions of a group share their layouts
+    # the questions of a group have the same number of disks, and therefore the same layouts
     order = np.argsort(flat[0], kind="stable")
     edges = np.flatnonzero(np.diff(flat[0][order])) + 1
     for group in np.split(order, edges):
@@ -93,7 +95,7 @@ def rank_many(
 
 
 def _best(columns: list[NDArray], every: Layouts, objective: Objective, scheduler: Scheduler) -> NDArray:
-    """Return the results of questions with the same number of disks, one row for each of their columns `[question, 1]`."""
+    """Return the results of questions with the same number of disks, `[6, question]`. columns: each `[question, 1]`."""
     disks, full_seek, revolution, overhead, *asked = columns
     load = Load(*asked)
     count = int(disks[0, 0])
@@ -104,7 +106,7 @@ def _best(columns: list[NDArray], every: Layouts, objective: Objective, schedule
     used = load.data * every.copies / count
     found = _costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
     score = np.where(used <= 1 + 1e-9, objective.score(found), np.inf)
-    # layouts are sorted by mirrors, and the first of equal scores is taken
+    # layouts are sorted by mirrors; of several equal scores, the first one is taken
     least = score.min(axis=1, keepdims=True)
     best = np.argmax(score <= least * (1 + 1e-10), axis=1)
     fits = np.isfinite(least[:, 0])
@@ -123,8 +125,8 @@ def _optimum(flat: list[NDArray], objective: Objective) -> NDArray:
 
 
 def _columns(**given: ArrayLike) -> list[NDArray]:
-    """Return the numbers of the questions as arrays of one shape. Raises InputError for impossible values."""
-    # `Load` validates the others
+    """Return the arguments of the questions as arrays of one shape. Raises InputError for impossible values."""
+    # `Load` validates the other arguments
     kinds = {"disks": DISKS, "full_seek": TIME, "revolution": TIME, "overhead": SPAN}
     for label, value in given.items():
         kinds.get(label, REAL).each(label, value)

@@ -1,4 +1,4 @@
-"""Memory for a cache against more disks: the cheaper way to the same response time."""
+"""Compare memory for a cache with more disks: which is cheaper for the same response time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,9 @@ from storagekit.core.validation import POSITIVE
 class MemoryAnswer:
     """The break-even price ratio of memory and disks.
 
-    break_even: the price ratio M at which memory and disks cost the same. price_ratio: the current ratio, if prices were
-    given. Memory is cheaper if the price ratio is below the break-even. cheaper: "memory", "disks", "equal", or None without
-    prices.
+    break_even: the price ratio M at which memory and disks cost the same. price_ratio: the current ratio, or None if no
+    price was given. Memory is cheaper if the price ratio is below the break-even ratio. cheaper: "memory", "disks", "equal",
+    or None if no price was given.
     """
 
     break_even: float
@@ -39,13 +39,14 @@ class MemoryAnswer:
 
 
 def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio: float | None = None) -> MemoryAnswer:
-    """Return the price ratio at which a cache costs as much as added disks with the same effect.
+    """Return the price ratio at which a cache costs as much as additional disks that have the same effect.
 
     Notes
     -----
     The break-even ratio M satisfies M cache = disks disk_size, with `cache` bytes of memory and `disks` added disks of
-    `disk_size` bytes. The paper charges the size of the data set for each added disk, not the size of the disk: 126 MB
-    against one disk at 8400 MB gives 67, and 336 MB against three gives 75. price_ratio: the current M (see `price_ratio`).
+    `disk_size` bytes each. For each added disk, the paper charges the size of the data set, not the size of the disk: 126 MB
+    of memory against one disk at 8400 MB gives 67, and 336 MB against three disks gives 75. price_ratio: the current value of
+    M (see `price_ratio`).
     Raises InputError for values that are not above 0. Source: srarray, section 4.1.
 
     Examples
@@ -71,14 +72,15 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
 
 
 def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, disk_size: float) -> float:
-    """Return M, the price of a byte of memory over the price of a byte of disk.
+    """Return M, the price of a byte of memory divided by the price of a byte of disk.
 
     Sizes are in bytes, prices in one currency. Raises InputError for values that are not above 0.
 
     Notes
     -----
-    The paper's 57, from 256 MB at 300 dollars and 18 GB at 400 dollars, results (56.6) if a GB of disk is 2^30 bytes and an
-    MB, also of memory, is 10^6 bytes. Decimal units give 52.7, binary units 54.0. Source: srarray, section 4.1.
+    The paper states M = 57, for memory at 300 dollars for 256 MB and disks at 400 dollars for 18 GB. This function gives
+    56.6 if a GB of disk is 2^30 bytes and an MB, also of memory, is 10^6 bytes. Decimal units give 52.7, binary units 54.0.
+    Source: srarray, section 4.1.
     """
     sizes = (("memory_size", memory_size), ("disk_size", disk_size))
     for label, value in (("memory_price", memory_price), ("disk_price", disk_price), *sizes):

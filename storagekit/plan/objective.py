@@ -17,20 +17,20 @@ _rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchec
 
 
 class Objective(ABC):
-    """An objective by which layouts are compared; a smaller score is better."""
+    """An objective for the comparison of layouts; a smaller score is better."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def score(self, costs: Costs) -> NDArray:
-        """Return the score in seconds by which layouts are compared."""
+        """Return the score of each layout, seconds."""
 
     @abstractmethod
     def stroke(self, queue: Numbers) -> Numbers:
-        """Return the requests of one stroke in the paper's equation 12; 3 stands for equation 9."""
+        """Return the number of requests in one stroke for the paper's equation 12; 3 selects equation 9."""
 
     def service(self, spindle: Spindle, load: Load, used: Numbers, replicas: Numbers) -> NDArray:
-        """Return the service time of equation 9 or 12 on a disk that uses a share of its cylinders, without T_o."""
+        """Return the service time of equation 9 or 12, without T_o. used: share of a disk's cylinders that is used."""
         reach = np.asarray(used, float) / load.locality
         stroke = np.asarray(self.stroke(load.queue))
         seek = np.where(
@@ -57,7 +57,7 @@ class Latency(Objective):
 
 @dataclass(frozen=True)
 class Throughput(Objective):
-    """Maximize the requests a second with q outstanding requests for each disk (srarray, section 2.4)."""
+    """Maximize the throughput in requests a second with q outstanding requests for each disk (srarray, section 2.4)."""
 
     name = "throughput"
 

@@ -1,4 +1,4 @@
-"""The paper's rule: the best aspect ratio of a formula, and the neighbouring whole numbers."""
+"""The paper's rule: the best aspect ratio from a formula, and its rounding to whole numbers."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,8 @@ from storagekit.plan.objective import Objective
 class Optimum:
     """The best number of copies of a block and the best striping, not rounded, within the capacity of the disks.
 
-    unbounded: the copies of the formula before bounds; None if no formula applies and the optimum was searched for.
+    unbounded: number of copies from the formula, before it is bounded. It is None if no formula applies and a numerical
+    search found the optimum.
     """
 
     striping: float
@@ -25,9 +26,9 @@ class Optimum:
 
 
 def continuous_optimum(disks: Population, load: Load, objective: Objective) -> Optimum:
-    """Return the optimum of equation 5, 10 or 13 for seeks linear in distance; for a measured curve search for it.
+    """Return the optimum of equation 5, 10 or 13 for seek times linear in distance, otherwise search for the optimum.
 
-    For drives of several kinds the objective is the mean over disks with equal shares.
+    For drives of several kinds, the objective is the mean over all disks, and all disks have equal shares.
     """
     most = max(1.0, disks.disks / float(np.asarray(load.data)))
     only = disks.kinds[0].spindle
@@ -54,7 +55,7 @@ def _searched(disks: Population, load: Load, objective: Objective, most: float) 
             for kind in disks.kinds
         )
 
-    # a measured curve is not convex: search a grid first, then between the neighbours of its best point
+    # a measured curve is not convex: search a grid first, then the interval around its best point
     grid = np.geomspace(1, most, 65)
     best = int(np.argmin(service(grid)))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
@@ -68,10 +69,10 @@ def _searched(disks: Population, load: Load, objective: Objective, most: float) 
 
 
 def practical(optimum: Optimum, disks: int, mirrors: int, most: int, data: float) -> Layout | None:
-    """Return the paper's rule in whole numbers: D_r is the largest factor not above the optimum, nor above `most`.
+    """Return the layout of the paper's rule: D_r is the largest factor that is at most the optimum and at most `most`.
 
-    For an SR-Mirror D_r D_m stands for the optimum, so that D_r is at most optimum / D_m and a factor of D / D_m. Returns
-    None if the mirrors do not divide the disks, or if the capacity is too small for the data.
+    For an SR-Mirror, the optimum is the product D_r D_m, so D_r is at most optimum / D_m and a factor of D / D_m. Returns
+    None if D_m does not divide the number of disks, or if the capacity is too small for the data.
     """
     if disks % mirrors or disks / mirrors < data * (1 - 1e-9):
         return None

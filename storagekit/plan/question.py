@@ -1,4 +1,4 @@
-"""The question to a planner, and the limits of its numbers."""
+"""The question to a planner, and the limits of its values."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -16,17 +16,17 @@ from storagekit.plan.objective import Objective
 Aim = TypeVar("Aim", bound=Objective | Goal)
 
 
-# Maximum disks of one array: all their factors are enumerated.
+# Maximum number of disks of one array, because all factors of this number are enumerated.
 DISKS = COUNT.up_to(100_000, "; plan one of several equal arrays")
-# For more heads the number of choices among them exceeds 64 bits.
+# With more heads, the number of possible choices among them exceeds 64 bits.
 MIRRORS = COUNT.up_to(1000)
 ANY_MIRRORS = MIRRORS.up_to(MIRRORS.most, ", or None for any")
-# Requests for each disk: below the minimum, rounding errors decide.
+# Number of requests for each disk. Below the minimum, rounding errors determine the result.
 QUEUE = Validator(least=1e-6, most=1e9)
 
 
 def with_mirrors(every: Layouts, mirrors: int | None) -> Layouts:
-    """Return the layouts with the given number of mirrors; for None with any number."""
+    """Return the layouts with the given number of mirrors; None allows any number."""
     return every.where(every.mirrors <= MIRRORS.most) if mirrors is None else every.mirrored(mirrors)
 
 
@@ -47,10 +47,10 @@ def require_ranking(objective: Any, scheduler: Any) -> None:
 class Question(Generic[Aim]):
     """An array, its load, and its goal.
 
-    drive: of all disks, or a tuple with one drive for each disk. disks: their number, or the maximum. aim: the `Objective`
-    of a ranking, or the `Goal` to be met with the fewest disks. scheduler: the scheduler of the predicted throughput, None
-    for FCFS. mirrors: D_m, None for any. most_replicas: the maximum number of copies on one disk. overhead: T_o in seconds
-    in the place of the overhead of the drive, None for that.
+    drive: the drive of all disks, or a tuple with one drive for each disk. disks: number of disks, or the maximum number.
+    aim: the `Objective` of a ranking, or the `Goal` to be met with the fewest disks. scheduler: the scheduler for the
+    predicted throughput; None for FCFS. mirrors: D_m; None for any. most_replicas: the maximum number of copies on one disk.
+    overhead: T_o in seconds, instead of the overhead of the drive; None for the overhead of the drive.
     """
 
     drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
@@ -64,7 +64,7 @@ class Question(Generic[Aim]):
 
     @property
     def drive_name(self) -> str:
-        """Return the name of the drive, or of each kind of several."""
+        """Return the name of the drive or, if there are several drives, the number and name of each kind."""
         if not isinstance(self.drive, tuple):
             return self.drive.name
         names = [one.name for one in self.drive]
@@ -72,7 +72,7 @@ class Question(Generic[Aim]):
 
     @property
     def least_mirrors(self) -> int:
-        """Return D_m, or its minimum if any is allowed."""
+        """Return D_m, or 1 if any number of mirrors is allowed."""
         return self.mirrors or 1
 
     @property
@@ -80,5 +80,5 @@ class Question(Generic[Aim]):
         return self.scheduler.name if self.scheduler else "FCFS"
 
     def layouts(self, disks: int) -> Layouts:
-        """Return the layouts of a number of disks, whether or not the data fits."""
+        """Return the layouts of `disks` disks, including those that are too small for the data."""
         return with_mirrors(layouts(disks, self.most_replicas), self.mirrors)

@@ -1,4 +1,4 @@
-"""Sharing of bricks among streams: expected rates, and what limits each stream."""
+"""Sharing of bricks among streams: expected rates, and the constraint that limits each stream."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,22 +20,22 @@ def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, poli
     bricks : sequence of float
         Capacity of each brick in bytes a second.
     streams : mapping of str to Stream
-        The streams by name.
+        The streams, keyed by name.
     policy : str
-        "total": sharing over all bricks together (TOTAL-DSFQ), and HYBRID-DSFQ if any stream has a minimum. "single":
-        sharing of each brick by itself, in which minimums have no effect, because every stream receives at least the share
-        of its weight.
+        "total": the streams share all bricks together (TOTAL-DSFQ, or HYBRID-DSFQ if any stream has a minimum). "single":
+        the streams share each brick separately. Minimums then have no effect, because every stream receives at least the
+        share of its weight.
 
     Returns
     -------
     SharesAnswer
-        The rates, and those of the other policy.
+        The rates under this policy and under the other policy.
 
     Raises
     ------
     InputError
-        For weights, capacities and demands that are not above 0, minimums above what the weight of the
-        stream or a brick allows, streams without bricks, and unknown bricks.
+        If a weight, a capacity or a demand is not above 0, if a minimum is above the limit that the weight of the stream or
+        a brick allows, if a stream has no bricks, or if a brick is unknown.
 
     References
     ----------
@@ -76,7 +76,7 @@ def _total(given: Numbers) -> WithMinimums:
 
 
 def _single(given: Numbers) -> WithMinimums:
-    """Return the rates if each brick is shared by itself; service at one brick does not count at another."""
+    """Return the rates if each brick is shared separately; service at one brick does not count at another."""
     alone = [
         max_min_rates(given.capacity[[brick]], given.weights, reach, demand)
         for brick, (reach, demand) in enumerate(

@@ -12,8 +12,8 @@ from storagekit.plan.sharing_question import WORDS, SharesQuestion, Stream
 class StreamShare:
     """The result of one stream.
 
-    Its rate in bytes a second in all, its rate over its weight, and its rate at each brick; its constraint; and `otherwise`,
-    its rate under the other policy.
+    rate: total rate. normalized: rate divided by weight. by_brick: rate at each brick. binding: the constraint that limits
+    the stream. otherwise: total rate under the other policy. All rates are in bytes a second.
     """
 
     rate: float
@@ -23,7 +23,7 @@ class StreamShare:
     otherwise: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON; rates in bytes a second."""
+        """Return the result as a dictionary for JSON; rates in bytes a second."""
         return {
             "rate_bytes_per_s": self.rate,
             "normalized_bytes_per_s": self.normalized,
@@ -35,7 +35,7 @@ class StreamShare:
 
 @dataclass(frozen=True)
 class SharesRow:
-    """A stream's predicted rate, its simulated mean, and the ends low and high of the 95% interval, in bytes a second."""
+    """Predicted rate of a stream, its simulated mean, and the ends of the 95% interval (low, high), in bytes a second."""
 
     stream: str
     predicted: float
@@ -45,13 +45,13 @@ class SharesRow:
 
     @property
     def difference(self) -> float:
-        """Return the predicted value over the simulated one, minus 1."""
+        """Return the relative difference: the predicted value divided by the simulated value, minus 1."""
         return self.predicted / self.simulated - 1 if self.simulated else float("inf")
 
 
 @dataclass(frozen=True)
 class SharesCheck:
-    """Predictions and simulations of all streams.
+    """Predicted and simulated rates of all streams.
 
     within: the largest difference that counts as agreement. attrs: provenance of the simulation.
     """
@@ -66,7 +66,7 @@ class SharesCheck:
         return all(abs(row.difference) <= self.within for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON."""
+        """Return the results as a dictionary for JSON."""
         rows = [asdict(row) | {"difference": row.difference} for row in self.rows]
         return {"rows": rows, "within": self.within, "agrees": self.agrees, "attrs": self.attrs}
 
@@ -92,8 +92,8 @@ class SharesCheck:
 class SharesAnswer:
     """The long-run rates of streams on shared bricks.
 
-    shares: of each stream, by name, in the given order. utilization: of each brick. checker: the function that `check` calls
-    with the answer.
+    shares: the result of each stream, keyed by name, in the given order. utilization: utilization of each brick. checker:
+    the function that `check` calls with the answer.
     """
 
     shares: dict[str, StreamShare]
@@ -115,14 +115,15 @@ class SharesAnswer:
         Parameters
         ----------
         seconds : float, optional
-            Simulated time of each run. The second half is measured. The default is enough for some thousand requests to the
-            fastest brick. Rates under total sharing converge slowly.
+            Simulated time of each run, of which the second half is measured. The default is enough for some thousand requests
+            to the fastest brick. Rates under total sharing converge slowly.
         seeds : int
             Number of independent runs, at least 2.
         threads : int
-            Threads of a stream at each brick where its demand is unlimited. Too few do not keep the stream backlogged.
+            Number of threads of a stream at each brick where its demand is unlimited. If there are too few threads, the
+            stream is not always backlogged.
         depth : int
-            D, the number of requests that a brick serves at once.
+            D, the number of requests that a brick serves simultaneously.
         within : float
             The largest relative difference that counts as agreement.
 
@@ -139,7 +140,7 @@ class SharesAnswer:
         return self.checker(self, seconds=seconds, seeds=seeds, threads=threads, depth=depth, within=within)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON; rates in bytes a second."""
+        """Return the answer as a dictionary for JSON; rates in bytes a second."""
         asked = self.question
         return {
             "policy": asked.policy,

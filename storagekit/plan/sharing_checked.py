@@ -1,4 +1,4 @@
-"""Check of one answer about shares by simulation."""
+"""Check of an answer about shares by simulation."""
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, POSITIVE, TIME
@@ -6,7 +6,7 @@ from storagekit.plan.checking import RUNS
 from storagekit.plan.sharing_answer import SharesAnswer, SharesCheck, SharesRow
 from storagekit.plan.sharing_question import numbers
 
-# requests to the fastest brick
+# number of requests to the fastest brick in a run
 _ENOUGH = 8_000
 _MOST_STREAMS, _MOST_BRICKS, _MOST_THREADS = 64, 32, 2048
 

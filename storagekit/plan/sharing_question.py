@@ -10,35 +10,36 @@ from jaxtyping import Float
 from storagekit.core.errors import InputError
 from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, Validator, one_of, require, several, shown
 
-# tolerance of sums of shares
+# tolerance of sums of shares for rounding errors
 _ROUNDING = 1e-9
 Policy = Literal["total", "single"]
-# their names in answers
+# names of the policies in answers
 WORDS = {"total": "over all bricks together", "single": "each brick by itself"}
 
 
-# a sequence; its elements are validated with their context
+# validator of a sequence; its elements are validated later, with messages that name their context
 _as_given = several(lambda _, value: value)
 
 
-# Bytes a second; infinite without a limit.
+# Validator of a demand in bytes a second; infinite for no limit.
 _DEMAND = Validator(least=0, above=True, endless=True, otherwise="; leave out bricks without a demand")
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Requests that are served in proportion to a weight.
+    """A stream of requests that is served in proportion to a weight.
 
     Parameters
     ----------
     weight : float
-        phi; only ratios matter.
+        Weight phi. Only the ratios of the weights matter.
     bricks : sequence of int
         Numbers of the bricks that the stream uses, from 0.
     minimum : float, optional
-        Guaranteed share of each of its bricks, at most its share by weight.
+        Guaranteed share of each of the stream's bricks, at most the share that corresponds to its weight.
     demand : float or mapping, optional
-        Maximum bytes a second at each of its bricks, or by brick number; unlimited for missing bricks. None for no limit.
+        Maximum rate at each of the stream's bricks, bytes a second: one value, or a mapping from brick numbers to values. The
+        demand at bricks that the mapping lacks is unlimited. None for no limit.
     """
 
     weight: float
@@ -49,7 +50,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class SharesQuestion:
-    """Bricks by their capacity in bytes a second, streams by name, and the policy."""
+    """Capacity of each brick in bytes a second, the streams keyed by name, and the policy."""
 
     bricks: tuple[float, ...]
     streams: dict[str, Stream]
@@ -57,7 +58,7 @@ class SharesQuestion:
 
 
 class Numbers(NamedTuple):
-    """The question as arrays. minimum: 0 for none. demand: infinite without a limit, 0 at bricks without the stream."""
+    """The question as arrays. minimum: 0 for none. demand: infinite without a limit, 0 at bricks that the stream lacks."""
 
     capacity: Float[np.ndarray, " brick"]
     weights: Float[np.ndarray, " stream"]
@@ -66,7 +67,7 @@ class Numbers(NamedTuple):
 
 
 def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Policy) -> SharesQuestion:
-    """Return the question. Raises InputError; see `storagekit.plan.shares`."""
+    """Return the validated question. Raises InputError; see `storagekit.plan.shares`."""
     one_of(*WORDS)("policy", policy)
     bricks = _as_given("bricks", bricks)
     if not bricks:
@@ -84,7 +85,7 @@ def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Po
 
 
 def numbers(question: SharesQuestion) -> Numbers:
-    """Return the question as arrays, with streams and bricks in its order."""
+    """Return the question as arrays, with streams and bricks in the order of the question."""
     streams = question.streams.values()
     demand = np.zeros((len(streams), len(question.bricks)))
     for place, stream in enumerate(streams):

@@ -13,14 +13,14 @@ from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS
 from storagekit.workload import Group, RandomRequests, Threads, UniformSize
 
-# Sectors of a request, uniform between these, and their mean in bytes. The sizes are nearly equal, because the rates are
-# those
-# of a fluid: for unequal requests, a cap proportional to the cost of each delays them less on average than a cap of the mean.
+# Sectors of a request, uniform between these limits, and the mean size in bytes. The sizes are nearly equal, because the
+# predicted rates are those of a fluid. For unequal requests, a delay cap proportional to the cost of each request delays them
+# less on average than a cap at the mean.
 _SMALLEST, _LARGEST = 12, 20
 MEAN = (_SMALLEST + _LARGEST) / 2 * SECTOR
 # sectors of the volume of a brick; addresses have no effect on a brick with a fixed rate
 _VOLUME = 2**20
-# Thinking threads for each backlogged one: enough to make their waiting time small against their think time.
+# Number of threads with a think time for each backlogged thread. Their waiting time is then small against their think time.
 _THINKING = 4
 
 
@@ -52,7 +52,7 @@ def _delay(policy: Policy, minimum: np.ndarray) -> AbstractDelay:
 
 
 def _group(stream: int, brick: int, given: Numbers, threads: int, depth: int) -> Group:
-    """Return the threads of a stream at one brick: backlogged, or with a think time that limits them to its demand."""
+    """Return the threads of a stream at one brick: backlogged, or with a think time that limits the stream to its demand."""
     requests = RandomRequests(UniformSize((_SMALLEST - 1) * SECTOR + 1.0, _LARGEST * SECTOR), read_share=1.0)
     demand, think = given.demand[stream, brick], 0.0
     if np.isfinite(demand):

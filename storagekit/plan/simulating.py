@@ -1,6 +1,6 @@
-"""Layouts as scenarios of the engine, simulated as one batch.
+"""Layouts as scenarios of the simulation engine, simulated as one batch.
 
-A request has one sector, so that nearly all of an access besides positioning is the overhead, as in the formulas.
+A request has one sector. Except for positioning, nearly all of an access is then the overhead, as in the formulas.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, Background
 
-# settings with up to this number of disks share a compilation
+# settings with up to this number of disks share a compiled program
 _DISKS = 48
 # sectors of a track (a prime) and of a stripe unit, on a drive of the formulas
 _TRACK = 509
 _UNIT = 8
-# slots for open arrivals; further requests wait outside, and their waiting time counts
+# number of slots for open arrivals; further requests wait outside the slots, and this waiting time is included
 _WAITING = 64
 # few sizes, so that few programs are compiled
 _SLOTS = (1, 64, 512, 2048, 8192)
@@ -41,7 +41,7 @@ _SLOTS = (1, 64, 512, 2048, 8192)
 
 @dataclass(frozen=True)
 class LayoutRun:
-    """The simulation of one layout with `outstanding` requests or, if that is None, with `rate` requests a second."""
+    """A simulation run of one layout with `outstanding` requests or, if that is None, with `rate` requests a second."""
 
     drive: Drive
     layout: Layout
@@ -53,7 +53,7 @@ class LayoutRun:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Mean response time in seconds and requests a second, `[run, seed]`; attrs: their provenance."""
+    """Mean response time in seconds and throughput in requests a second, `[run, seed]`; attrs: their provenance."""
 
     response: NDArray
     throughput: NDArray
@@ -61,7 +61,7 @@ class Simulated:
 
 
 def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Drive:
-    """Return the engine's drive for the planner's, with `overhead` seconds in the place of its own if given."""
+    """Return the engine's drive for a planner's drive. overhead: seconds that replace the drive's overhead, if given."""
     if isinstance(drive, DriveFigures):
         plain = ideal_drive(
             full_seek=drive.full_seek,
@@ -76,7 +76,7 @@ def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Driv
 
 
 def simulate(asked: Sequence[LayoutRun], seeds: Sequence[int], requests: int) -> Simulated:
-    """Simulate every layout with every seed and the same requests, measured after a fifth of `requests`.
+    """Simulate every layout with every seed and the same requests. The measurement begins after a fifth of `requests`.
 
     Raises InputError for addresses beyond the range of the engine.
     """
@@ -89,7 +89,7 @@ def simulate(asked: Sequence[LayoutRun], seeds: Sequence[int], requests: int) ->
         warm_up=requests // 5,
         allow_held_up=True,
     )
-    # the numbers of the first layout do not describe many layouts
+    # the attributes of the first layout do not describe all layouts
     attrs = {name: value for name, value in data.attrs.items() if name not in ("scenario", "varied")}
     return Simulated(data.response.values, data.request_rate.values, attrs)
 
@@ -117,15 +117,15 @@ def _scenario(asked: LayoutRun) -> Scenario:
 def _placement(drive: Drive, layout: Layout, load: Load) -> SRMirror:
     most = max(MOST_REPLICAS, layout.replicas)
     sizes = (layout.striping, layout.replicas, layout.mirrors, load.data)
-    # the formulas' drive has one zone and no skew: large stripe units would begin at a few angles, and their requests find
-    # the platter there or not, where the formulas have uniform angles
+    # The drive of the formulas has one zone and no skew. Large stripe units would begin at only a few angles, whereas the
+    # formulas assume uniform angles.
     if drive.heads == 1 and isinstance(drive.seek, LinearSeek):
         return SRMirror(*sizes, unit=_UNIT, most_replicas=most)
     return SRMirror(*sizes, most_replicas=most)
 
 
 def discipline(scheduler: Scheduler | None):
-    """Return the engine's scheduler for that of the formulas, FCFS for none. Raises InputError for an unknown one."""
+    """Return the engine's scheduler for a scheduler of the formulas; FCFS for None. Raises InputError for an unknown one."""
     if scheduler is None:
         return FCFS()
     if isinstance(scheduler, RLOOK):
@@ -136,7 +136,7 @@ def discipline(scheduler: Scheduler | None):
 
 
 def slots(outstanding: int | None, delayed: bool) -> int:
-    """Return the number of slots for the requests and, with delayed copies, for the completed write of each disk."""
+    """Return the number of slots for the requests and, with delayed copies, for one completed write on each disk."""
     wanted = _WAITING if outstanding is None else outstanding + (_DISKS if delayed else 0)
     if wanted > _SLOTS[-1]:
         raise InputError(

@@ -21,15 +21,15 @@ from storagekit.plan.checking import check_size
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
 from storagekit.plan.question import MIRRORS, Question
 
-# default maximum of disks
+# default maximum number of disks
 FAR = 256
-# every number of disks is tested in turn
+# maximum number of disks, because every number is tested
 MOST_DISKS = COUNT.up_to(10_000, "; plan one of several equal arrays")
 
 
 @dataclass(frozen=True)
 class _Best:
-    """The layout of a number of disks that is closest to a goal."""
+    """The layout that comes closest to a goal with a given number of disks."""
 
     disks: int
     layout: Layout
@@ -57,11 +57,11 @@ def size_array(
 ) -> SizeAnswer:
     """Return the fewest disks, and their layout, that meet a `ResponseGoal` or a `ThroughputGoal`.
 
-    mirrors: exact number of copies of a block on different disks; 2 tolerate the loss of one disk. most_disks: the maximum
-    number of disks. price of one disk and budget: in any currency. The others are those of `best_sr_array`. If the question
-    is infeasible, `feasible` is False, and `binding` names the missed requirement, its deviation, and a remedy: the
-    sufficient number of disks, if it is at most twice the maximum. Raises InputError for impossible values, and for a budget
-    without a price.
+    mirrors: exact number of copies of a block on different disks; 2 copies tolerate the loss of one disk. most_disks: the
+    maximum number of disks. price (of one disk) and budget: in any currency. The other arguments are those of
+    `best_sr_array`. If no layout meets the goal, `feasible` is False. `binding` then names the missed requirement, its
+    deviation and a remedy: the sufficient number of disks, if it is at most twice the maximum. Raises InputError for
+    impossible values, and for a budget without a price.
 
     >>> import storagekit as sk
     >>> goal = sk.plan.ResponseGoal(0.015, rate=2000)
@@ -76,7 +76,7 @@ def size_array(
     most_replicas = COUNT("most_replicas", most_replicas)
     load = single_load(read_share, background, goal.outstanding, locality, data)
     timing = spindle(drive, overhead)
-    # the scheduler of the formulas of the goal, for the simulation
+    # the simulation uses the scheduler that the formulas of the goal assume
     scheduler = None if isinstance(goal, ResponseGoal) else RLOOK()
     question = Question(drive, most_disks, load, goal, scheduler, mirrors, most_replicas, overhead)
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
@@ -150,7 +150,7 @@ def _disks(number: int) -> str:
 
 
 def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
-    """Return a number of disks below which the overhead alone, or the data, makes the goal infeasible."""
+    """Return a lower limit of the number of disks. With fewer disks, the overhead or the data makes the goal infeasible."""
     data = float(np.asarray(question.load.data)) * question.least_mirrors
     return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
 
@@ -158,12 +158,13 @@ def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
 def _fewest(
     question: Question[Goal], timing: Linear | Curve, first: int, last: int
 ) -> tuple[_Best | None, _Best | None]:
-    """Return the first number of disks from `first` to `last` that meets the goal, if any, and the closest miss before it.
+    """Return the best layout with the fewest disks that meets the goal, if any, and the closest miss with fewer disks.
 
-    Among equal misses, such as saturated layouts, the one with the highest throughput is returned.
+    The number of disks is from `first` to `last`. Among equal misses, such as saturated layouts, the one with the highest
+    throughput is returned.
     """
     closest, mirrors = None, question.least_mirrors
-    # only multiples of the mirrors are possible
+    # only multiples of the number of mirrors are possible
     for disks in range(-(-first // mirrors) * mirrors, last + 1, mirrors):
         best = _best_of(question, timing, disks)
         if best is None:
@@ -182,7 +183,7 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
         return None
     reached = question.aim.reached(timing, question.load, every, disks)
     lack = question.aim.lack(reached.figure)
-    # of saturated layouts the one with the highest throughput
+    # among saturated layouts, take the one with the highest throughput
     best = int(np.lexsort((-reached.throughput, lack))[0])
     figures = (reached.response, reached.throughput, reached.utilization, reached.figure, lack)
     return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))

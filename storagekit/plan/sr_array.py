@@ -45,28 +45,28 @@ def best_sr_array(
     Parameters
     ----------
     drive : Drive or sequence of Drive
-        One drive for all disks, or one for each.
+        One drive for all disks, or one drive for each disk.
     disks : int
         Number of disks.
     read_share : float
         Share of reads, 0 to 1.
     queue : float
-        Outstanding requests for each disk.
+        Number of outstanding requests for each disk.
     locality : float
-        L, the divisor of seek distances.
+        Locality L, by which seek distances are divided.
     objective : Objective
         `Latency()` by default, or `Throughput()`.
     scheduler : Scheduler
-        Scheduler of the predicted throughput: `RLOOK()` by default, or `RSATF()`.
+        Scheduler for the predicted throughput: `RLOOK()` by default, or `RSATF()`.
     mirrors : int, optional
-        D_m; None for any.
+        D_m, the number of copies of a block on different disks; 1 by default, None for any.
     background : float
         Share of the writes whose copies are propagated in idle time. The other writes write all copies before they complete,
         which is the worst case and the default.
     overhead : float, optional
-        T_o in seconds in the place of the overhead of the drive.
+        T_o in seconds, instead of the overhead of the drive.
     data : float
-        Size of the data set in capacities of one drive; of the mean drive, if there are several kinds.
+        Size of the data set, in capacities of one drive; in capacities of the mean drive if there are several kinds.
     most_replicas : int
         Maximum number of copies on one disk.
 
@@ -82,8 +82,8 @@ def best_sr_array(
 
     Notes
     -----
-    Among equal scores the layout with fewer mirrors is recommended, because a striped mirror did not match an SR-Array
-    (srarray, section 2.5). The assumptions of the answer name the differences from the paper.
+    If scores are equal, the layout with fewer mirrors is recommended, because a striped mirror did not match the performance
+    of an SR-Array (srarray, section 2.5). The assumptions of the answer name the differences from the paper.
 
     References
     ----------
@@ -134,7 +134,7 @@ def best_sr_array(
 def _ranked(
     array: Population, load: Load, every: Layouts, objective: Objective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """Return the layouts that fit, the best first, and the shares of one disk of each kind in the best."""
+    """Return the layouts that fit, the best first, and the request share of one disk of each kind in the best layout."""
     found = shared_costs(array, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:
@@ -165,7 +165,7 @@ def _candidates(array: Population, load: Load, every: Layouts, found: SharedCost
 
 
 def _by_the_paper(array: Population, load: Load, every: Layouts, found: SharedCosts, objective: Objective) -> NDArray:
-    """Return T_o plus equation 9 or 12 with D_r D_m in the place of D_r, the mean over disks by their share of requests."""
+    """Return T_o plus equation 9 or 12 with D_r D_m instead of D_r: the mean over the disks, weighted by request share."""
     return sum(
         (
             kind.count * share * (kind.spindle.overhead + objective.service(kind.spindle, load, used, every.copies))
@@ -176,7 +176,7 @@ def _by_the_paper(array: Population, load: Load, every: Layouts, found: SharedCo
 
 
 def _binding(question: Question[Objective], optimum: Optimum, best: Layout) -> Binding:
-    """Return the constraint between the recommended layout and the continuous optimum."""
+    """Return the constraint that separates the recommended layout from the continuous optimum."""
     data, share = float(np.asarray(question.load.data)), float(question.load.unpropagated)
     mirrors, most = question.mirrors, question.most_replicas
     wanted = optimum.replicas / best.mirrors

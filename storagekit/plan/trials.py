@@ -49,15 +49,15 @@ CASES: dict[str, tuple[Objective, Scheduler]] = {
 }
 RULES = ("plan", "paper")
 NEAR = 0.05
-# simulates for hours
+# with this effort, the simulation takes hours
 MOST_EFFORT = 1000
 
 
 @dataclass(frozen=True)
 class RandomQuestion:
-    """A question to the planner in every case.
+    """A question to the planner that is asked in every case of `CASES`.
 
-    overhead: seconds of an access in the place of the overhead of the drive. Raises InputError for impossible values.
+    overhead: overhead of an access in seconds, instead of the overhead of the drive. Raises InputError for impossible values.
     """
 
     drive: Annotated[Drive | DriveFigures, planned_drive]
@@ -83,7 +83,8 @@ def random_questions(
     """Return random questions with uniform parameters.
 
     S is 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (foreground writes), q 1 to 32, L 1 to
-    20. A `share` of them uses one of the `real` drives, if there are any. Raises InputError for numbers out of range.
+    20. A `share` of the questions uses one of the `real` drives, if any are given. Raises InputError if a number is out of
+    range.
     """
     most_disks = Validator(least=2, most=DISKS.most, whole=True)("most_disks", most_disks)
     generator = np.random.default_rng(seed)
@@ -116,20 +117,21 @@ def plan_against_simulation(
 ) -> "xr.Dataset":
     """Simulate every layout of every question, and compare the choices of the planner and of the paper's rule.
 
-    effort: amount of simulated requests; 1 gives means within about half a percent. cases: of `CASES`.
+    effort: relative number of simulated requests; 1 gives means within about half a percent. cases: names from `CASES`.
 
     Returns
     -------
     Dataset
-        Dimensions: case; rule ("plan": the first of the ranking; "paper": the whole numbers below the optimum of the
-        formula); and question. best, chosen: layouts. best_figure, figure: their simulated seconds or requests a second.
-        predicted. shortfall: relative loss of the chosen layout against the best. within: share of the questions with a
-        shortfall of at most 5%. NaN if no layout is feasible.
+        Dimensions: case; rule ("plan": the first layout of the ranking; "paper": the whole numbers below the optimum of the
+        formula); and question. best, chosen: the best layout of the simulation, and the layout of the rule. best_figure,
+        figure: their simulated values, in seconds or requests a second. predicted: predicted value of the chosen layout.
+        shortfall: relative loss of the chosen layout against the best layout. within: share of the questions with a
+        shortfall of at most 5%. Values are NaN if no layout is feasible.
 
     Raises
     ------
     InputError
-        For unknown cases and for numbers out of range.
+        If a case is unknown, or if a number is out of range.
     """
     import xarray as xr
 
@@ -187,12 +189,12 @@ def _answer(question: RandomQuestion, case: str, mirrors: int) -> LayoutAnswer:
 
 
 def _every(answer: LayoutAnswer) -> list["LayoutRun"]:
-    """Return all layouts of the ranking of an answer."""
+    """Return the simulation runs of all layouts in the ranking of an answer."""
     return asked_of(answer.question, [one.layout for one in answer.ranking], outstanding(answer.question))
 
 
 def _alike(asked: Sequence["LayoutRun"]) -> list[list[int]]:
-    """Return groups of simulations with the same number of slots, whose runs have equal lengths."""
+    """Return the indices of runs in groups with the same number of slots. The runs of a group are equally long."""
     from storagekit.plan.simulating import slots
 
     groups: dict[int, list[int]] = {}
@@ -224,7 +226,7 @@ def _compared(answers: list[LayoutAnswer], scores: list[dict[Layout, float]], la
 
 
 def _row(answer: LayoutAnswer, score: dict[Layout, float], rule: str) -> tuple[str, str, float, float, float]:
-    """Return the best and the chosen layout, their scores, and the predicted figure of the chosen one."""
+    """Return the best and the chosen layout, their scores, and the predicted value of the chosen layout."""
     chosen = answer.recommended if rule == "plan" else answer.paper
     if chosen is None or not score:
         return "", "", np.nan, np.nan, np.nan

@@ -1,1 +1,1 @@
-"""Formulas of a disk array and of a disk in it: equations, positioning times, closed loops and costs of layouts."""
+"""Formulas for a disk array and its disks: equations, positioning times, closed loops and costs of layouts."""

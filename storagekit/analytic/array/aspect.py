@@ -18,7 +18,7 @@ class Layout:
     Parameters
     ----------
     striping : int
-        D_s: 1/D_s of the cylinders is used.
+        D_s, the striping; the data uses 1/D_s of the cylinders.
     replicas : int
         D_r, rotational replicas of a block on a disk.
     mirrors : int
@@ -43,7 +43,7 @@ class Layout:
 
     @classmethod
     def parse(cls, name: str) -> "Layout":
-        """Return the layout with a name in the notation of the paper, D_s x D_r x D_m.
+        """Return the layout for a name in the notation of the paper, D_s x D_r x D_m.
 
         Parameters
         ----------
@@ -103,22 +103,22 @@ class Layouts:
 
     @property
     def heads(self) -> NDArray:
-        """Return the disks that hold a block: any disk of a mirror can serve a read. See `Shapes`."""
+        """Return the number of disks that hold a block. Any disk of a mirror can serve a read. See `Shapes`."""
         return self.mirrors
 
     @property
     def written(self) -> NDArray:
-        """Return the disks that a write occupies: every disk of a mirror. See `Shapes`."""
+        """Return the number of disks that a write occupies, which are all disks of a mirror. See `Shapes`."""
         return self.mirrors
 
     @property
     def turned(self) -> NDArray:
-        """Return the revolutions until the other replicas of a disk have passed, arc by arc. See `Shapes`."""
+        """Return the rotation from the first to the last replica on a disk, in revolutions. See `Shapes`."""
         return 1 - 1 / self.replicas
 
     @property
     def room(self) -> NDArray:
-        """Return the bytes of disk for each byte of data. See `Shapes`."""
+        """Return the number of bytes on disk for each byte of data. See `Shapes`."""
         return self.copies
 
     def where(self, chosen: NDArray) -> "Layouts":
@@ -153,7 +153,7 @@ class Layouts:
 @validate
 @lru_cache(maxsize=1024)
 def layouts(disks: Count, most_replicas: Count = MOST_REPLICAS) -> Layouts:
-    """Return every layout of a number of disks.
+    """Return every layout of `disks` disks.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Calculate the queue and the idle time of a disk when Q requests are distributed over the disks at random.
 
-A closed loop keeps Q requests outstanding. Each request goes to one of N locations at random and, when it completes,
-to another. A disk with more requests to choose from is faster. Let service times be exponential with a mean of s (1 +
-(r - 1)/n) if n requests wait. Then the numbers at the locations have a product form: the shares x of a location are
-distributed as Beta(r, r (N - 1)), and n is binomial. With r = 1 the service does not depend on n. Service times that
-vary less than exponential ones keep the locations busier; this part is an approximation.
+A closed loop keeps Q requests outstanding. Each request goes to a random one of N locations. When it completes, it goes to
+another random location. A disk with more requests to choose from is faster. Assume that service times are exponential with
+a mean of s (1 + (r - 1)/n) if n requests wait. The numbers of requests at the locations then have a product form: the share
+x of a location is distributed as Beta(r, r (N - 1)), and n is binomial. With r = 1 the service does not depend on n. If
+service times vary less than exponential times, the locations are busier; this part is an approximation.
 """
 
 from typing import Annotated
@@ -28,7 +28,7 @@ from storagekit.core.validation import (
 
 # The sums below have a removable pole at r = 1.
 _LEAST_SHAPE = 1 + 1e-6
-# number of locations, and r of the product form; they need not be whole
+# validator of the number of locations and of r of the product form; they need not be whole
 _PLACES = Validator(least=1, most=MOST_COUNTED).each
 # Number of requests. Beyond it, the differences of the sums below lose all digits.
 _REQUESTS = Validator(least=0, most=1e9).each
@@ -40,9 +40,9 @@ def waiting_at_choice(
     outstanding: Annotated[Numbers, _REQUESTS],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
-    """Return n such that 1/(n + 1) is its mean over the choices of a location.
+    """Return n such that 1/(n + 1) is the mean of 1/(k + 1), with k the number of requests that a location chooses from.
 
-    A mean seek distance depends on this number.
+    The mean is over all choices of a location. The mean seek distance depends on n.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def waiting_at_choice(
 
     Notes
     -----
-    A request that leaves finds n others with the probability that n of Q - 1 requests are there. A request that finds
-    the location idle is chosen among 1. With b = r (N - 1) and the Beta function B,
+    A request that leaves a location finds n other requests there with the probability that n of Q - 1 requests are there. A
+    request that arrives at an idle location is the only one to choose from. With b = r (N - 1) and the Beta function B,
 
         E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / Q B(r, b) - P_0/2,  P_0 = B(r, b + Q - 1) / B(r, b)
     """
@@ -119,7 +119,7 @@ def staffed(
     outstanding: Annotated[Numbers, _REQUESTS],
     servers: Annotated[NDArray, COUNT.up_to(1000).each],
 ) -> NDArray:
-    """Return the share of the time that a server works, at locations with m servers each.
+    """Return the share of the time that a server works, if each location has m servers.
 
     A request occupies one server.
 
@@ -148,7 +148,7 @@ def staffed(
 
         1 - sum over n < m of (1 - n/m) P(n)
 
-    with r = m in the product form. A service takes m times as long if one of m servers works as if all of them do.
+    with r = m in the product form. If only one of m servers works, a service takes m times as long as if all of them work.
     """
     from scipy.special import betaln, gammaln
 
@@ -170,7 +170,7 @@ def shape_of(
     more: Annotated[NDArray, SPAN.each],
     share: Positive,
 ) -> NDArray:
-    """Return r of the service 1 + (r - 1)/n from the service times of two queues.
+    """Return r of the relative service time 1 + (r - 1)/n, from the service times at two queue lengths.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def shape_of(
     time : array of float
         Service time with this number, seconds.
     more : array of float
-        Service time with a larger number, (1 + share) n, seconds.
+        Service time with the larger number (1 + share) n, seconds.
     share : float
         Relative growth of the number, above 0.
 
@@ -229,14 +229,15 @@ def busy_share(
 
     Notes
     -----
-    This is mean value analysis with Schweitzer's estimate: a request meets f = (Q - 1)/Q of the mean queue. If the
-    request comes from another location, the residual time of the service in progress is (1 + c^2)/2 of a mean one. If
-    it returns to its location, the residual time is a whole service. So with g = 1/N + (1 - 1/N)(1 + c^2)/2 of a
-    service left,
+    This is mean value analysis with Schweitzer's estimate: an arriving request finds f = (Q - 1)/Q of the mean queue. If the
+    request comes from another location, the residual time of the service in progress is (1 + c^2)/2 mean service times. If
+    it returns to the location that it left, the residual time is a whole service time. The mean residual time is therefore
+    g = 1/N + (1 - 1/N)(1 + c^2)/2 service times, and
 
         U = q / (1 + f (q - U) + f g U)
 
-    If the service depends on n, U is multiplied by the ratio of the shares of the two product forms.
+    If the service time depends on n, U is multiplied by the ratio of the busy shares of the two product forms, with r and
+    with r = 1.
     """
     places, queue = np.asarray(places, float), np.asarray(queue, float)
     met = np.maximum(1 - 1 / (places * queue), 0)

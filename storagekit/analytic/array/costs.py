@@ -1,12 +1,12 @@
 """Calculate the costs of a request in each layout, disk by disk.
 
-The paper approximates D_m mirrors by D_r D_m replicas (srarray, section 2.5). Here the mirrors are counted one by
-one. A read goes to the idle head that arrives first. A write that propagates in the foreground occupies D_m disks and
-ends with the last one.
+The paper approximates D_m mirrors by D_r D_m replicas (srarray, section 2.5). This module treats each mirror separately. A
+read goes to the idle head that arrives first. A write that propagates in the foreground occupies D_m disks and ends when
+the last disk ends.
 
-Throughput keeps the rotation of equations 12 to 16, and departs from them in three points:
+The throughput uses the rotation of equations 12 to 16, but differs from these equations in three points:
 
-- An elevator with n waiting requests at all times crosses 2/3(n + 1) of the cylinders to the next one, not 1/n
+- An elevator for which n requests always wait crosses 2/3(n + 1) of the cylinders to the next request, not 1/n
   (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
 - The number of requests that wait when a disk chooses is random, and q is only its mean
   (`closed_loop.waiting_at_choice`).
@@ -51,7 +51,7 @@ _crowding_of, _unpropagated_share = unchecked(crowding_of), unchecked(equations.
 
 @dataclass(frozen=True)
 class Load:
-    """Workload of an array; arrays stand for several workloads.
+    """Workload of an array; arrays of values describe several workloads.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ class Costs:
     Parameters
     ----------
     latency : array of float, shape `[..., layout]`
-        Latency of a request that is alone in the array, seconds.
+        Latency of a request in an otherwise idle array, seconds.
     disk_time : array of float, shape `[..., layout]`
-        Time that a request takes on all disks together, seconds.
+        Total time of a request on all disks, seconds.
     busy : array of float, shape `[..., layout]`
         Share of the time that a disk works, with the queue of the load.
     """
@@ -283,10 +283,10 @@ def _occupied(
 ) -> tuple[NDArray, NDArray]:
     """Return the disk time of a request, seconds, and the share of the time that a disk works.
 
-    The disks of a mirror have one queue. A read that finds idle disks goes to the first disk to arrive. Otherwise
-    it waits at all disks of the mirror, and a write always waits at all of them. Each disk chooses among the requests
-    that the others have left. Positioning times have the variance of uniform ones, a third of the square of their
-    mean.
+    The disks of a mirror have one queue. A read that finds idle disks goes to the idle disk whose head arrives first.
+    Otherwise it waits at all disks of the mirror. A write always waits at all of them. Each disk chooses among the requests
+    that the other disks have not taken. Positioning times are assumed to have the variance of a uniform distribution, a
+    third of the square of their mean.
     """
     p, heads, written = load.unpropagated, layouts.heads, layouts.written
     arc = np.divide(spindle.revolution, layouts.replicas)
@@ -294,7 +294,7 @@ def _occupied(
     alone = spindle.mean_seek(reach) + arc / 2
     places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
     seen, reads = unchecked(visible)(p, heads, written, *_beside_reads(spindle, layouts, reach, alone, load.queue))
-    # Each head serves all writes, so that no other head has taken some of them.
+    # Each head serves all writes, so no other head has taken some of the writes.
     crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
     def chosen_among(crowd: NDArray) -> NDArray:
@@ -305,13 +305,13 @@ def _occupied(
         write = spindle.overhead + chosen + turned
         return unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
 
-    # The first queue ignores that a disk gets faster with its queue. It gives the speed-up, and with that the actual
-    # queue.
+    # The first estimate of the queue ignores that a disk is faster with a longer queue. It gives the speed-up, from which the
+    # actual queue follows.
     crowd = np.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
     slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
     shape = _shape_of(crowd, slow, fast, _STEP)
     chosen = chosen_among(_waiting_at_choice(places, outstanding, shape))
-    # first the idle time with a mean queue, then the gain of a read from the choice among idle heads
+    # first the idle time with a mean queue, then the benefit for a read from the choice among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
     variation = square * ((p + (1 - p) * written) / first) ** 2
@@ -330,11 +330,11 @@ def _occupied(
 def _beside_reads(
     spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
 ) -> tuple[NDArray, NDArray]:
-    """Return two factors of writes: the access time relative to a read's, and the last access relative to any.
+    """Return two factors of writes: access time relative to a read, and last access relative to a mean access.
 
-    They apply to writes on several disks that are no mirrors, as with parity. Without a queue, the last access takes
-    longer because positioning times differ. With a long queue, it takes longer by the factor of exponential times, H
-    of `visible`. For mirrors the factors are 1 and H.
+    They apply to writes on several disks that are not mirrors, as with parity. Without a queue, the last access takes longer
+    because positioning times differ. With a long queue, it takes longer by H of `visible`, the factor of exponential times.
+    For mirrors the factors are 1 and H.
     """
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
@@ -354,25 +354,25 @@ def visible(
     longer: Annotated[Numbers, POSITIVE.each],
     last: Annotated[Numbers, POSITIVE.each],
 ) -> tuple[NDArray, NDArray]:
-    """Return the ratio of requests that wait at a disk to those of its mirror, and the share of reads.
+    """Return the ratio of the requests waiting at a disk to the requests of its mirror, and the share of reads.
 
     Parameters
     ----------
     p : float or array of float
         Share of requests that do not propagate copies in the foreground, 0 to 1.
     heads : array of int, shape `[layout]`
-        Disks that hold a block.
+        Number of disks that hold a block.
     written : array of int, shape `[layout]`
-        Disks that a write occupies, w.
+        Number of disks that a write occupies, w.
     longer : float or array of float
         Ratio of the time of a write access to the time of a read access.
     last : float or array of float
-        H, or another factor in its place.
+        The factor H, or another factor that replaces it.
 
     Returns
     -------
     waiting : array of float
-        Requests that wait at a disk, for each outstanding request of its mirror.
+        Number of requests that wait at a disk, for each outstanding request of its mirror.
     reads : array of float
         Share of reads among the accesses of a disk.
 
@@ -383,9 +383,9 @@ def visible(
 
     Notes
     -----
-    Let a request wait a time T at a disk. A read leaves after T/h, because the first of h heads serves it. A write of
-    w accesses leaves after H T with the last of them, where H = 1 + 1/2 + ... + 1/w for exponential times. So a read
-    spends a time of T at one disk in all, and a write spends w T.
+    Let T be the time that a request waits at a disk. A read leaves after T/h, because the first of h heads serves it. A
+    write of w accesses leaves after H T, with the last of its accesses, where H = 1 + 1/2 + ... + 1/w for exponential times.
+    The waiting times at all disks add up to T for a read and to w T for a write.
     """
     accesses = p + (1 - p) * written
     present = p + (1 - p) * written * longer
@@ -409,9 +409,9 @@ def occupied(
     layouts : Layouts or Columns
         Layouts of the disks.
     read : array of float
-        Time of an access of a read, seconds.
+        Access time of a read, seconds.
     write : array of float
-        Time of an access of a write, seconds, without settling.
+        Access time of a write, seconds, without settling.
     settle : float or array of float
         Settling time of a write, seconds.
 
@@ -427,7 +427,8 @@ def occupied(
 
     Notes
     -----
-    A request takes one `read` access, or a `write` access on each of the disks that are written at once.
+    A read, or a write with background propagation, takes one `read` access. A write with foreground propagation takes one
+    `write` access on each of the disks that it writes simultaneously.
     """
     p = load.unpropagated
     return p * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)

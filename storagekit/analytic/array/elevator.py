@@ -1,4 +1,4 @@
-"""Calculate the mean positioning time of the next request under a scheduler, as far as formulas can."""
+"""Calculate the mean positioning time of the next request under a scheduler, where formulas exist."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from storagekit.core.validation import MOST_COUNTED, Validator, validate
 
 
 class Scheduler(ABC):
-    """A scheduler of one disk that accesses each request at its nearest replica (srarray, section 2.4)."""
+    """A scheduler of one disk that accesses the nearest replica of each request (srarray, section 2.4)."""
 
     name: ClassVar[str]
     assumption: ClassVar[str]
@@ -21,7 +21,7 @@ class Scheduler(ABC):
     def positioning(
         self, spindle: Spindle, reach: NDArray, arc: NDArray, waiting: Numbers, crowding: Numbers = ALONE
     ) -> NDArray:
-        """Return the mean seek and rotation of the request that is served next, seconds.
+        """Return the mean seek and rotation time of the request that is served next, seconds.
 
         Parameters
         ----------
@@ -34,7 +34,7 @@ class Scheduler(ABC):
         waiting : float or array of float
             Number of waiting requests, at least 1; it need not be whole.
         crowding : float or array of float
-            Density of requests ahead of an elevator, see `crowding_of`; 3/2 by default.
+            Density of requests ahead of an elevator; see `crowding_of`. 3/2 by default.
 
         Returns
         -------
@@ -45,7 +45,7 @@ class Scheduler(ABC):
 
 @dataclass(frozen=True)
 class RLOOK(Scheduler):
-    """The elevator: the next cylinder in the direction of travel, at the nearest replica."""
+    """The elevator: serve the next cylinder in the direction of travel, at the nearest replica."""
 
     name = "RLOOK"
     assumption = "an elevator crosses 2/3(n + 1) of the reach to the next of n places (equation 12 has 1/n)"
@@ -56,9 +56,9 @@ class RLOOK(Scheduler):
 
 @dataclass(frozen=True)
 class RSATF(Scheduler):
-    """Shortest access time first, over all replicas: the request that arm and platter reach first.
+    """Shortest access time first, over all replicas: serve the request that arm and platter reach first.
 
-    Requests that were passed over are farther away than random locations. So a disk takes 5% to 25% more positioning
+    Requests that were not chosen are farther away than random locations. A disk therefore takes 5% to 25% more positioning
     time than this model states, equally in all layouts.
     """
 
@@ -90,11 +90,11 @@ def crowding_of(heads: Annotated[Numbers, Validator(least=1, most=MOST_COUNTED).
 
     Notes
     -----
-    The requests at a location are proportional to the time since the last visit of an elevator. An elevator on its
-    way up was last at u a time of 2u before, and 2(1 - u) on its way down. It finds the requests of this time, unless
-    another elevator has visited u since. The probability that an independent elevator has visited u within t is the
-    probability that an interval of 2u or 2(1 - u) has ended. The ratio of the means over u, ahead of an elevator and
-    anywhere, is
+    The number of requests at a location is proportional to the time since the last visit of an elevator. An elevator on its
+    way up visited location u (0 to 1) a time of 2u before; on its way down, a time of 2(1 - u) before. It finds the requests
+    of this time, unless another elevator has visited u since then. The probability that an independent elevator has visited
+    u within t is the probability that an interval of 2u or 2(1 - u) has ended. The ratio of the mean over u ahead of an
+    elevator to the mean anywhere is
 
         c = (h + 1)(h + 2) / h(h + 3)
     """

@@ -7,8 +7,8 @@ propagate copies in the foreground; q `queue`, requests in one stroke of a disk;
 divides S; T_o `overhead`, seconds.
 
 Every argument is a number or an array of NumPy or JAX. Arrays broadcast. JAX differentiates a formula where it is
-smooth. A value out of range raises InputError. Only the times of equations 15 and 16 include the overhead. An
-SR-Mirror, with D_m copies on different disks, is approximated by D_r D_m in the place of D_r (srarray, section 2.5).
+smooth. A value out of range raises InputError. Only the times of equations 15 and 16 include the overhead. For an
+SR-Mirror, which has D_m copies on different disks, D_r D_m replaces D_r as an approximation (srarray, section 2.5).
 
 Source: Yu et al., Trading capacity for performance in a disk array, OSDI 2000 (srarray), sections 2.1 to 2.5.
 """
@@ -63,7 +63,7 @@ _KINDS = {
 
 
 class Aspect(NamedTuple):
-    """Division of D disks.
+    """Division of D disks into striping and replicas.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ class Aspect(NamedTuple):
 
 
 def _formula(function: Call) -> Call:
-    """Return a formula that validates each argument by its name, and that its arrays broadcast."""
-    # Without seeks no aspect is the best.
+    """Return a formula that validates each argument according to its name, and checks that the arrays broadcast."""
+    # If seeks take no time, no aspect is the best.
     kinds = _KINDS | ({"full_seek": TIME} if function.__name__.startswith(("best_", "unbounded_")) else {})
     function.__annotations__ |= {
         name: Annotated[Number, kinds[name].each] for name in inspect.signature(function).parameters
@@ -89,7 +89,7 @@ def _formula(function: Call) -> Call:
 
 @_formula
 def seek_mirrored(full_seek, copies):
-    """Return the mean seek of the nearest of D heads, each at an independent uniform distance.
+    """Return the mean seek time of the nearest of D heads, each at an independent uniform distance.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def seek_mirrored(full_seek, copies):
 
         E seek = S / (2D + 1)
 
-    The heads of a mirror share the target, so that their distances are correlated. The exact value for two heads is 5
-    S / 24 and not S / 5.
+    The heads of a mirror share the target, so their distances are correlated. The exact value for two heads is 5 S / 24
+    and not S / 5.
 
     References
     ----------
@@ -126,7 +126,7 @@ def seek_mirrored(full_seek, copies):
 
 @_formula
 def seek_striped(full_seek, disks):
-    """Return the mean seek where each of D disks uses 1/D of its cylinders.
+    """Return the mean seek time if each of D disks uses 1/D of its cylinders.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def seek_striped(full_seek, disks):
 
 @_formula
 def rotation_even(revolution, replicas):
-    """Return the mean rotational wait for the nearest of D replicas at even angles.
+    """Return the mean rotational latency to the nearest of D replicas at even angles.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def rotation_even(revolution, replicas):
 
 @_formula
 def rotation_random(revolution, replicas):
-    """Return the mean rotational wait for the nearest of D replicas at independent uniform angles.
+    """Return the mean rotational latency to the nearest of D replicas at independent uniform angles.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def rotation_random(revolution, replicas):
 
 @_formula
 def rotation_write_all(revolution, replicas):
-    """Return the mean rotation until all of D replicas at even angles are written.
+    """Return the mean rotation time until all of D replicas at even angles are written.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T_R(D_s, D_r) = S / 3D_s + R / 2D_r
 
@@ -327,7 +327,7 @@ def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
 
     Notes
     -----
-    The aspect is, with S/L in the place of S,
+    The aspect is, with S/L instead of S,
 
         D_s = sqrt(2S D / 3R),  D_r = sqrt(3R D / 2S)
 
@@ -367,11 +367,11 @@ def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T_best = sqrt(2SR / 3D)
 
-    If the best aspect is at a bound, it is equation 4 at this bound.
+    If the best aspect is at a bound, the mean is equation 4 at this bound.
 
     References
     ----------
@@ -409,7 +409,7 @@ def write_latency(full_seek, revolution, striping, replicas, locality: Number = 
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T_W(D_s, D_r) = S / 3D_s + R - R / 2D_r
 
@@ -501,7 +501,7 @@ def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Nu
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T(D_s, D_r) = S / 3D_s + p R / 2D_r + (1 - p) (R - R / 2D_r)
 
@@ -542,7 +542,7 @@ def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> A
 
     Notes
     -----
-    The aspect is, with S/L in the place of S,
+    The aspect is, with S/L instead of S,
 
         D_s = sqrt(2S D / 3R(2p - 1)),  D_r = sqrt(3R(2p - 1) D / 2S)
 
@@ -582,11 +582,11 @@ def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T_best = sqrt(2SR(2p - 1) / 3D) + (1 - p) R
 
-    If the best aspect is at a bound, it is equation 9 at this bound.
+    If the best aspect is at a bound, the mean is equation 9 at this bound.
 
     References
     ----------
@@ -629,11 +629,11 @@ def rlook_service(full_seek, revolution, striping, replicas, share, queue, local
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T(D_s, D_r) = S / q D_s + p R / 2D_r + (1 - p) (R - R / 2D_r)
 
-    For q <= 3 it is equation 9, which equals this equation at q = 3.
+    For q <= 3 the mean is equation 9, which equals this equation at q = 3.
 
     References
     ----------
@@ -675,18 +675,18 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
 
     Notes
     -----
-    The aspect is, with S/L in the place of S,
+    The aspect is, with S/L instead of S,
 
         D_s = sqrt(2S D / R(2p - 1) q),  D_r = sqrt(R(2p - 1) q D / 2S)
 
-    For q <= 3 it is equation 10.
+    For q <= 3 the aspect is that of equation 10.
 
     References
     ----------
     srarray, equation 13.
     """
     square = _replicas_squared(full_seek, revolution, disks, share, queue, locality)
-    # The bounds precede the root, so that its gradient is finite where p <= 1/2.
+    # The bounds are applied before the root, so that the gradient is finite where p <= 1/2.
     replicas = _namespace(square, disks).clip(square, 1, disks * disks) ** 0.5
     return Aspect(disks / replicas, replicas)
 
@@ -722,11 +722,11 @@ def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Num
 
     Notes
     -----
-    The mean is, with S/L in the place of S,
+    The mean is, with S/L instead of S,
 
         T_best = sqrt(2SR(2p - 1) / qD) + (1 - p) R
 
-    If the best aspect is at a bound, it is equation 12 at this bound. For q <= 3 it is equation 11.
+    If the best aspect is at a bound, the mean is equation 12 at this bound. For q <= 3 the mean is equation 11.
 
     References
     ----------
@@ -772,7 +772,7 @@ def disk_throughput(overhead, service):
 
 @_formula
 def array_throughput(disks, outstanding, one_disk):
-    """Return the throughput of D disks with Q outstanding requests at disks chosen at random.
+    """Return the throughput of D disks if Q outstanding requests are distributed over the disks at random.
 
     Parameters
     ----------
@@ -910,7 +910,7 @@ def practical_replicas(optimum: Amount, disks: Count, most: Count = MOST_REPLICA
     ----------
     srarray, sections 2.3 (factors) and 4.1 (at most six).
     """
-    # The tolerance keeps an optimum that is a whole number from losing a factor to rounding.
+    # Because of the tolerance, rounding does not exclude a factor that equals the optimum.
     limit = max(1.0, min(optimum * (1 + 1e-12), most))
     return max(factor for factor in range(1, min(disks, int(limit)) + 1) if disks % factor == 0)
 
@@ -924,6 +924,6 @@ def _stroke(queue):
 
 
 def _namespace(*values) -> ModuleType | Any:
-    """Return JAX's NumPy if a value is a JAX array, and NumPy otherwise, without an import of JAX."""
+    """Return JAX's NumPy if a value is a JAX array, and NumPy otherwise. The function does not import JAX."""
     spaces = (value.__array_namespace__() for value in values if hasattr(value, "__array_namespace__"))
     return next((space for space in spaces if space is not np), np)

@@ -100,7 +100,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     disks : int
         Number of disks.
     overhead : float or None
-        Time in the place of the overhead of the drives, seconds; None for their own.
+        Overhead of an access, seconds, instead of the overhead of the drives; None for the overhead of each drive.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def _alike(one, other) -> bool:
 
 @dataclass(frozen=True)
 class SharedCosts:
-    """Costs of each layout, and the share of its disks in the requests.
+    """Costs of each layout, and the shares of the requests that its disks receive.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class SharedCosts:
 
 @validate
 def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> SharedCosts:
-    """Return the costs of each layout if every disk is equally busy.
+    """Return the costs of each layout, if the data is distributed so that every disk is equally busy.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
 
     Notes
     -----
-    The share of the data on a disk is inversely proportional to the time that its requests take. This time grows with
-    the share, so that the shares are found by iteration. It is damped, and converges because seeks grow no faster
+    The share of the data on a disk is inversely proportional to the time that its requests take. This time grows with the
+    share, so the shares are found by iteration. The iteration is damped. It converges because seek times grow no faster
     than the reach.
     """
     counts = disks.counts[:, None]

@@ -1,20 +1,21 @@
-"""Calculate the distribution of response times of an array under Poisson arrivals, first come first served.
+"""Calculate the distribution of response times of an array under Poisson arrivals with FCFS scheduling.
 
 Each disk is an M/G/1 queue. Its waiting time is a geometric sum of residual service times (Pollaczek and Khinchine).
 The sum is computed by Fourier transform, which gives the distribution and not only the mean:
 
     W = sum of N residual services,  P(N = n) = (1 - rho) rho^n
 
-The result is exact if service times are independent. Above 98% utilization the waits are taken to be exponential.
+The result is exact if service times are independent. Above 98% utilization, waiting times are assumed to be exponential.
 
 Three parts are approximations:
 
-- A read that any of h heads may serve waits if no head is idle, with Erlang's probability of h servers. Then h heads
-  serve its queue.
-- If writes occupy all heads, the heads act as a single one. The two cases are mixed by the share of the time that
-  writes take.
-- The disks of a write wait equally long if they are mirrors. Other disks wait equally long by the share of their work
-  that they have in common, and independently by the rest.
+- A read that any of h heads can serve waits if no head is idle. The probability is that of Erlang's formula for h
+  servers, and the h heads serve the queue of the read together.
+- If writes occupy all heads, the heads act as a single server. The two cases are weighted with the share of the busy time
+  that writes take.
+- The waiting times at the disks of a write are equal if the disks are mirrors. For other disks, the distribution is a
+  mixture of equal and of independent waiting times. The weight of equal waiting times is the share of the work that two
+  disks have in common.
 """
 
 from dataclasses import dataclass
@@ -42,13 +43,13 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
-# length of the time grid, in mean waits of the requests that wait
+# length of the time grid, in mean waiting times of those requests that wait
 _COVERED = 14.0
-# Points of the time grid: the number within the longest service, and the limits of the total, a power of two for the
-# transform. Against 65,536 points, means and quantiles of up to 12 disks change by 0.1% at most, 0.2% near
-# saturation.
+# Number of points of the time grid: within the longest service time, and the limits of the total, which is a power of two
+# for the Fourier transform. Compared with 65,536 points, means and quantiles of up to 12 disks change by at most 0.1%, and
+# by 0.2% near saturation.
 _IN_SERVICE, _FEWEST, _MOST = 256, 2048, 8192
-# utilization above which waits are taken to be exponential
+# utilization above which waiting times are assumed to be exponential
 _HEAVY = 0.98
 # iterations of the search for the utilization
 _ROUNDS = 60
@@ -66,8 +67,8 @@ class TransferSizes:
     shares : array of float, shape `[size]`
         Share of each size among the requests; they sum to 1.
     again : float or array of float, shape `[size]`
-        Additional time of a write that first reads the part of its data that it does not cover, seconds; 0 by
-        default.
+        Additional time of a write that covers a part of a physical sector and therefore reads the sector first, seconds;
+        0 by default.
 
     Raises
     ------
@@ -149,7 +150,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _Services:
-    """Service times of one disk: one of the equally likely `seeks`, a wait uniform over `arc`, and a transfer."""
+    """Service times of one disk: one of the equally likely `seeks`, a rotation uniform over `arc`, and a transfer."""
 
     seeks: NDArray
     arc: float
@@ -220,7 +221,7 @@ def loaded(
     Parameters
     ----------
     spindle : Linear or Curve
-        Timing of the drive. Its overhead is not counted, because `sizes` includes it.
+        Timing of the drive. Its overhead is ignored, because `sizes` includes the overhead.
     shape : Shape
         Layout of the array.
     reach : float
@@ -264,7 +265,7 @@ def loaded(
 
 @dataclass(frozen=True)
 class _Ways:
-    """Mix of reads and writes, and the moments of a disk's service times at a utilization.
+    """Mix of reads and writes, and the moments of a disk's service times at a given utilization.
 
     The moments are integrated from the distributions in `fine`.
     """
@@ -300,17 +301,17 @@ class _Ways:
 
     @property
     def together(self) -> float:
-        """Return the share of a disk's busy time that goes to writes, which occupy all heads of their block at once."""
+        """Return the share of a disk's busy time for writes. A write occupies all heads of its block simultaneously."""
         means, share = self.moments[0], self.of_reads
         return (1 - share) * means[-1] / (share * means[0] + (1 - share) * means[-1])
 
     @property
     def alike(self) -> float:
-        """Return how far, from 0 to 1, the disks of a write wait equally long.
+        """Return the weight, 0 to 1, of the case that the waiting times at the disks of a write are equal.
 
-        If they do, the write ends with its longest access. The disks of a mirror have the same queue, so that the
-        degree is 1. For other disks it is the share of their work that is writes, times the share of the writes that
-        two disks have in common.
+        In this case, the write ends with its longest access. The disks of a mirror have the same queue, so the weight is
+        1. For other disks, the weight is the share of their work that is writes, multiplied by the share of the writes
+        that two disks have in common.
         """
         if self.shape.heads > 1:
             return 1.0
@@ -340,13 +341,13 @@ class _Ways:
         return self.of_reads * read + (1 - self.of_reads) * served.write
 
     def left(self, busy: float) -> float:
-        """Return the mean wait of the requests that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
+        """Return the mean waiting time of those requests that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
         return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
 
     def busy(self, arrivals: float) -> float:
         """Return the utilization of a disk with `arrivals` accesses a second; 1 if it is overloaded.
 
-        Service times depend on the utilization, so that it is found by damped iteration.
+        Service times depend on the utilization, so the utilization is found by damped iteration.
         """
         busy = min(1.0, arrivals * self.moment(0.0, 1))
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
@@ -356,10 +357,10 @@ class _Ways:
 
 def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
     """Return the share of requests that complete within each of evenly spaced times."""
-    # In heavy traffic waits are exponential, and services are shorter than the step between times.
+    # In heavy traffic, waiting times are exponential, and service times are shorter than the step of the time grid.
     many, time = busy > _HEAVY, served.time
     waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(served, busy), busy)
-    # Heads with one queue serve its reads in parallel, but not its writes.
+    # Heads with one queue serve the reads in parallel, but not the writes.
     faster = ways.together + (1 - ways.together) / ways.pool
     waits = _Waits(np.interp(time, time * faster, waiting))
     within = np.zeros_like(time)
@@ -386,11 +387,11 @@ def _written(ways: _Ways, served: _Served, waits: "_Waits", busy: float) -> NDAr
 
 
 def _waiting(exceeds: NDArray, busy: float) -> NDArray:
-    """Return the distribution of the waits above 0.
+    """Return the distribution of the waiting times above 0.
 
-    `exceeds` is the probability that a service exceeds each of evenly spaced times.
+    `exceeds` is the probability that a service time exceeds each of evenly spaced times.
     """
-    # The residual service time has this density. Half of each step is counted at either end.
+    # The residual service time has this density. Half of the probability of each step is assigned to either end.
     step = (exceeds[:-1] + exceeds[1:]) / 4
     mass = np.append(step, 0.0) + np.insert(step, 0, 0.0)
     left = np.fft.rfft(mass / mass.sum(), 2 * mass.size)
@@ -406,7 +407,7 @@ class _Waits:
         self._transform = _transformed(within)
 
     def then(self, service: NDArray) -> NDArray:
-        """Return the distributions of the wait plus an independent service, `[..., time]`."""
+        """Return the distributions of the waiting time plus an independent service time, `[..., time]`."""
         points = service.shape[-1]
         both = np.fft.irfft(self._transform * _transformed(service), 2 * points)[..., :points]
         return np.clip(np.cumsum(both, axis=-1), 0.0, 1.0)

@@ -1,8 +1,8 @@
-"""Calculate the mean of the least and of the greatest of n positioning times, each a seek and a wait for the platter.
+"""Calculate the mean of the smallest and of the largest of n positioning times (seek time plus rotational latency).
 
-The n heads of a mirror stand at independent distances and angles. A read goes to the head that arrives first, and a
-write waits for the last one. Each time is seek + U, with U uniform over an `arc`, the seconds from one replica to the
-next. With G(t) the probability that one time exceeds t,
+The n heads of a mirror are at independent distances and angles. A read goes to the head that arrives first, and a write
+waits for the last head. Each time is seek + U, with U uniform over an `arc`, the seconds from one replica to the next. With
+G(t) the probability that one time exceeds t,
 
     E least = integral of G(t)^n,  E most = integral of 1 - (1 - G(t))^n
 """
@@ -27,15 +27,15 @@ from storagekit.core.validation import (
     validate,
 )
 
-# The mean times are smooth in the seek's share of seek + arc. Linear interpolation between these points is accurate
-# to 1e-5.
+# The mean times are smooth functions of the ratio of the seek to seek + arc. Linear interpolation between these points is
+# accurate to 1e-5.
 _PARTS = np.linspace(0.0, 1.0, 401)
 # Quadrature over a measured curve with these numbers of points is accurate to 0.1 percent.
 _SEEK_SAMPLES = 64
 _TIMES = 193
-# number of heads, or of requests from which one head takes the nearest; it need not be whole
+# number of heads, or of requests from which one head serves the nearest; it need not be whole
 _COPIES = Validator(least=1, most=MOST_COUNTED).each
-# largest number of heads that are idle with a probability: the binomial coefficients of more exceed a float64
+# largest number of heads if some of them may be busy; with more heads, the binomial coefficients exceed a float64
 _CHANCED = 1000
 
 
@@ -73,7 +73,7 @@ def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLik
 
 @validate(together=_linear)
 def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], idle: Shares = 1.0) -> NDArray:
-    """Return the mean of the least of `copies` positioning times, with seeks linear in distance, seconds.
+    """Return the mean of the smallest of `copies` positioning times, with seek times linear in distance, seconds.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
     copies : array, shape `[..., layout]`
         Number of heads. It need not be whole if all heads are idle.
     idle : float or array of float
-        Probability that a head is idle, and may be chosen; 1 by default. If no head is idle, the request is served
-        without a choice.
+        Probability that a head is idle and can be chosen; 1 by default. If no head is idle, the time is that of a single
+        head.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
     Raises
     ------
     InputError
-        If both `full` and `arc` are 0. If `idle` is below 1: for more than 1000 heads, or a number that is not whole.
+        If both `full` and `arc` are 0, or if `idle` is below 1 and a number of heads is above 1000 or not whole.
     """
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
     if np.all(idle == 1) and copies.dtype.kind == "f":
@@ -115,7 +115,7 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
 
 @validate(together=_last)
 def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each]) -> NDArray:
-    """Return the mean of the greatest of `copies` positioning times, with seeks linear in distance, seconds.
+    """Return the mean of the largest of `copies` positioning times, with seek times linear in distance, seconds.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each])
 
 
 def _looked_up(full, arc, copies, table) -> NDArray:
-    """Return the mean times, interpolated in the table of each number of heads."""
+    """Return the mean times, interpolated in the table for each number of heads."""
     whole = full + arc
     part = full / whole
     column = _column(copies)
@@ -158,9 +158,9 @@ def _column(copies: NDArray) -> NDArray:
 
 
 def _least_of_some(full, arc, copies) -> NDArray:
-    """Return the mean of the least of a number of times that need not be whole.
+    """Return the mean of the smallest positioning time, for a number of heads that need not be whole.
 
-    The mean is nearly a power of the number, so that its logarithm is interpolated in a table.
+    The mean is nearly a power of the number, so its logarithm is interpolated in a table.
     """
     whole = full + arc
     crowds, table = _crowd_table()
@@ -175,21 +175,21 @@ def _least_of_some(full, arc, copies) -> NDArray:
 
 @lru_cache(maxsize=1)
 def _crowd_table() -> tuple[NDArray, NDArray]:
-    """Return logarithms of numbers of heads up to 10,000, and of the mean of the least time, `[number, part]`."""
+    """Return the logarithms of numbers of heads up to 10,000, and of the mean smallest time, `[number, part]`."""
     crowds = np.geomspace(1, 1e4, 41)
     return np.log(crowds), np.log([_least_table(crowd) for crowd in crowds])
 
 
 @lru_cache(maxsize=256)
 def _least_table(copies: float) -> NDArray:
-    """Return the mean of the least time for each part, as a share of seek + arc."""
+    """Return the mean of the smallest time for each part, as a share of seek + arc."""
     exceeds, weights = _nodes()
     return (exceeds**copies * weights).sum(axis=1)
 
 
 @lru_cache(maxsize=256)
 def _most_table(copies: int) -> NDArray:
-    """Return the mean of the greatest time for each part, as a share of seek + arc."""
+    """Return the mean of the largest time for each part, as a share of seek + arc."""
     exceeds, weights = _nodes()
     return ((1 - (1 - exceeds) ** copies) * weights).sum(axis=1)
 
@@ -198,8 +198,8 @@ def _most_table(copies: int) -> NDArray:
 def _nodes() -> tuple[NDArray, NDArray]:
     """Return G and the weights of its integral, `[part, node]`, for a seek of at most `part` and an arc of 1 - part.
 
-    G is a polynomial between the ends of seek and arc. So Gauss's nodes are exact up to 21 copies, and nearly exact
-    beyond.
+    G is a polynomial between the ends of seek and arc. Gaussian quadrature is therefore exact for up to 21 copies, and
+    nearly exact for more.
     """
     full, arc = _PARTS[:, None], 1 - _PARTS[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(32)
@@ -213,7 +213,7 @@ def _nodes() -> tuple[NDArray, NDArray]:
 
 
 def _area(time, full):
-    """Return the integral up to `time` of the probability that a seek exceeds it.
+    """Return the integral from 0 to `time` of the probability that a seek takes longer than t.
 
     The probability is 1 below 0, (1 - t/full)^2 from 0 to `full`, and 0 above.
     """
@@ -253,7 +253,7 @@ def least_sampled(
     copies: Annotated[NDArray, COUNT.each],
     idle: Shares = 1.0,
 ) -> NDArray:
-    """Return the mean of the least of `copies` positioning times, with seeks sampled from any curve, seconds.
+    """Return the mean of the smallest of `copies` positioning times, with seek times sampled from any curve, seconds.
 
     Parameters
     ----------
@@ -264,8 +264,8 @@ def least_sampled(
     copies : array of int, shape `[layout]`
         Number of heads.
     idle : float or array of float, shape `[layout]`
-        Probability that a head is idle, and may be chosen; 1 by default. If no head is idle, the request is served
-        without a choice.
+        Probability that a head is idle and can be chosen; 1 by default. If no head is idle, the time is that of a single
+        head.
 
     Returns
     -------
@@ -279,7 +279,7 @@ def least_sampled(
     """
     exceeds, step = _exceeds(seeks, arc)
     n, free = copies[:, None], np.broadcast_to(np.asarray(idle, float), copies.shape)[:, None]
-    # sum over the number n of idle heads of P(n) G^n, with G in the place of G^0
+    # sum over the number n of idle heads of P(n) G^n, with G instead of G^0
     chosen = (1 - free + free * exceeds) ** n - (1 - free) ** n * (1 - exceeds)
     return np.trapezoid(chosen, axis=1) * step
 
@@ -288,7 +288,7 @@ def least_sampled(
 def most_sampled(
     seeks: Annotated[NDArray, SPAN.each], arc: Annotated[NDArray, TIME.each], copies: Annotated[NDArray, COUNT.each]
 ) -> NDArray:
-    """Return the mean of the greatest of `copies` positioning times, with seeks sampled from any curve, seconds.
+    """Return the mean of the largest of `copies` positioning times, with seek times sampled from any curve, seconds.
 
     Parameters
     ----------

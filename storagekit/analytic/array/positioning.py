@@ -1,4 +1,4 @@
-"""Calculate the mean, the mean square and the least of the seeks of a drive within a reach.
+"""Calculate mean seek times of a drive within a reach, and the smallest and largest of several positioning times.
 
 A reach is a distance as a share of the full stroke: the cylinders that hold data, divided by the locality.
 """
@@ -23,15 +23,15 @@ _SPANS, _TIMES = SPAN.each, TIME.each
 _distances, _seek_striped = unchecked(nearest_of_several.distances), unchecked(seek_striped)
 _least_linear, _most_linear = unchecked(nearest_of_several.least_linear), unchecked(nearest_of_several.most_linear)
 _least_sampled, _most_sampled = unchecked(nearest_of_several.least_sampled), unchecked(nearest_of_several.most_sampled)
-# density of requests ahead of an elevator that serves them alone, relative to the density elsewhere
+# density of requests ahead of a single elevator, relative to the density elsewhere
 ALONE = 1.5
 
 
 @dataclass(frozen=True)
 class DriveFigures:
-    """A drive with only a few known figures.
+    """A drive with only a few known parameters.
 
-    `spindle` returns the timing of a `Drive` or of these figures for the formulas.
+    `spindle` returns the timing that the formulas use, from a `Drive` or from these parameters.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Spindle(ABC):
         reach : float or array of float
             Reach, as a share of the full stroke.
         waiting : float or array of float
-            Number of waiting requests, 1 or more, which is constant.
+            Number of waiting requests, at least 1. The number is constant.
         crowding : float or array of float
             Density c of requests ahead of the elevator, relative to the density elsewhere (`elevator.crowding_of`);
             3/2 by default.
@@ -115,10 +115,10 @@ class Spindle(ABC):
         Notes
         -----
         At position u the elevator finds the requests that have arrived since its last visit. Their number is
-        proportional to u on the way up, and to 1 - u on the way down. So the requests that wait are always a third of
-        the requests served in a round of twice the reach. The distance to the next request is 2/3n of the reach if
-        the number n is large, and 1/3 if n is 1. The distance 2/3(n + 1) has both limits, and is at most 7% too low
-        between them. With c in the place of 3/2 it is
+        proportional to u on the way up, and to 1 - u on the way down. The waiting requests are therefore always a third
+        of the requests that are served in a round, which covers twice the reach. The distance to the next request is 2/3n
+        of the reach if the number n is large, and 1/3 if n is 1. The formula 2/3(n + 1) has both limits, and it is at
+        most 7% too low between them. With c instead of 3/2, the distance is
 
             1/(c (n - 1) + 3)
 
@@ -127,9 +127,9 @@ class Spindle(ABC):
 
     @abstractmethod
     def least(self, reach: NDArray, arc: NDArray, copies: NDArray, idle: Numbers = 1.0) -> NDArray:
-        """Return the mean positioning time of the first of `copies` heads to arrive, seconds.
+        """Return the mean positioning time of the head that arrives first, out of `copies` heads, seconds.
 
-        It is also the mean of one head that serves the nearest of `copies` requests.
+        It is also the mean positioning time of one head that serves the nearest of `copies` requests.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Spindle(ABC):
 
     @abstractmethod
     def most(self, reach: NDArray, arc: NDArray, copies: NDArray) -> NDArray:
-        """Return the mean positioning time of the last of `copies` heads to arrive, seconds.
+        """Return the mean positioning time of the head that arrives last, out of `copies` heads, seconds.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Spindle(ABC):
 
 @dataclass(frozen=True)
 class Linear(Spindle):
-    """Timing of a drive with seek times linear in distance; arrays have one drive for each element.
+    """Timing of a drive with seek times linear in distance; the elements of an array describe different drives.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class Linear(Spindle):
 
 @dataclass(frozen=True)
 class Curve(Spindle):
-    """Timing of a drive with a seek curve, linear between whole distances.
+    """Timing of a drive with a seek curve, which is linear between whole numbers of cylinders.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class Curve(Spindle):
     outer : array of float, shape `[distance]`
         Integral of `inner` from 0.
     held : array of float, shape `[boundary]`
-        Share of the data before each of evenly spaced cylinders; outer zones hold more.
+        Share of the data before each of evenly spaced cylinders; outer cylinders hold more data than inner cylinders.
     revolution : float
         Time of a revolution, seconds.
     overhead : float
@@ -241,8 +241,8 @@ class Curve(Spindle):
 
     Notes
     -----
-    With both ends uniform within X cylinders, a distance d has the density 2 (X - d) / X^2. So the mean seek is 2
-    outer(X) / X^2.
+    If both ends of a seek are uniform within X cylinders, its distance d has the density 2 (X - d) / X^2. The mean seek
+    time is therefore 2 outer(X) / X^2.
     """
 
     times: NDArray
@@ -309,14 +309,14 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
     Parameters
     ----------
     drive : Drive or DriveFigures
-        A mechanical drive, or its figures.
+        A mechanical drive, or its parameters.
     overhead : float, optional
-        Time in the place of the drive's overhead, seconds.
+        Overhead of an access, seconds, instead of the drive's overhead.
 
     Returns
     -------
     Linear or Curve
-        `Linear` for figures, `Curve` for a drive.
+        `Linear` for `DriveFigures`, `Curve` for a `Drive`.
 
     Raises
     ------

@@ -12,10 +12,10 @@ from storagekit.core.validation import Amount, Count, Positive, Whole, validate_
 class Shapes(Protocol):
     """Several layouts of the same disks; each property is an array with one number for each layout.
 
-    replicas: replicas of a block on its disk, at even angles. heads: disks that hold a block; any of them serves a
-    read. written: disks that a write occupies if its copies, or its parity, are written at once. turned: revolutions
-    that a write takes on each of these disks beyond positioning and transfer: from the first replica to the last, or
-    from reading the old data to writing. room: bytes of disk for each byte of data.
+    replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block; any of
+    them can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
+    immediately. turned: revolutions that a write takes on each of these disks in addition to positioning and transfer: from
+    the first replica to the last, or from reading the old data to writing. room: bytes on disk for each byte of data.
     """
 
     @property
@@ -41,20 +41,20 @@ class Shape:
     Parameters
     ----------
     replicas : int
-        Replicas of a block on its disk, at even angles; 1 by default.
+        Number of replicas of a block on its disk, at even angles; 1 by default.
     heads : int
-        Disks that hold a block; any of them serves a read; 1 by default.
+        Number of disks that hold a block, any of which can serve a read; 1 by default.
     written : int
-        Disks that a write occupies if its copies, or its parity, are written at once; 1 by default.
+        Number of disks that a write occupies if its copies, or its parity, are written immediately; 1 by default.
     turned : float
-        Revolutions that a write takes on each of these disks beyond positioning and transfer; 0 by default.
+        Revolutions that a write takes on each of these disks in addition to positioning and transfer; 0 by default.
     room : float
-        Bytes of disk for each byte of data; 1 by default.
+        Bytes on disk for each byte of data; 1 by default.
     pool : int
-        Disks that serve one queue, if they are more than `heads`; 0 by default. On a ring, for example, each
-        disk shares the load with its neighbours, and these with theirs.
+        Number of disks that serve one queue, if it is larger than `heads`; 0 by default. On a ring, for example, each
+        disk shares the load with its neighbours, which share their load with their own neighbours.
     group : int
-        Size of the group of disks of which a write occupies `written`; 0, the default, for mirrors.
+        Number of disks in a group, of which a write occupies `written` disks; by default 0, for mirrors.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Calculate bounds of the unfairness of fair queueing, over every interval with two streams backlogged at a brick.
+"""Calculate bounds on the unfairness of fair queueing, for every interval in which two streams are backlogged at a brick.
 
-Unfairness is the difference of the work done for two streams, each divided by its weight (dsfq, equation 1):
+Unfairness is the difference between the work done for two streams, each divided by its weight (dsfq, equation 1):
 
     | W_f(t1, t2) / phi_f - W_g(t1, t2) / phi_g |
 
@@ -48,10 +48,10 @@ class Side:
     largest_batch : float or array of float, optional
         Largest batchcost at A: the cost of a request to A, plus the cost of all requests that its coordinator has
         sent to other bricks since the previous request to A. With several coordinators it is the largest over all of
-        them. It is infinite if a coordinator sends nothing to A. By default it is the cost of the request alone, as
+        them. It is infinite if a coordinator sends nothing to A. By default it is only the cost of the request, as
         with one brick.
     coordinators : int or array of int
-        Number n of coordinators through which the stream is sent; 1 by default.
+        Number n of coordinators that send requests of the stream; 1 by default.
 
     Raises
     ------
@@ -91,12 +91,12 @@ class Side:
 
     @property
     def batch(self) -> NDArray:
-        """Return the largest batchcost at the brick, including a batch that no request to the brick has ended."""
+        """Return the largest batchcost at the brick, including a batch that no request to the brick has ended yet."""
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
 _SIDE = instance_of(Side, "what a bound must know of a stream, Side(weight=1, largest=8)")
-# For one stream in equation 8: the cost that its queues multiply, and the number of batches added to D_SFQ.
+# For one stream, two terms of equation 8: the cost that is multiplied by the queues, and the batches added to D_SFQ.
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
 
@@ -131,8 +131,8 @@ def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
 
     Notes
     -----
-    Neither term gives a valid bound. Larger requests of the stream at other bricks are also served in the interval.
-    Each of its coordinators may be in the middle of a batch.
+    Neither term gives a valid bound: larger requests of the stream at other bricks are also served in the interval, and
+    each coordinator of the stream may be in the middle of a batch.
     """
     return side.largest, 1
 
@@ -174,7 +174,7 @@ def bound_one_server(f: Annotated[Side, _SIDE], g: Annotated[Side, _SIDE], depth
     f, g : Side
         The two streams.
     depth : float or array of float
-        Number D of requests in service at once.
+        Number D of requests in service simultaneously.
 
     Returns
     -------
@@ -330,7 +330,7 @@ def floor(
     others : float or array of float
         Sum of the largest costs c_g of all other streams at the brick.
     depth : float or array of float
-        Number D of requests in service at once.
+        Number D of requests in service simultaneously.
 
     Returns
     -------
@@ -348,8 +348,8 @@ def floor(
 
         W_f >= m W_A - (D + 1) ((1 - m) c_f + m sum of c_g)
 
-    Delays of at most `delay_factor` make m the weight of the stream, and the weights of the others then sum to 1 - m.
-    Theorem 1 applies between the stream and each of the others, and is summed over the others.
+    If delays are at most `delay_factor`, the stream is served as with weight m, and the weights of the other streams sum
+    to 1 - m. Theorem 1 applies to the stream and each of the other streams, and is summed over the other streams.
 
     References
     ----------
@@ -376,7 +376,7 @@ def shortfall(
     others : float or array of float
         Sum of the largest costs c_g of all other streams at the brick.
     depth : float or array of float
-        Number D of requests in service at once.
+        Number D of requests in service simultaneously.
 
     Returns
     -------

@@ -1,14 +1,15 @@
 """Calculate rates under HYBRID-DSFQ: proportional total shares, with minimum shares of every brick.
 
-A stream has its minimum share at every brick where it is backlogged. The minimum share caps the delay of a request at
-F times its cost, with F from `delay_factor`. Let the virtual time of a brick rise at the rate v. A backlogged stream
-is served x there and o elsewhere. Its requests move its tags on by their cost and delay, divided by phi:
+A stream receives at least its minimum share at every brick where it is backlogged. The minimum share caps the delay of a
+request at F times its cost, with F from `delay_factor`. Let the virtual time of a brick rise at the rate v. A backlogged
+stream receives service at the rate x there and at the rate o elsewhere. Its requests advance its tags by their cost plus
+delay, divided by phi:
 
     v = (x + min(o, F x)) / phi,   so that   x = max(phi v - o, phi v / (1 + F))
 
-The rate v is the value that fills the brick. If all streams wait at a brick and only one is capped, its share is the
-minimum. Its share is larger if some streams are elsewhere, or if streams that are not capped also have service
-elsewhere.
+The rate v is the value at which the brick is fully used. If all streams wait at a brick and only one stream is capped, the
+share of this stream is its minimum. Its share is larger if some streams are elsewhere, or if streams that are not capped
+also receive service elsewhere.
 """
 
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ from storagekit.analytic.fairness.bounds import delay_factor
 from storagekit.analytic.fairness.maxmin import MaxMin, Numeric, Reach, max_min_rates
 from storagekit.core.validation import validate
 
-# Largest change of a settled rate between two rounds, relative to the largest capacity. Rounding alone may change
-# rates by 1e-11.
+# Largest change of a settled rate between two rounds, relative to the largest capacity. Rounding errors may change rates by
+# 1e-11.
 _STILL = 1e-10
 _ROUNDS = 20_000
 
@@ -37,7 +38,7 @@ class WithMinimums:
     rates : MaxMin
         Rates, allocation and bottlenecks.
     lifted : array of bool, shape `[stream, brick]`
-        Whether the stream is served for its minimum alone: its total is above the total of the other streams there.
+        Whether the stream's minimum determines its service at the brick, because its total exceeds that of the others.
     """
 
     rates: MaxMin
@@ -53,7 +54,7 @@ class _Brick(NamedTuple):
     demand: np.ndarray
 
     def served(self, level: ArrayLike) -> np.ndarray:
-        """Return the service of each stream while virtual time rises at `level`."""
+        """Return the service of each stream if virtual time rises at the rate `level`."""
         height = np.asarray(level)[..., None]
         return np.minimum(np.maximum(self.weight * height - self.elsewhere, self.least * height), self.demand)
 
@@ -66,7 +67,7 @@ def hybrid_rates(
     demand: Numeric = np.inf,
     minimum: Numeric = 0.0,
 ) -> WithMinimums:
-    """Return the long-run rates of streams, each backlogged where its `demand` is infinite and limited by it elsewhere.
+    """Return the long-run rates of streams, which are backlogged where `demand` is infinite and otherwise limited by it.
 
     Parameters
     ----------
@@ -90,8 +91,8 @@ def hybrid_rates(
 
     Notes
     -----
-    The bricks are filled one after another, each given the service of its streams at the other bricks, until no rate
-    changes.
+    The bricks are filled one after another, until no rate changes. While a brick is filled, the service of its streams
+    at the other bricks is fixed.
 
     References
     ----------
@@ -116,7 +117,7 @@ def hybrid_rates(
 def _capped(weights: np.ndarray, minimum: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + F) of each stream, and 0 for a stream without a minimum."""
     shares = weights / weights.sum()
-    # A stream that is alone receives the whole of every brick.
+    # If there is only one stream, it receives the full capacity of every brick.
     some = (minimum > 0) & (shares < 1)
     found = np.zeros(len(weights))
     found[some] = 1 / (1 + delay_factor(shares[some], minimum[some]))
@@ -139,7 +140,7 @@ def _settled(
 
 
 def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:
-    """Return the service of each stream if the brick is full or all demand is met, and the level.
+    """Return the service of each stream if the brick is full or all demand is met, and the level at which this is so.
 
     The level is infinite if all demand is met.
     """
@@ -152,8 +153,8 @@ def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:
         turns = np.where(slope > 0, elsewhere / slope, 0)
         # level at which the demand of each stream is met, by its total or by its minimum, whichever is lower
         met = np.minimum((demand + elsewhere) / weight, np.where(least > 0, demand / least, np.inf))
-    # Service is linear between these levels. Beyond the last one no stream is left to rise, or all such streams rise
-    # together.
+    # Service is linear between these levels. Above the last level, either the service of no stream rises, or the service of
+    # all remaining streams rises linearly.
     bends = np.unique(np.concatenate([[0.0], turns, met]))
     bends = bends[np.isfinite(bends)]
     of = _Brick(weight, least, elsewhere, demand)

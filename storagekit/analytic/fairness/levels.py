@@ -60,12 +60,12 @@ def water_level(
 
         sum over f of phi_f max(0, L - other_f) = capacity
 
-    With the streams in ascending order of `other`, the first k alone would be raised to
+    Let the streams be in ascending order of `other`. If only the first k streams were served, their level would be
 
         L_k = (capacity + sum of phi_f other_f) / sum of phi_f,  f the first k
 
-    The level is the least L_k. The first k streams alone never receive more than the capacity, so that no L_k is
-    below the level. With the streams that are served, L_k is the level.
+    The level L is the smallest L_k. The first k streams never receive more than the capacity, so no L_k is below the
+    level. If the first k streams are exactly the streams that are served, L_k is the level.
 
     References
     ----------

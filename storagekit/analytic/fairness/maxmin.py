@@ -1,18 +1,19 @@
 """Calculate max-min fair total rates of streams at several bricks, which total proportional sharing approaches.
 
-Each brick serves the stream with the least normalized total. So it serves a stream only while no other stream that
-demands more there has a smaller total. The total of a stream can then rise only if a stream that has no larger total
-loses: the rates are max-min fair.
+Each brick serves the stream with the smallest normalized total. It therefore serves a stream only while no other stream
+that demands more there has a smaller total. The total of a stream can then rise only if another stream, whose total is not
+larger, loses service. The rates are therefore max-min fair.
 
 The rates are found by progressive filling. All totals rise together until a set T of streams is limited: its bricks
-are full, or its demand is met. These streams and the bricks that they fill are settled, and the others continue. The
-limit of T is a cut,
+are full, or its demand is met. The rates of these streams and the bricks that they fill are then fixed, and the other
+streams continue. The limit of T is a cut,
 
     level = (sum over bricks of min(capacity, demand of T there) + what T has already) / sum of phi over T,
 
-the least over all sets. A linear program that maximizes the least normalized total finds it. Its dual is a cut: all
-streams of the cut have the same price, and all others have a price of 0. So the limited streams follow without a
-tolerance, and the level is computed from the cut and not taken from the solver.
+which is the smallest over all sets. A linear program that maximizes the smallest normalized total finds this set. Its dual
+solution is a cut: all streams of the cut have the same price, and all other streams have a price of 0. The prices
+therefore identify the limited streams without a tolerance. The level is computed from the cut and not taken from the
+solver.
 """
 
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class MaxMin:
     demand : array of float, shape `[stream, brick]`
         Demand of each stream at each brick, cost a second: infinite if it is backlogged, 0 where it sends nothing.
     bottleneck : array of bool, shape `[stream, brick]`
-        The full bricks where the stream demands more. They serve streams of its level in turn, or streams of lower
-        levels first. None if its demand limits it.
+        Whether the brick is full and the stream demands more there. Such a brick serves the streams of the same level in
+        turn, or streams of lower levels first. False at all bricks if the demand of the stream limits it.
     """
 
     rates: Float[np.ndarray, " stream"]
@@ -56,7 +57,7 @@ class MaxMin:
 
     @validate
     def binding(self, stream: Whole) -> Binding:
-        """Return the limit of one stream: its full bricks, with its service and their total service, or its demand.
+        """Return the limit of one stream: its demand, or its full bricks with its service and their total service.
 
         Parameters
         ----------
@@ -116,8 +117,8 @@ def max_min_rates(
     demand : float or array of float, shape `[stream, brick]`
         Demand of each stream at each brick, cost a second; infinite, the default, where it is always backlogged.
     minimum : float or array of float, shape `[stream]`
-        Minimum share of each brick where the stream is backlogged (HYBRID-DSFQ); 0 by default. A demand below it is
-        met.
+        Minimum share of each brick where the stream is backlogged (HYBRID-DSFQ); 0 by default. A demand below the minimum
+        share is met.
 
     Returns
     -------
@@ -136,7 +137,7 @@ def max_min_rates(
 
         x >= 0,  sum over f of x_fb <= capacity_b,  x_fb <= demand_fb,  x_fb >= minimum_f capacity_b where demand allows
 
-    The least R_f / phi_f is maximized, then the next larger one, and so on. A brick is idle only if all demand there
+    The smallest R_f / phi_f is maximized, then the next larger one, and so on. A brick is idle only if all demand there
     is met. Levels are distinguished to 1e-10 of the largest capacity. 32 bricks and 64 streams take less than a
     second.
 
@@ -209,7 +210,7 @@ def _fill(given: _Filling) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _cut(left: _Filling, held: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the level at which these streams are limited, and the bricks that they fill."""
+    """Return the level at which the streams of `held` are limited, and the bricks that they fill."""
     asked = left.demand[held].sum(axis=0)
     full = asked > left.capacity
     total = np.where(full, left.capacity, asked).sum() + left.already[held].sum()
@@ -256,5 +257,5 @@ def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
     price = -found.ineqlin.marginals[:streams]
     served = np.zeros(left.demand.shape)
     served[stream, brick] = np.maximum(found.x[:edges], 0) * scale
-    # Prices are 0 or a single value. In a mixture of cuts, the streams above any price are a cut.
+    # The prices of a cut are 0 or a single other value. In a mixture of cuts, the streams above any price form a cut.
     return price > price.max() / 2, served

@@ -1,8 +1,8 @@
 """Find the unfairness of a run: the worst interval of its log, in one pass over the events.
 
 A bound applies to every interval of joint backlog. In one period of backlog, the worst interval of a path U(t) is the
-largest fall of U, or of -U: the highest value so far minus the present one. So a log of n events takes n steps and
-not n^2 intervals. Sums are float64. For whole costs they are exact up to 2^53, for a run of any length.
+largest fall of U, or of -U. A fall is the highest value so far minus the current value. A log of n events therefore takes
+n steps, and not n^2 intervals. Sums are float64. For integer costs they are exact up to 2^53, for a run of any length.
 """
 
 from typing import Annotated, NamedTuple
@@ -18,7 +18,7 @@ from storagekit.core.batching import INSTANT
 from storagekit.core.errors import InputError
 from storagekit.core.validation import POSITIVE, numbers, require, shown, validate
 
-# the value in a log of float32
+# the value of `INSTANT` in a log of float32
 _INSTANT = float(np.float32(INSTANT))
 
 
@@ -64,7 +64,7 @@ def largest_unfairness(
     Notes
     -----
     A period of backlog begins at the end of an event. The event that ends a period belongs to it, and so do events at
-    the same instant: a gap of `INSTANT` or less ends no period. Service between periods is not counted.
+    the same instant: a gap of `INSTANT` or less does not end a period. Service between periods is not counted.
 
     References
     ----------
@@ -112,7 +112,7 @@ def worst_interval(
 
     Notes
     -----
-    Every beginning in a period is compared with every end, so that the function is for short logs.
+    The function compares every beginning in a period with every end, so it is only for short logs.
     """
     require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream]: of one run")
     require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2: unfairness is between the two of a pair")
@@ -195,10 +195,10 @@ def _with_lanes(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
 
 
 class _Fall(NamedTuple):
-    """State of a path at an event.
+    """State of a path after an event.
 
-    value: its value since the period began. highest: its highest value in the period. furthest: its largest fall in
-    any period. away: seconds without backlog, 0 within a period and infinite before the first.
+    value: the value since the period began. highest: the highest value in the period. furthest: the largest fall in any
+    period. away: seconds without backlog; 0 within a period and infinite before the first period.
     """
 
     value: Array
@@ -232,8 +232,8 @@ def _scanned(
 def _step(fall: _Fall, step: Array, backlogged: Array, gap: Array) -> _Fall:
     """Return the state after one event.
 
-    The path moves in a period, and in the instant that ends it. Afterwards it is 0 until the next period begins, at
-    the end of an event.
+    The path changes in a period, and in the instant that ends the period. Afterwards its value is 0 until the next period
+    begins, at the end of an event.
     """
     away = fall.away + gap
     moves = away <= _INSTANT

@@ -1,8 +1,8 @@
-"""Fork-join queues: requests are cut into parts for several servers, and complete with the last part.
+"""Fork-join queues: a request is divided into parts for several servers, and completes when its last part completes.
 
-`exponential` has the queues of textbooks. `bounds` has queues with the block times of a disk. `tail` bounds the
+`exponential` contains the queues of textbooks. `bounds` contains queues with the block times of a disk. `tail` bounds the
 probability that several blocks take long. `parts`, `striping` and `striped_system` model striping over a network
-(swift). `completion` simulates it with the recursion of `recursion`.
+(swift). `completion` simulates this model with the recursion of `recursion`.
 """
 
 from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds

@@ -1,4 +1,4 @@
-"""Calculate bounds of the mean response time of fork-join queues with the block times of a disk.
+"""Calculate bounds on the mean response time of fork-join queues with the block times of a disk.
 
 The service times may have any distribution.
 """
@@ -19,7 +19,7 @@ _Unit = Annotated[float, SIZE.up_to(MOST_EXACT)]
 
 @validate
 def latest(disk: _Disk, unit: _Unit, blocks: Count, disks: Count) -> float:
-    """Return the mean time of the last of several disks to serve its blocks, all disks idle at first.
+    """Return the mean time until the last of several initially idle disks has served its blocks.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def latest(disk: _Disk, unit: _Unit, blocks: Count, disks: Count) -> float:
 
     Notes
     -----
-    The service of a disk is the sum of 2 `blocks` independent uniform times, and a constant. The distribution F of
-    the sum is computed on a grid by fast Fourier transform. The mean of the latest sum is the integral of 1 - F^D.
+    The service time of a disk is the sum of 2 `blocks` independent uniform times and a constant. The distribution F of
+    the sum is computed on a grid by fast Fourier transform. The mean of the largest sum is the integral of 1 - F^D.
     """
     constant = blocks * float(disk.transfer(unit))
     span = blocks * 2 * (disk.seek + disk.rotation)
@@ -60,9 +60,9 @@ def latest(disk: _Disk, unit: _Unit, blocks: Count, disks: Count) -> float:
 
 
 def _uniform(width: float, step: float) -> NDArray:
-    """Return the probabilities of the points 0, step, 2 step, ... for a uniform time of 0 to `width`.
+    """Return the probabilities of the points 0, step, 2 step, ... for a time that is uniform from 0 to `width`.
 
-    The probability of each interval is divided between its two ends, so that the mean is kept.
+    The probability of each interval is divided between its two ends so that the mean is preserved.
     """
     ends = np.minimum(np.arange(int(np.ceil(width / step)) + 2) * step, width)
     if width == 0:
@@ -77,7 +77,7 @@ def _uniform(width: float, step: float) -> NDArray:
 
 @validate
 def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rate: Rates) -> tuple[NDArray, NDArray]:
-    """Return a lower and an upper bound of the mean time to complete a request on several disks.
+    """Return a lower and an upper bound on the mean time to complete a request on several disks.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rat
 
     Notes
     -----
-    The lower bound is the mean wait of M/G/1 plus the latest of the service times. The upper bound is the latest of D
-    independent response times. This is at most their mean plus (D - 1)/sqrt(2 D - 1) standard deviations (Hartley and
-    David). The argument is the same as in `response_bounds`. The variance of the response time of M/G/1 is from
-    Takacs (Kleinrock, section 5.7).
+    The lower bound is the mean waiting time of M/G/1 plus the mean of the longest service time. The upper bound is the mean
+    of the longest of D independent response times. It is at most their mean plus (D - 1)/sqrt(2 D - 1) standard deviations
+    (Hartley and David). The bounds hold for the same reasons as in `response_bounds`. The variance of the response time of
+    M/G/1 is from Takacs (Kleinrock, section 5.7).
 
     References
     ----------
@@ -120,7 +120,7 @@ def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rat
     mean = blocks * float(disk.mean(unit))
     variance = blocks * disk.variance()
     second = variance + mean**2
-    # The distribution is symmetric, so that its third central moment is 0.
+    # The distribution is symmetric, so its third central moment is 0.
     third = mean**3 + 3 * mean * variance
     alone = response_mg1(rate, mean, second)
     wait = alone - mean

@@ -13,16 +13,16 @@ from storagekit.analytic.forkjoin.recursion import Paths, RequestStream, complet
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
 from storagekit.core.validation import COUNT, SEED, instance_of, numbers, require, several
 
-# After this number of halvings the interval is 6e-5 of saturation.
+# After this number of bisection steps, the interval is 6e-5 of saturation.
 _HALVINGS = 14
 # JAX uses only 32 bits of a number for a key.
 _SEED = SEED.up_to(2**32 - 1)
 
 
 class Simulation:
-    """Streams of requests for several systems, with random numbers that are drawn once.
+    """Streams of requests for several systems, with common random numbers that are drawn once.
 
-    The attribute `draws` has the random numbers.
+    The attribute `draws` contains the random numbers.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Simulation:
         Returns
         -------
         array of float, shape `[system, load, seed]`
-            Mean time, seconds; infinite at saturation and above, where the time only grows.
+            Mean time, seconds; infinite at saturation and above, where the time grows with the length of the simulation.
 
         Raises
         ------
@@ -96,8 +96,8 @@ class Simulation:
 
         Notes
         -----
-        The rate is found by bisection between 0 and saturation. On common random numbers, the time to complete a
-        request grows with the rate, and the time between requests falls.
+        The rate is found by bisection between 0 and saturation. With common random numbers, the time to complete a
+        request increases with the rate, and the time between requests decreases.
 
         References
         ----------
@@ -112,7 +112,7 @@ class Simulation:
         return ((low + high) / 2)[:, 0]
 
     def _stacked(self, parts: list[NDArray]) -> Array:
-        """Return `[request, system, 1, seed, disk]`, with no work for disks that a system does not have."""
+        """Return an array `[request, system, 1, seed, disk]`, with no work for disks that a system does not have."""
         padded = [np.pad(part, ((0, 0), (0, 0), (0, self._widest - part.shape[-1]))) for part in parts]
         return jnp.asarray(np.stack(padded, axis=1)[:, :, None])
 

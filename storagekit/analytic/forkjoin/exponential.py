@@ -1,7 +1,7 @@
 """Calculate response times of fork-join queues with Poisson requests and exponential service times.
 
-Each request has one part for each of N queues, and completes with its last part. `rate` is requests a second.
-`service` is the mean service time of a part, seconds, equal for all queues. Arguments may be arrays, and broadcast.
+Each request has one part for each of N queues, and completes when its last part completes. `rate` is in requests a second.
+`service` is the mean service time of a part, seconds, equal for all queues. Arguments may be arrays, which broadcast.
 The response time of an overloaded system is infinite.
 """
 
@@ -17,7 +17,7 @@ from storagekit.core.validation import Count, Rates, Times, require, require_bro
 
 @validate
 def harmonic(queues: Count) -> float:
-    """Return H_N = 1 + 1/2 + ... + 1/N, the mean of the latest of N exponential times of mean 1.
+    """Return H_N = 1 + 1/2 + ... + 1/N, the mean of the largest of N exponential times with mean 1.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def response_two(rate: Rates, service: Times) -> NDArray:
 
 @validate(together=require_broadcast)
 def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
-    """Return the approximate mean response time of N queues by Nelson and Tantawi; it is exact for two queues.
+    """Return the approximate mean response time of N queues according to Nelson and Tantawi; it is exact for two queues.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
 
 @validate(together=require_broadcast)
 def response_interpolated(rate: Rates, service: Times, queues: Count) -> NDArray:
-    """Return the mean response time of N queues by Varma and Makowski's interpolation.
+    """Return the mean response time of N queues according to the interpolation of Varma and Makowski.
 
     The product of the mean and 1 - rho is linear in the load rho between its exact limits at loads of 0 and 1. For two queues
     the mean is exact at every load.
@@ -159,7 +159,7 @@ def response_interpolated(rate: Rates, service: Times, queues: Count) -> NDArray
 
 @validate(together=require_broadcast)
 def response_bounds(rate: Rates, service: Times, queues: Count) -> tuple[NDArray, NDArray]:
-    """Return a lower and an upper bound of the mean response time of N queues.
+    """Return a lower and an upper bound on the mean response time of N queues.
 
     Parameters
     ----------
@@ -188,10 +188,10 @@ def response_bounds(rate: Rates, service: Times, queues: Count) -> tuple[NDArray
 
         S rho/(1 - rho) + H_N S <= R_N <= H_N S/(1 - rho)
 
-    The lower bound is a mean wait plus the latest of N service times. It holds because the queue with the longest
-    part waits as long as any other queue, and the wait is independent of the part. The upper bound is the latest of N
-    independent response times. It holds because the queues share their arrivals, which makes their response times
-    associated.
+    The lower bound is the mean waiting time plus the mean of the longest of N service times. It holds because the queue
+    with the longest part has the same mean waiting time as any other queue, and the waiting time is independent of the
+    part. The upper bound is the mean of the longest of N independent response times. It holds because the queues share
+    their arrivals, so their response times are associated.
 
     References
     ----------
@@ -215,7 +215,7 @@ def heavy(queues: Count) -> float:
     Returns
     -------
     float
-        V_N, computed in whole numbers because its terms cancel.
+        V_N, computed with exact fractions because its terms cancel.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Model the parts that a striped transfer passes: disks, processors, a network. Times are seconds, sizes bytes.
+"""Model the resources that a striped transfer uses: disks, processors, a network. Times in seconds, sizes in bytes.
 
 Source: swift, sections 5.1 and 5.2.
 """
@@ -32,17 +32,17 @@ from storagekit.drive.seek import mean_seek
 
 @dataclass(frozen=True)
 class Disk:
-    """A device on which each block takes a seek, a rotational wait and a transfer.
+    """A device on which each block takes a seek, a rotational latency and a transfer.
 
-    Seek and wait are uniform from 0 to twice their mean. `Disk.like` returns such a model of a `Drive`. A flash
-    device has no rotation, and its latency is given as a seek.
+    The seek time and the rotational latency are uniform from 0 to twice their mean. `Disk.like` returns such a model of a
+    `Drive`. A flash device has no rotation, and its latency is given as a seek time.
 
     Parameters
     ----------
     seek : float
         Mean seek time, seconds.
     rotation : float
-        Mean rotational wait, seconds.
+        Mean rotational latency, seconds.
     rate : float
         Transfer rate, bytes a second.
     name : str
@@ -90,9 +90,9 @@ class Disk:
 
         Notes
         -----
-        The mean seek is between random cylinders, and includes the overhead of the command. The mean rotation is half
-        a turn. The transfer rate is the mean of a megabyte at evenly spaced addresses. The uniform distribution of
-        the times is an assumption of the model, not a property of the drive.
+        The mean seek is between random cylinders, and includes the command overhead. The mean rotation is half a
+        revolution. The transfer rate follows from the mean transfer time of a megabyte at evenly spaced addresses. The
+        uniform distribution of the times is an assumption of the model, not a property of the drive.
         """
         seek = mean_seek(drive.seek, drive.cylinders) + float(drive.overhead)
         sectors = MB // SECTOR
@@ -125,7 +125,7 @@ class Disk:
         return 2 * (self.seek + self.rotation) + self._passing(unit)
 
     def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
-        """Return the times of blocks of `unit` bytes, seconds, from random numbers in [0, 1), in their precision."""
+        """Return the times of blocks of `unit` bytes, seconds, from random numbers in [0, 1), in the same precision."""
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 
     def _passing(self, unit: ArrayLike) -> NDArray:
@@ -145,8 +145,8 @@ class Host:
     per_byte : float
         Instructions for each byte of a packet; 1 by default.
     per_check_byte : float
-        Instructions for each byte that enters check data by exclusive or; 1 by default, the cost of a copy, because
-        the paper does not state it.
+        Instructions for each byte that is added to check data by exclusive or; 1 by default. The paper does not state
+        this number; the default is the cost of a copy.
     duplex : bool
         Whether one processor sends and another one receives; by default one does both.
 
@@ -179,7 +179,7 @@ class Host:
 
     @validate
     def busy(self, sending: Span, receiving: Span) -> float:
-        """Return the time that the busier processor works, seconds, given the seconds of sending and of receiving."""
+        """Return the time that the busier processor works, seconds. sending, receiving: seconds of each direction."""
         return max(sending, receiving) if self.duplex else sending + receiving
 
     @validate
@@ -199,7 +199,7 @@ class Network:
     acquisition : float
         Mean time until a sender has the token, seconds; by default 0, as on a switch.
     rings : int
-        Number of rings, over which packets are spread evenly, or of links of each host of a switch; 1 by default.
+        Number of rings, over which packets are spread evenly, or number of links of each host on a switch; 1 by default.
     switched : bool
         Whether the network is a switch; false by default.
 

@@ -1,4 +1,4 @@
-"""Draw the random numbers of a simulated stream of requests, which do not depend on load, disks or unit."""
+"""Draw the random numbers of a simulated stream of requests. They do not depend on the load, the disks or the unit."""
 
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.core.validation import COUNT, require
 from storagekit.workload.randomness import fraction, words
 
-# a few GB of random numbers
+# maximum number of blocks, which need a few GB of random numbers
 _MOST = 10**8
 
 
@@ -23,15 +23,15 @@ class Draws(NamedTuple):
     Parameters
     ----------
     gap : array of float, shape `[request, seed]`
-        Time since the previous request, times the rate: exponential of mean 1.
+        Time since the previous request, multiplied by the rate; exponential with mean 1.
     operation : array of float, shape `[request, seed]`
         Uniform in [0, 1); a write if it is below the share of writes.
     place : array of float, shape `[request, seed]`
-        Uniform in [0, 1), for the disk where the request begins.
+        Uniform in [0, 1); selects the disk where the request begins.
     seek : array of float, shape `[request, seed, block]`
-        Uniform in [0, 1), for the seek of each block.
+        Uniform in [0, 1), for the seek time of each block.
     rotation : array of float, shape `[request, seed, block]`
-        Uniform in [0, 1), for the rotational wait of each block.
+        Uniform in [0, 1), for the rotational latency of each block.
     """
 
     gap: Float[np.ndarray, "request seed"]
@@ -61,7 +61,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
     Raises
     ------
     InputError
-        If there are no requests or seeds, two seeds are equal, or there are more than 10^8 blocks in all.
+        If there are no requests or seeds, two seeds are equal, or there are more than 10^8 blocks in total.
     """
     COUNT("requests", requests)
     require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "different from one another, at least one")
@@ -115,7 +115,7 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
     Returns
     -------
     Work
-        Service times and numbers of blocks. Each block takes a seek, a rotational wait and its transfer.
+        Service times and numbers of blocks. Each block takes a seek, a rotational latency and its transfer.
 
     Raises
     ------
@@ -141,5 +141,5 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
 
 
 def most_blocks(stripings: list[Striping]) -> int:
-    """Return the largest number of blocks for which any of the stripings needs random numbers for a request."""
+    """Return the largest number of blocks of a request for which any of the stripings needs random numbers."""
     return max(striping.rows * striping.disks for striping in stripings)

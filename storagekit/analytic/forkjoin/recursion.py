@@ -1,9 +1,9 @@
-"""Calculate the unfinished work of every server from one request to the next, by the max-plus recursion.
+"""Calculate the unfinished work of every server from one request to the next, with a max-plus recursion.
 
-The disks of a striped request serve requests in their order. So the state of a disk is the time for which it is still
-busy when the next request arrives (Lindley). A request takes a few vector operations for all loads, layouts and seeds
-at once, and no events. Times are relative to the arrival of the request, so that float32 stays exact for a stream of
-any length.
+The disks serve striped requests in order of arrival. The state of a disk is therefore the time for which it is still busy
+when the next request arrives (Lindley). A request takes a few vector operations, simultaneously for all loads, layouts and
+seeds, and no events. Times are relative to the arrival of the request, so float32 stays exact for a stream of any
+length.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from storagekit.core.errors import InputError
 from storagekit.core.validation import SPAN, Validator, instance_of, require, require_broadcast, shown, traced
 
-# Beyond it, the resolution of float32 is minutes.
+# Limits of times. Above them, the resolution of float32 is minutes.
 _SPANS, _TRANSIT = SPAN.up_to(1e9).each, Validator(least=-1e9, most=1e9, unit="s").each
 
 
@@ -48,13 +48,13 @@ class Path(NamedTuple):
     Parameters
     ----------
     out : array of float, shape `[*batch]`
-        Time that its client is busy with sending.
+        Time that the client is busy with sending.
     offset : array of float, shape `[*batch, disk]`
-        Time from the client's start until each disk has all its input.
+        Time from the start of the client until each disk has all its input.
     port : array of float, shape `[*batch]`
         Time that an agent is busy with a block that it sends, or with an acknowledgement.
     transit : array of float, shape `[*batch]`
-        Time from then until the packet has reached the client.
+        Time from the end of this activity of the agent until the packet has reached the client.
     receive : array of float, shape `[*batch]`
         Time that the client is busy with the packet.
     """
@@ -82,7 +82,7 @@ class Paths(NamedTuple):
 
 
 def path(out: float, offset: ArrayLike, port: float, transit: float, receive: float) -> Path:
-    """Return a `Path` of numbers, with an offset for each disk, `[disk]`, all in seconds.
+    """Return a `Path` from numbers and from an offset for each disk, `[disk]`, all in seconds.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class _Busy(NamedTuple):
     receiving: Array
 
     def after(self, gap: Array) -> "_Busy":
-        """Return the times `gap` seconds later."""
+        """Return the remaining times after `gap` seconds."""
         wide = gap[..., None]
         disk, port = (jnp.maximum(part - wide, 0) for part in (self.disk, self.port))
         sending, receiving = (jnp.maximum(part - gap, 0) for part in (self.sending, self.receiving))
@@ -118,14 +118,14 @@ class _Busy(NamedTuple):
 def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *batch"]:
     """Return the time from the arrival to the completion of each request.
 
-    A read completes when the client has its last block, a write with the last acknowledgement.
+    A read completes when the client has its last block, a write when the client has the last acknowledgement.
 
     Parameters
     ----------
     stream : RequestStream
         The requests.
     paths : Paths, optional
-        Paths between client and disks; None for disks alone. The batch axes of `stream` and `paths` broadcast.
+        Paths between client and disks; None for disks only. The batch axes of `stream` and `paths` broadcast.
 
     Returns
     -------
@@ -141,13 +141,13 @@ def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float
     -----
     A disk serves requests in their order, and the blocks of a request together. If blocks arrive more slowly than the
     next server processes them, the arrival of the last block determines the end. If they arrive faster, the arrival
-    of the first block and the number of blocks determine it. The later of the two is used, at the port of an agent
-    and at the client. Sending and receiving do not delay each other, and a request is not delayed by later ones.
+    of the first block and the number of blocks determine the end. The later of the two times is used, at the port of an
+    agent and at the client. Sending and receiving do not delay each other, and a request is not delayed by later requests.
 
-    So the result is exact for the disks, and too low elsewhere. The following errors are against a simulation of
-    every packet (tests/analytic/forkjoin/test_network.py). It is low by 1% if disks are the limit, and by 10% if a
-    ring is two thirds as busy as the disks. With the processor of the client as the limit and seven tenths busy, it
-    is low by 8% with a processor for each direction. With one processor for both directions, it is low by 32%.
+    The result is therefore exact for the disks, and too low for the other resources. Compared with a simulation of every
+    packet (tests/analytic/forkjoin/test_network.py), it is too low by 1% if the disks are the bottleneck, and by 10% if a
+    ring is two thirds as busy as the disks. If the client's processor is the bottleneck and its utilization is 70%, the
+    result is too low by 8% with a processor for each direction, and by 32% with one processor for both directions.
     """
     stream = _stream(stream)
     return _completion_times(stream, None if paths is None else _paths(paths, stream))

@@ -1,4 +1,4 @@
-"""Model a client, a network and agents with a disk each: paths of requests, utilizations and the bottleneck."""
+"""Model a client, a network and agents with one disk each: paths of requests, utilizations and the bottleneck."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class StripedSystem:
 
     Notes
     -----
-    To read, the client sends a small control packet to the agents by multicast. An agent sends each block to the
-    client after it has been read. To write, the client sends the blocks one after the other. Each disk begins when it
-    has its blocks, and every agent acknowledges when its blocks are on disk. Every packet costs processing time at
-    its sender and its receiver, and time on the network. The paper does not state the number of clients that share
+    For a read, the client sends a small control packet to the agents by multicast. An agent reads each block and then
+    sends it to the client. For a write, the client sends the blocks one after another. Each disk begins when it has its
+    blocks, and every agent sends an acknowledgement when its blocks are on disk. Every packet costs processing time at
+    its sender and at its receiver, and time on the network. The paper does not state the number of clients that share
     the requests; a single client is the hardest case.
 
     References
@@ -67,7 +67,7 @@ class StripedSystem:
 
     @validate
     def utilization(self, rate: Rates) -> dict[str, NDArray]:
-        """Return the utilization of each resource, by name; for disks and agents, of the busiest one.
+        """Return the utilization of each resource, keyed by name; for disks and agents, that of the busiest one.
 
         Parameters
         ----------
@@ -88,10 +88,10 @@ class StripedSystem:
         return {name: each * seconds for name, seconds in self.demands().items()}
 
     def demands(self) -> dict[str, float]:
-        """Return the time that a mean request keeps each resource busy, seconds, by name.
+        """Return the time for which a mean request occupies each resource, seconds, keyed by name.
 
-        For disks and agents it is the time of the busiest ones. If one has failed, these are the ones that replace
-        it.
+        For disks and agents, the time is that of the busiest ones. If a disk has failed, these are the disks and agents
+        that replace it.
         """
         unit, control, striping = self.striping.unit, self.control, self.striping
         written, read = self.write_share, 1 - self.write_share
@@ -134,7 +134,7 @@ class StripedSystem:
         Returns
         -------
         float
-            Mean time, seconds: the latest of the disks, and both directions of the path.
+            Mean time, seconds: the mean time of the last disk, plus both directions of the path.
 
         Raises
         ------
@@ -161,13 +161,13 @@ class StripedSystem:
         )
 
     def _way(self, size: float) -> float:
-        """Return the time of a packet between the client and an agent, seconds, with both processors."""
+        """Return the time of a packet between the client and an agent, seconds, including both processors."""
         return float(self.client.seconds(size) + self.network.seconds(size) + self.agent.seconds(size))
 
     def _transit(self, size: float) -> float:
         """Return the time from the end of sending at an agent's port until the client is busy with the packet, seconds.
 
-        It is below 0 if both are links of a switch, which a packet passes at the same time.
+        It is negative if both are links of a switch, which a packet passes simultaneously.
         """
         return self._way(size) - self._port(size) - max(float(self.client.seconds(size)), self._busy(size))
 
@@ -187,15 +187,15 @@ class StripedSystem:
         return float(self.network.seconds(size)) / self.network.rings
 
     def _checking(self) -> float:
-        """Return the time of a client to make the check data of a write, seconds."""
+        """Return the time that the client needs to compute the check data of a write, seconds."""
         if not self.striping.groups:
             return 0.0
         return float(self.client.check_seconds(self.striping.request))
 
     def _rebuilding(self) -> float:
-        """Return the mean time of a client to replace the data of failed disks in a read, seconds.
+        """Return the mean time that the client needs to reconstruct the data of failed disks in a read, seconds.
 
-        Lost check data needs no replacement.
+        Lost check data is not reconstructed.
         """
         striping = self.striping
         if not striping.failed:

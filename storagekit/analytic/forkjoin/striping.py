@@ -33,8 +33,8 @@ class Striping:
     disks : int
         Number of disks.
     groups : int
-        Number of groups of equal size into which the disks are divided; 0, the default, for no check data. A request
-        then begins at any disk.
+        Number of groups of equal size into which the disks are divided; by default 0, for no check data. A request
+        without check data begins at any disk.
     failed : int
         Number of groups with one failed disk; 0 by default.
 
@@ -46,8 +46,8 @@ class Striping:
 
     Notes
     -----
-    In each row, one block of each group is check data, the exclusive or of the other blocks (computed copy). Its
-    location moves from row to row.
+    In each row, one block of each group is check data, the exclusive or of the other blocks (computed copy). The
+    location of the check data moves from row to row.
 
     References
     ----------
@@ -150,7 +150,7 @@ class Striping:
     def busiest(self, write_share: Share) -> float:
         """Return the mean number of blocks of a request on the busiest disk.
 
-        In a group with a failed disk it is the number of rows.
+        If a disk has failed, the number is the number of rows, because the other disks of its group are busiest.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Striping:
         read : array of bool, shape `[*request]`
             Whether the request is a read.
         place : array of float, shape `[*request]`
-            Random number in [0, 1), for the disk where the request begins.
+            Random number in [0, 1) that selects the disk where the request begins.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Striping:
 
         Notes
         -----
-        In a group without a failed disk, a read skips the check data. In a group with a failed disk, it reads all
+        In a group without a failed disk, a read skips the check data. In a group with a failed disk, a read uses all
         other blocks.
         """
         row = np.arange(self.rows)[:, None]

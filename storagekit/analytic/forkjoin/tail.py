@@ -1,15 +1,15 @@
-"""Bound the time that one block of each of several sessions takes at a disk, with Chernoff's bound.
+"""Calculate a bound on the time that one block of each of several sessions takes at a disk (Chernoff's bound).
 
-The bound holds except with a small probability. Seeks and rotational waits are independent and uniform (swift,
+The bound holds except with a small probability. Seek times and rotational latencies are independent and uniform (swift,
 section 5.1). For n blocks, X their times, and every theta > 0,
 
     P(X_1 + .. + X_n > t) <= exp(n g(theta) + theta (B - t)),    g(theta) = log M(seek) + log M(rotation),
     log M of a time uniform from 0 to 2m = log((exp(2 m theta) - 1) / (2 m theta)),
 
-where B is the sum of the transfers, which is certain. Solved for t: except with a probability e, the sum is at most B
-+ min over theta of (n g(theta) + log 1/e) / theta. Each theta alone gives a valid bound, so that a fixed grid is
-safe. It costs little: neighbours differ by a fourth, and half of that distance from the best theta costs about a
-hundredth of the exponent.
+where B is the sum of the transfer times, which is deterministic. Solved for t, the bound is: except with a probability e,
+the sum of the times is at most B + min over theta of (n g(theta) + log 1/e) / theta. Every theta gives a valid bound, so
+the minimum over a fixed grid is valid too. The grid costs little accuracy: neighbouring values differ by a fourth, and a
+theta that differs from the best theta by half of that distance changes the exponent by about a hundredth.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.core.validation import Spaces, Validator, instance_of, validate
 
 _POINTS = 64
-# theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to a single
-# one
+# Limits of theta times the longest time of a block with a small transfer. The range covers the best theta for thousands of
+# sessions with little spread, and for a single session.
 _LEAST, _MOST = 1e-2, 1e4
 _TRANSFER = 65536
 _PERIOD = Validator(least=0, unit="s", above=True, endless=True)
@@ -52,7 +52,7 @@ def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
 
 @dataclass(frozen=True)
 class Tail:
-    """The bound at each of several disks.
+    """Bounds on the positioning time at each of several disks.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Tail:
 
     @classmethod
     def of(cls, disks: Sequence[Disk]) -> "Tail":
-        """Return the bound of several disks."""
+        """Return the bounds for several disks."""
         scale = np.array([float(disk.slowest(_TRANSFER)) for disk in disks])[:, None]
         theta = np.geomspace(_LEAST, _MOST, _POINTS) / scale
         seek = np.array([disk.seek for disk in disks])[:, None]
@@ -79,7 +79,7 @@ class Tail:
         return cls(exponent / theta, 1 / theta, 2 * (seek + rotation)[:, 0])
 
     def positioning(self, count: ArrayLike, rarity: ArrayLike) -> NDArray:
-        """Return the time that positionings take together, exceeded with a probability of at most exp(-`rarity`).
+        """Return the total time of several positionings that is exceeded with a probability of at most exp(-`rarity`).
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class Tail:
         Returns
         -------
         array of float, shape `[.., disk]`
-            Time, seconds; at most the sum of the longest times, which is certain.
+            Time, seconds; at most the sum of the longest positioning times, which is never exceeded.
         """
         count, rarity = np.asarray(count, float)[..., None], np.asarray(rarity, float)[..., None]
         least = (count * self.slope + rarity * self.step).min(axis=-1)
@@ -118,7 +118,7 @@ def lateness_bound(
     Returns
     -------
     float
-        Bound of the probability; 0 if the blocks cannot take longer.
+        Bound on the probability; 0 if the blocks cannot take longer.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""RAID levels, codes, SR-Arrays and replicated bricks on given disks, compared (`schemes`)."""
+"""Comparison of RAID levels, codes, SR-Arrays and replicated bricks on given disks (`schemes`)."""
 
 from storagekit.plan.scheme_ranking.aims import AIMS as AIMS
 from storagekit.plan.scheme_ranking.aims import Aim as Aim

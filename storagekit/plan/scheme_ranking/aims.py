@@ -1,4 +1,4 @@
-"""The goals by which schemes are ranked."""
+"""The goals of a ranking of schemes."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ import numpy as np
 from storagekit.core.validation import Share, validate_fields
 from storagekit.plan.scheme_ranking.predicting import Prediction
 
-# maximum utilization; the rest is for rebuilds and bursts
+# maximum disk utilization; the remaining time is for rebuilds and bursts
 BUSIEST = 0.8
 
 
 class Aim(ABC):
     """A goal of the ranking.
 
-    Of equal scores the scheme that tolerates more failures is better, then the scheme with more capacity.
+    If scores are equal, the scheme that tolerates more failures is better, then the scheme with more capacity.
     """
 
     name: ClassVar[str]
-    # as in "ranked by ..."
+    # completes the phrase "ranked by ..."
     meaning: ClassVar[str]
     # whether the answer may use fewer disks than given
     may_leave_disks: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class Aim(ABC):
 
 @dataclass(frozen=True)
 class MaxThroughput(Aim):
-    """Maximize the throughput with the outstanding requests, or before the disks are overloaded."""
+    """Maximize the throughput: with the outstanding requests, or the maximum before the disks are overloaded."""
 
     name = "throughput"
     meaning = "throughput"
@@ -64,9 +64,9 @@ class MinMean(Aim):
 
 @dataclass(frozen=True)
 class MinP99(Aim):
-    """Minimize the 99% response time.
+    """Minimize the 99th percentile of the response time.
 
-    With outstanding requests no formula gives it; then minimize the mean.
+    No formula gives this percentile with outstanding requests; the mean is then minimized.
     """
 
     name = "p99"
@@ -78,7 +78,7 @@ class MinP99(Aim):
 
 @dataclass(frozen=True)
 class MinP95(Aim):
-    """Minimize the 95% response time; with outstanding requests the mean."""
+    """Minimize the 95th percentile of the response time; with outstanding requests, minimize the mean."""
 
     name = "p95"
     meaning = "95% response time"
@@ -91,8 +91,8 @@ class MinP95(Aim):
 class MinCost(Aim):
     """Minimize the number of disks, then the mean response time.
 
-    busiest: the maximum utilization of a disk, 80% by default. A higher utilization needs fewer disks, but gives long waits
-    and leaves no time for a rebuild. Raises InputError for an impossible share.
+    busiest: the maximum utilization of a disk, 80% by default. A higher utilization needs fewer disks, but it causes long
+    waiting times and leaves no time for a rebuild. Raises InputError for an impossible share.
     """
 
     busiest: Share = BUSIEST

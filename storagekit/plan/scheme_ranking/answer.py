@@ -1,4 +1,4 @@
-"""The answer about schemes: figures of each, assumptions, and a check by simulation."""
+"""The answer about schemes: predicted values of each scheme, assumptions, and a check by simulation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -39,11 +39,11 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class SchemesAnswer:
-    """Every scheme that meets the requirements, the best first (`ranking`).
+    """The ranking of all schemes that meet the requirements, the best first.
 
     refused: schemes that hold the data and tolerate the failures, but are too slow, or busier than the goal allows. small:
-    schemes that tolerate the failures, but are too small for the data. binding: the reason for infeasibility, if `feasible`
-    is False.
+    schemes that tolerate the failures, but are too small for the data. binding: the reason why no scheme is feasible, if
+    `feasible` is False.
     """
 
     needs: Requirements
@@ -66,7 +66,7 @@ class SchemesAnswer:
 
     @property
     def table(self) -> "xr.Dataset":
-        """Return the ranking as a Dataset over `scheme` in SI units; `table.to_pandas()` is its table."""
+        """Return the ranking as a Dataset with the dimension `scheme`, in SI units; `to_pandas()` makes it a DataFrame."""
         import xarray as xr
 
         columns = {
@@ -80,7 +80,7 @@ class SchemesAnswer:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Return the assumptions of the answer as sentences, those about the data first."""
+        """Return the assumptions of the answer as sentences. The assumptions about the data come first."""
         needs = self.needs
         sizes = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in needs.sizes)
         lines = [
@@ -118,11 +118,11 @@ class SchemesAnswer:
         )
 
     def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> SchemesCheck:
-        """Simulate the first `schemes` of the ranking.
+        """Simulate the first `schemes` schemes of the ranking.
 
-        Returns predicted and simulated figures, 95% intervals and differences. seeds: independent runs, at least 2. requests:
-        of each run; the default gives errors of some percent. Raises InputError if the question has no answer, and if a
-        simulation is too large.
+        Returns predicted and simulated values, 95% intervals and differences. seeds: number of independent runs, at least 2.
+        requests: number of requests in each run; the default gives errors of some percent. Raises InputError if no scheme is
+        feasible, or if a simulation is too large.
         """
         return self.checker(self, schemes=schemes, seeds=seeds, requests=requests)
 
@@ -130,7 +130,7 @@ class SchemesAnswer:
     def chart(
         self, check: Annotated[SchemesCheck | None, instance_of(SchemesCheck, "what check() returns")] = None
     ) -> Any:
-        """Return the chart of the ranking (Altair), with the simulated figures of `check`."""
+        """Return the chart of the ranking (Altair), with the simulated values of `check`."""
         from storagekit.plan.scheme_ranking.drawing import draw
 
         if not self.ranking:
@@ -139,7 +139,7 @@ class SchemesAnswer:
         return draw(self.needs, self.ranking, self.goal, seen)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON, in seconds, bytes and requests a second."""
+        """Return the answer as a dictionary for JSON, in seconds, bytes and requests a second."""
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]
         asked = {name: getattr(self.needs, name) for name in names}
         return {
@@ -179,7 +179,7 @@ class SchemesAnswer:
         return "\n".join(lines)
 
     def _others(self) -> list[str]:
-        """Return the names of the schemes that are not in the table."""
+        """Return lines with the names of the schemes that are too slow or too small, which are not in the table."""
         slow = [one.name for one in self.refused[:_SHOWN]] if self.ranking else []
         told = {"too slow": slow, "too small": self.small[:_SHOWN]}
         return [f"  {what}: {'; '.join(names)}" for what, names in told.items() if names]
@@ -189,7 +189,7 @@ class SchemesAnswer:
 
 
 def _listed(ranking: Sequence[Prediction]) -> list[str]:
-    """Return the first schemes of a ranking, one line each."""
+    """Return the first schemes of a ranking as lines of a table."""
     shown = ranking[:_SHOWN]
     wide = 2 + max(len(one.name) for one in shown)
     priced = math.isfinite(shown[0].cost)

@@ -1,4 +1,4 @@
-"""The question to the planner: the schemes for given disks, and the figures of each."""
+"""The question to the planner: the schemes for given disks, and the predicted values of each scheme."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ from storagekit.plan.scheme_ranking.predicting import SLACK, Prediction, fits, p
 from storagekit.plan.scheme_ranking.requirements import Requirements, sizes_of
 from storagekit.plan.scheme_ranking.scheme import Scheme
 
-# a number of disks that most mirrors and groups divide
+# a number of disks that is a multiple of most numbers of mirrors and of most group sizes
 _DIVIDES = 12
-# maximum number of spares if the disks do not divide
+# maximum number of spares if the disks cannot be divided evenly
 _SPARES = 3
 _FAMILIES = "SRArrays(), ParityRAID(), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
@@ -57,27 +57,27 @@ def schemes(
     data : float
         Amount of data in bytes.
     size : float or mapping of float to float
-        Request size in bytes, or sizes with their shares.
+        Request size in bytes, or a mapping from request sizes to their shares.
     read_share : float
         Share of reads, 0 to 1.
     rate : float, optional
-        Poisson arrivals in requests a second.
+        Rate of Poisson arrivals, requests a second.
     outstanding : int, optional
-        Number of outstanding requests, in the place of `rate`.
+        Number of outstanding requests, instead of `rate`.
     goal : Aim, optional
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
     tolerate : int
         Number of lost disks that a scheme must tolerate.
     mean, p99 : float, optional
-        Limits of the response time in seconds.
+        Limits of the mean and of the 99th percentile of the response time, seconds.
     price, budget : float, optional
         Price of a disk, and limit of the total price.
     families : Family or sequence of Family, optional
-        Families of schemes.
+        Families of schemes to rank; `SRArrays()` and `ParityRAID()` by default.
     scheduler : Scheduler, optional
-        Scheduler of the disks with `outstanding`: `RLOOK()` (default) or `RSATF()`. Arrivals at a rate are served in FCFS
-        order.
+        Scheduler of the disks if `outstanding` is given: `RLOOK()` (default) or `RSATF()`. Arrivals at a rate are served in
+        FCFS order.
 
     Returns
     -------
@@ -135,9 +135,10 @@ def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
 def _found(
     needs: Requirements, goal: Aim, families: Sequence[Family], scheduler: Scheduler
 ) -> tuple[list[Prediction], list[Prediction]]:
-    """Return the schemes that meet the requirements, and the schemes with enough capacity that do not.
+    """Return the schemes that meet the requirements, and the schemes with enough capacity that do not meet them.
 
-    For a goal that allows fewer disks, return the schemes of the smallest number of disks with which any scheme meets them.
+    If the goal may use fewer disks, return the schemes for the smallest number of disks with which any scheme meets the
+    requirements.
     """
     most, least = needs.affordable, _least(needs)
     if most < 1:
@@ -153,7 +154,7 @@ def _found(
 
     if not goal.may_leave_disks or least > most:
         return of(most)
-    # more disks make each scheme faster if they divide: if these are too slow, fewer disks are too
+    # Among multiples of `_DIVIDES`, more disks make each scheme faster: if one is too slow, all smaller ones are too slow.
     known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
     place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
     slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
@@ -166,9 +167,10 @@ def _least(needs: Requirements) -> int:
 
 
 def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> list[Scheme]:
-    """Return the schemes of a number of disks that hold the data and tolerate the failures.
+    """Return the schemes of `disks` disks that hold the data and tolerate the failures.
 
-    If a family does not divide this number of disks, return its schemes of slightly fewer disks, which leave spares.
+    If a kind of scheme is impossible with exactly this number of disks, return it with slightly fewer disks. The other
+    disks are spares.
     """
     every: list[Scheme] = []
     for some in _surviving(needs, disks, families):
@@ -179,15 +181,15 @@ def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> l
 
 
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
-    """Yield the schemes that tolerate the failures, for this number of disks and then for fewer, as spares allow."""
+    """Yield the schemes that tolerate the failures: first for `disks` disks, then for 1 to `_SPARES` disks fewer."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
         yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
 
 
 def meets(needs: Requirements, one: Prediction) -> bool:
-    """Return whether a scheme sustains the load within the limits of response times."""
+    """Return whether a scheme sustains the load within the limits of the response time."""
     within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
-    # without a formula for the quantile no scheme is refused
+    # a scheme without a formula for the quantile is not rejected
     return bool(within and (needs.tail is None or not one.p99 > needs.tail))
 
 
@@ -198,7 +200,7 @@ def _binding(
     refused: Sequence[Prediction],
     families: Sequence[Family],
 ) -> Binding:
-    """Return the constraint of the best scheme, or the reason for infeasibility."""
+    """Return the constraint "none" if a scheme was found, otherwise the reason why no scheme is feasible."""
     if found:
         return Binding("none")
     if needs.affordable < 1 and needs.price:
@@ -219,12 +221,12 @@ def _binding(
 
 
 def _nearness(goal: Aim, one: Prediction) -> tuple[float, ...]:
-    """Return the sort key of refused schemes; of overloaded schemes the one with the highest throughput is first."""
+    """Return the sort key of rejected schemes. Overloaded schemes come last, the highest throughput first."""
     return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
 
 
 def _too_slow(needs: Requirements, goal: Aim, refused: Sequence[Prediction]) -> Binding:
-    """Return the constraint that makes schemes with enough capacity too slow."""
+    """Return the violated constraint if all schemes with enough capacity are too slow."""
     fewest = "the goal `cost` finds the fewest of more disks"
     best = max(refused, key=lambda one: one.throughput)
     if needs.rate is not None and best.throughput <= needs.rate:

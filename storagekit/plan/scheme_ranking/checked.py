@@ -11,7 +11,10 @@ from storagekit.plan.scheme_ranking.predicting import TELLING
 
 @dataclass(frozen=True)
 class Checked:
-    """A predicted and a simulated measure: mean, and ends of its 95% interval; seconds or requests a second."""
+    """A predicted value and its simulation, in seconds or requests a second.
+
+    simulated: mean over the runs. low and high: ends of its 95% confidence interval.
+    """
 
     predicted: float
     simulated: float
@@ -20,15 +23,15 @@ class Checked:
 
     @property
     def difference(self) -> float:
-        """Return the predicted value over the simulated one, minus 1; NaN without a prediction."""
+        """Return the predicted value divided by the simulated value, minus 1; NaN without a prediction."""
         return self.predicted / self.simulated - 1
 
 
 @dataclass(frozen=True)
 class SchemeCheck:
-    """The measures of a scheme by name (throughput, mean, p99).
+    """The predicted and simulated values of a scheme, keyed by measure (such as throughput, mean or p99).
 
-    overloaded: whether more requests arrived than were served. limits: limits of the measures.
+    overloaded: whether more requests arrived than were served. limits: limits of the measures, keyed by measure.
     """
 
     scheme: str
@@ -41,8 +44,8 @@ class SchemeCheck:
     def remarks(self) -> list[str]:
         """Return sentences about the simulation.
 
-        There is one for each measure beyond its limit, and one for each prediction that is more than 5% from the simulation,
-        with the cause if it is known.
+        There is one sentence for each measure beyond its limit, and one for each prediction that differs from the simulation
+        by more than 5%, with the cause if it is known.
         """
         if self.overloaded:
             return [f"{self.scheme}: more requests came than were served; the simulated times grow with the run"]
@@ -66,13 +69,13 @@ class SchemeCheck:
 
 @dataclass(frozen=True)
 class SchemesCheck:
-    """The simulation of the best schemes. attrs: its provenance."""
+    """Simulation results of the best schemes. attrs: provenance of the simulation."""
 
     rows: tuple[SchemeCheck, ...]
     attrs: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON, in seconds and requests a second."""
+        """Return the results as a dictionary for JSON, in seconds and requests a second."""
         rows = [
             {
                 "scheme": row.scheme,
@@ -106,7 +109,7 @@ class SchemesCheck:
 
 
 def finite(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values without infinity and NaN, which JSON does not have."""
+    """Return the values with None instead of infinity and NaN, which JSON cannot represent."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
     }

@@ -22,7 +22,7 @@ _SHOWN = {
     "cost": ("mean", MS, "Mean response time (ms)"),
     "capacity": ("mean", MS, "Mean response time (ms)"),
 }
-# and the phrase about the best scheme
+# for each goal: the phrase about the best scheme
 _BEST = {
     "throughput": "serves the most requests",
     "mean": "has the shortest mean response",
@@ -36,7 +36,7 @@ _BEST = {
 def draw(
     needs: Requirements, ranked: Sequence[Prediction], goal: Aim, seen: Mapping[str, Mapping[str, Checked]]
 ) -> Chart:
-    """Return the chart; see `SchemesAnswer.chart`. seen: simulated figures by scheme and measure."""
+    """Return the chart; see `SchemesAnswer.chart`. seen: simulated values, keyed by scheme and measure."""
     measure, factor, title = _SHOWN[goal.name]
     if math.isnan(getattr(ranked[0], measure)):
         measure, factor, title = _SHOWN["mean"]
@@ -58,7 +58,7 @@ def draw(
 
 
 def _beside(rows: pd.DataFrame, title: str) -> str:
-    """Return a sentence with the figures of the first two schemes."""
+    """Return a sentence with the values of the first two schemes."""
     first = zip(rows.scheme.head(2), rows.predicted.head(2), strict=True)
     told = "; the next, ".join(f"{scheme}: {figure(predicted)}" for scheme, predicted in first)
     return f"{title[0].lower()}{title[1:]}, {told}"

@@ -9,7 +9,7 @@ from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.core.validation import COUNT, Count, Validator, validate_fields
 from storagekit.plan.scheme_ranking.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
 
-# copies of all data on different disks
+# validator of the number of copies of all data, on different disks
 COPIES = Validator(least=2, most=COUNT.most, whole=True)
 
 
@@ -18,7 +18,7 @@ class Family(ABC):
 
     @abstractmethod
     def of(self, disks: int) -> list[Scheme]:
-        """Return all schemes of a number of disks."""
+        """Return all schemes of `disks` disks."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SRArrays(Family):
 
 @dataclass(frozen=True)
 class ParityRAID(Family):
-    """RAID 5 and 6 and codes of m + p: up to `parities` disks of parity, in equal groups of up to `group` disks."""
+    """RAID 5, RAID 6 and codes of m + p, in equal groups of up to `group` disks with up to `parities` parity disks each."""
 
     parities: Count = 3
     group: Annotated[int, Validator(least=3, most=COUNT.most, whole=True)] = 24
@@ -58,7 +58,7 @@ class ParityRAID(Family):
 
 @dataclass(frozen=True)
 class ReplicatedBricks(Family):
-    """Bricks of one disk with up to `copies` copies of all data, read under hashing or D-SPTF."""
+    """Bricks of one disk each with 2 to `copies` copies of all data. Hashing or D-SPTF selects the replica for a read."""
 
     copies: Annotated[int, COPIES] = 3
 

@@ -15,7 +15,7 @@ from storagekit.plan.scheme_ranking.requirements import Requirements
 from storagekit.plan.scheme_ranking.scheme import Scheme, SchemeFigures
 from storagekit.plan.scheme_ranking.simulated_only import SimulatedOnly
 
-# relative error of a measure without a remark
+# largest relative error of a measure that causes no remark
 TELLING = 0.05
 # tolerance of the nominal capacity of a drive
 SLACK = 1 + 1e-6
@@ -23,14 +23,15 @@ SLACK = 1 + 1e-6
 
 @dataclass(frozen=True)
 class Prediction:
-    """A scheme with its predicted figures, and the number of spare disks.
+    """A scheme with its predicted values, and the number of spare disks.
 
-    basis: "analytic", or "simulated" without a formula. throughput: requests a second with the outstanding requests, or the
-    maximum at a rate. mean, p95, p99: response times in seconds; infinite if the disks are overloaded; the quantiles are NaN
-    with outstanding requests. utilization: of a disk. usable: capacity for data in bytes. tolerates: lost disks. cost: NaN
-    without a price. degraded: utilization of the busiest disk after a loss, at the same rate. rebuild: seconds to restore a
-    lost disk in the idle time of the others, infinite without idle time. Both are NaN if the data is lost, and with
-    outstanding requests, whose rate adapts. parts: the seconds of each part of an access.
+    basis: "analytic", or "simulated" if there is no formula. throughput: requests a second with the outstanding requests, or
+    the maximum for arrivals at a rate. mean, p95, p99: response times in seconds. They are infinite if the disks are
+    overloaded; p95 and p99 are NaN with outstanding requests. utilization: utilization of a disk. usable: capacity for data
+    in bytes. tolerates: number of lost disks that the scheme tolerates. cost: total price; NaN if no price is given.
+    degraded: utilization of the busiest disk after a loss, at the same rate. rebuild: seconds to restore a lost disk in the
+    idle time of the other disks; infinite without idle time. degraded and rebuild are NaN if the data is lost, and with
+    outstanding requests, because the rate then adapts. parts: the seconds of each part of an access.
     """
 
     scheme: Scheme
@@ -50,12 +51,12 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """Return the name of the scheme with its spares."""
+        """Return the name of the scheme with the number of its spares."""
         return f"{self.scheme}, {self.spare} spare{'s' * (self.spare > 1)}" if self.spare else str(self.scheme)
 
     @property
     def binds(self) -> str:
-        """Return the largest part of the mean response time."""
+        """Return the largest part of the mean response time and its share, as text."""
         if self.utilization >= 1:
             return f"overloaded: {self.throughput:.0f} requests/s at most"
         shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}
@@ -64,9 +65,10 @@ class Prediction:
 
 
 def fits(needs: Requirements, scheme: Scheme) -> bool:
-    """Return whether the data fits, and whether dependent writes on a disk fit into their time.
+    """Return whether the data fits, and whether a transfer is short enough for the dependent writes on a disk.
 
-    Replicas follow one another by an arc, and parity is written one revolution after it was read.
+    Replicas of a block are one arc apart, so a transfer must fit into an arc. Parity is written one revolution after it was
+    read, so a transfer must fit into a revolution.
     """
     if needs.data > scheme.usable(needs.capacity) * SLACK:
         return False
@@ -79,9 +81,9 @@ def fits(needs: Requirements, scheme: Scheme) -> bool:
 def predict(
     needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
-    """Predict the figures of schemes that fit, of up to a number of disks; the other disks are spares.
+    """Return the predictions of schemes that fit. A scheme uses up to `disks` disks, and the other disks are spares.
 
-    timing: the `spindle` of the drive. scheduler: of the disks, with outstanding requests.
+    timing: the `spindle` of the drive. scheduler: scheduler of the disks, used with outstanding requests.
     """
     known = [one for one in schemes if not isinstance(one, SimulatedOnly)]
     if needs.rate is None:
@@ -155,7 +157,7 @@ def _outstanding(
 
 
 def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnly, scheduler: Scheduler) -> Prediction:
-    # only these schemes need the engine
+    # only these schemes need the simulation engine
     from storagekit.plan.scheme_ranking.simulating import seen
 
     used = used_share(needs, scheme)
@@ -163,7 +165,7 @@ def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnl
     overhead = float(needs.drive.overhead)
     transfer = overhead + float(weights @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
     access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
-    # a write settles, and reads a sector that it covers in part
+    # a write settles, and it reads a sector that it covers only in part
     access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + weights @ needs.again)
     figures = seen(needs, scheme, access, None if needs.rate is not None else scheduler)
     return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")

@@ -28,7 +28,7 @@ from storagekit.core.validation import (
 )
 from storagekit.drive import Drive
 
-# locations on the drive at which transfers are timed
+# number of locations on the drive at which transfers are timed
 _PLACES = 4
 _LARGEST = 2**26
 _DISKS = COUNT.up_to(4096, "; plan one of several equal arrays")
@@ -39,9 +39,10 @@ _MOST_OUTSTANDING = 1_000_000
 class Requirements:
     """The requirements of a planner; see `schemes`.
 
-    disks: number. data: bytes. sizes: request sizes in bytes with their shares. read_share: share of reads. rate: requests a
-    second, or None with `outstanding` requests. tolerate: lost disks that a scheme must tolerate. mean, tail: limits of the
-    mean and the 99% response time, seconds. price: of a disk. budget: limit of the total price.
+    disks: number of disks. data: amount of data, bytes. sizes: request sizes in bytes with their shares. read_share: share
+    of reads. rate: requests a second, or None if `outstanding` requests are given. tolerate: number of lost disks that a
+    scheme must tolerate. mean, tail: limits of the mean and of the 99th percentile of the response time, seconds. price:
+    price of a disk. budget: limit of the total price.
     """
 
     drive: Annotated[Drive, instance_of(Drive, "one with an arm and a platter, as load_drive(name)")]
@@ -84,27 +85,28 @@ class Requirements:
 
     @property
     def affordable(self) -> int:
-        """Return the number of disks within the given number and the budget."""
+        """Return the largest number of disks that the given number of disks and the budget allow."""
         if self.budget is None or not self.price:
             return self.disks
         return min(self.disks, int(self.budget / self.price * (1 + 1e-9)))
 
     @cached_property
     def largest(self) -> int:
-        """Return the sectors of the largest request."""
+        """Return the number of sectors of the largest request."""
         return max(sectors(size) for size, _ in self.sizes)
 
     def transfers(self, used: float) -> NDArray:
-        """Return the seconds of transfer and overhead of requests, `[size, location]`.
+        """Return the time of transfer and overhead of requests, seconds, `[size, location]`.
 
         The locations are evenly spaced on a disk that is filled to a fraction `used`.
         """
         return self._timed(used)[:-1] + float(self.drive.overhead)
 
     def _timed(self, used: float) -> NDArray:
-        """Return the seconds of transfers at evenly spaced locations of a disk, `[size, location]`, the long transfer last.
+        """Return transfer times at evenly spaced locations of a disk, seconds, `[size, location]`; a long transfer is last.
 
-        The result is cached by `used`, because many schemes fill their disks alike and locating sectors dominates the time.
+        The result is cached for each value of `used`: many schemes fill their disks to the same fraction, and the location
+        of sectors dominates the run time.
         """
         if used not in self._times:
             count = np.array([*(sectors(size) for size, _ in self.sizes), self._long])[:, None]
@@ -122,28 +124,28 @@ class Requirements:
 
     @property
     def _long(self) -> int:
-        """Return the sectors of a long transfer."""
+        """Return the number of sectors of a long transfer."""
         return min(2**13, self.drive.capacity // 64)
 
     @cached_property
     def again(self) -> NDArray:
-        """Return the additional seconds of writes of each size: a revolution if they cover a part of a physical sector."""
+        """Return the additional time of writes of each size, seconds: a revolution if a physical sector is partly covered."""
         grain = self.drive.grain
         partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
         return np.array(partly, float) * float(self.drive.revolution)
 
     @cached_property
     def longest(self) -> float:
-        """Return the seconds of the longest transfer."""
+        """Return the time of the longest transfer, seconds."""
         return float(self.transfers(1.0).max()) - float(self.drive.overhead)
 
     def sequential_rate(self, used: float) -> float:
-        """Return the bytes a second of long transfers on a disk that is filled to a fraction `used`."""
+        """Return the rate of long transfers on a disk that is filled to a fraction `used`, bytes a second."""
         return self._long * SECTOR * _PLACES / float(self._timed(used)[-1].sum())
 
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
-    """Return request sizes in bytes with their shares, which add up to 1, from one size or a mapping."""
+    """Return request sizes in bytes with their shares, which add up to 1. size: one size, or a mapping to shares."""
     given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
     if not given:
         raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")

@@ -22,7 +22,7 @@ EXTENT = 2**24
 
 
 class SchemeFigures(NamedTuple):
-    """The figures of a scheme: throughput in requests a second, times in seconds; see `Prediction`."""
+    """The measures of a scheme: throughput in requests a second, times in seconds; see `Prediction`."""
 
     throughput: float
     mean: float
@@ -34,8 +34,8 @@ class SchemeFigures(NamedTuple):
 class Scheme(ABC):
     """A scheme on `disks` disks.
 
-    Requests are not split: a stripe unit, or an extent, holds the largest. A write completes when all copies, or data and
-    parity, are on disk.
+    Requests are not split: a stripe unit, or an extent, holds the largest request. A write completes when all copies, or
+    data and parity, are on disk.
     """
 
     @property
@@ -45,30 +45,30 @@ class Scheme(ABC):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """Return the disks that a request occupies."""
+        """Return the shape of the scheme, which describes the disks that a request occupies."""
 
     @property
     @abstractmethod
     def tolerates(self) -> int:
-        """Return the number of lost disks, whichever they are, that the scheme tolerates."""
+        """Return the number of lost disks that the scheme tolerates, for any choice of these disks."""
 
     @abstractmethod
     def degraded(self, reads: float, read: float, write: float, plain: float) -> float:
-        """Return the work of the busiest disk after a loss, relative to the work before; NaN if data is lost.
+        """Return the work of the busiest disk after the loss of a disk, relative to its work before; NaN if data is lost.
 
-        reads: share of reads. read, write, plain: seconds of an access for a read, for a write, and for a write without a
-        prior read.
+        reads: share of reads. read, write, plain: time of an access for a read, for a write, and for a write without a prior
+        read, seconds.
         """
 
     @property
     @abstractmethod
     def sort(self) -> tuple:
-        """Return the key that schemes of different numbers of disks share."""
+        """Return a key that is equal for schemes of the same kind on different numbers of disks."""
 
     @property
     @abstractmethod
     def caveat(self) -> str:
-        """Return why predictions may be inaccurate."""
+        """Return the reason why predictions may be inaccurate."""
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -79,7 +79,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def dispatch(self) -> "AbstractDispatch":
-        """Return the dispatcher of a request."""
+        """Return the dispatcher that selects the disks for a request."""
 
     def usable(self, capacity: float) -> float:
         """Return the capacity for data in bytes, on disks of `capacity` bytes each."""
@@ -116,7 +116,7 @@ class Mirrored(Scheme):
         mirrors = self.layout.mirrors
         if mirrors == 1:
             return np.nan
-        # the other disks of its mirror take over its reads, and their writes are unchanged
+        # the other disks of the mirror serve the reads of the lost disk, and their writes are unchanged
         writes = (1 - reads) * mirrors * write
         return (reads * read * mirrors / (mirrors - 1) + writes) / (reads * read + writes)
 
@@ -153,7 +153,7 @@ class Mirrored(Scheme):
 
 @dataclass(frozen=True)
 class Parity(Scheme):
-    """`groups` groups of `group` disks with `parities` disks of parity each: RAID 5, 50, 6, 60, and codes of m + p."""
+    """`groups` groups of `group` disks, each with `parities` parity disks: RAID 5, 50, 6, 60, and codes of m + p."""
 
     group: Count
     parities: Count = 1
@@ -170,7 +170,7 @@ class Parity(Scheme):
 
     @property
     def data(self) -> int:
-        """Return the disks of a group without those of parity."""
+        """Return the number of data disks in a group."""
         return self.group - self.parities
 
     @property
@@ -188,9 +188,9 @@ class Parity(Scheme):
     def degraded(self, reads, read, write, plain):
         disks, data, parities = self.group, self.data, self.parities
         before = reads * read + (1 - reads) * (1 + parities) * write
-        # a read of the lost disk needs as many other disks as hold data
+        # a read from the lost disk needs as many of the other disks as hold data
         more = reads * read * (1 + data / (disks - 1))
-        # a write to its data reads the others and writes parity; a write to its parity leaves that out
+        # a write to lost data reads the other data and writes parity; a write to lost parity omits the lost disk
         there = (data - 1) * read + parities * plain
         left = (there + parities * parities * write + (disks - 1 - parities) * (1 + parities) * write) / (disks - 1)
         return (more + (1 - reads) * left) / before
@@ -219,7 +219,7 @@ class Parity(Scheme):
 
 @dataclass(frozen=True)
 class CopiesScheme(Scheme):
-    """`copies` copies of all data on bricks of one disk each, around a ring (`placement.Declustered`)."""
+    """`copies` copies of all data on bricks of one disk each, which form a ring (`placement.Declustered`)."""
 
     bricks: Count
     copies: Count
@@ -240,7 +240,8 @@ class CopiesScheme(Scheme):
         return type(self), self.copies
 
     def degraded(self, reads, read, write, plain):
-        # of what a neighbour on the ring shares with it the other copies have its reads: most has the next one on either side
+        # The other copies serve the reads of the lost disk. A direct neighbour on the ring shares the most data with the lost
+        # disk, and therefore receives the most additional reads.
         more = 1 + 1 / (self.copies if self.bricks >= 2 * self.copies - 1 else self.copies - 1)
         writes = (1 - reads) * self.copies * write
         return (reads * read * more + writes) / (reads * read + writes)
@@ -253,7 +254,7 @@ class CopiesScheme(Scheme):
 
 @dataclass(frozen=True)
 class Hashed(CopiesScheme):
-    """Replicated bricks whose replica is selected by the address (dsptf, section 4)."""
+    """Replicated bricks; a hash of the address selects the replica (dsptf, section 4)."""
 
     @property
     def shape(self):
@@ -274,11 +275,11 @@ class Hashed(CopiesScheme):
 
 @dataclass(frozen=True)
 class DSPTFCopies(CopiesScheme):
-    """Replicated bricks whose replica is selected by D-SPTF (dsptf, section 3), without network latency."""
+    """Replicated bricks; D-SPTF selects the replica (dsptf, section 3). There is no network latency."""
 
     @property
     def shape(self):
-        # a brick shares with as many neighbours on either side as there are other copies
+        # on either side, a brick shares data with as many neighbours as there are other copies
         pool = min(self.bricks, 2 * self.copies - 1)
         return Shape(heads=self.copies, written=self.copies, room=float(self.copies), pool=pool)
 

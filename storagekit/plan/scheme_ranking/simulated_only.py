@@ -1,4 +1,4 @@
-"""Schemes without a formula; their figures are simulated (`simulating.seen`)."""
+"""Schemes without a formula; their values come from simulation (`simulating.seen`)."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from storagekit.plan.scheme_ranking.scheme import CopiesScheme, Scheme
 class SimulatedOnly(Scheme):
     """A scheme that has to be simulated.
 
-    Its shape gives its capacity; `accesses` gives the numbers of disks that a read and a write occupy, each with one of
-    `cuts` pieces of the request.
+    Its shape determines its capacity. `accesses` contains the numbers of disks that a read and a write occupy. Each of these
+    disks serves one of the `cuts` pieces of the request.
     """
 
     @property
@@ -39,7 +39,7 @@ class SimulatedOnly(Scheme):
 
 @dataclass(frozen=True)
 class Dispatched(SimulatedOnly, CopiesScheme):
-    """Replicated bricks whose replica is selected by a dispatcher. title: its name."""
+    """Replicated bricks; a dispatcher selects the replica. title: name of the dispatcher."""
 
     title: str
     dispatcher: AbstractDispatch
@@ -69,7 +69,7 @@ class Dispatched(SimulatedOnly, CopiesScheme):
 
 @dataclass(frozen=True)
 class SplitRequests(SimulatedOnly):
-    """RAID 0 whose stripe unit is a part of the largest request, so that several disks serve it together (swift)."""
+    """RAID 0 with a stripe unit that is a part of the largest request; several disks serve a request together (swift)."""
 
     count: int
     ways: int
@@ -118,7 +118,7 @@ def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:
 
 
 def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
-    """Return the validator of a dispatcher with its name."""
+    """Return the name of a dispatcher and the dispatcher. Raises InputError if the value is not such a pair."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(f"{label} {shown(value)}: give what it is called and it, as in ('ARS', sk.dispatch.ARS())")
     title = text("what a dispatcher is called", value[0])
@@ -127,9 +127,10 @@ def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
 
 @dataclass(frozen=True)
 class Protocols(Family):
-    """Bricks of one disk with up to `copies` copies of all data, read under dispatchers, by their names.
+    """Bricks of one disk each with 2 to `copies` copies of all data, for each of several named dispatchers.
 
-    The default is ARS and the shorter of two queues. Up to 31 disks, the maximum of ARS.
+    The default dispatchers are ARS and the shorter of two queues. There is no scheme for more than 31 disks, the maximum
+    of ARS.
     """
 
     copies: Annotated[int, COPIES] = 2
@@ -153,7 +154,7 @@ class Protocols(Family):
 
 @dataclass(frozen=True)
 class SplitTransfers(Family):
-    """RAID 0 that splits requests over 2, 4 and 8 disks, or over `ways`, of up to 32."""
+    """RAID 0 that splits requests over 2, 4 or 8 disks, or over the numbers in `ways`, on arrays of up to 32 disks."""
 
     ways: Annotated[tuple[int, ...], several(Validator(least=2, most=8, whole=True), of="ways")] = (2, 4, 8)
 

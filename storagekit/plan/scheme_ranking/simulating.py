@@ -1,4 +1,4 @@
-"""Schemes as scenarios of the engine."""
+"""Schemes as scenarios of the simulation engine."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,30 +20,30 @@ from storagekit.write import AllCopies
 if TYPE_CHECKING:
     import xarray as xr
 
-# arrays of up to these numbers of disks share a program, as do arrays with equal numbers of slots
+# arrays of up to these numbers of disks share a compiled program, and so do arrays of up to these numbers of slots
 _DISKS = (16, 64, 256, 1024, 4096)
 _SLOTS = (32, 128, 512, 2048, 8192)
-# slots for each request that is in the array on average
+# number of slots for each request that is in the array on average
 _ROOM = 3
 _PAGE = 4096 // SECTOR
-# requests of a run: minimum, maximum, and multiple of the outstanding requests or of the transient
+# requests of a run: minimum, maximum, and multiples of the outstanding requests and of the transient
 _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 _BUSIEST = 0.95
-# below this share of served requests the scheme is overloaded
+# if a smaller share of the requests is served, the scheme is overloaded
 OVERLOAD = 0.97
-# a dispatcher can at most halve the service time by choosing the nearer copy
+# the choice of the nearer copy can at most halve the service time
 _HOPELESS = 2.0
 # seeds of a scheme that is ranked by its simulation
 _SEEDS = range(4)
 
 
 def scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
-    """Return the scenario of a scheme. scheduler: of the disks, None for FCFS. mean: expected response time in seconds."""
+    """Return the scenario of a scheme. scheduler: None for FCFS. mean: expected response time in seconds."""
     unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
     layout = scheme.placement(needs.drive, needs.data, unit)
     room = float(layout.capacity(needs.drive)) * SECTOR
     sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))
-    # whole units, so that no request crosses a boundary
+    # requests are aligned to whole units, so that no request crosses a boundary
     requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=unit)
     wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SLOTS[0]
     assert wanted is not None
@@ -64,17 +64,17 @@ def scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, m
 def simulate_scheme(
     needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
 ) -> "xr.Dataset":
-    """Return the measures of `sk.simulate` by `seed`; a third of the requests is warm-up."""
+    """Return the measures of `sk.simulate` for each seed. A third of the requests is warm-up."""
     asked = scenario(needs, scheme, scheduler, mean)
     return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
 
 
 def seen(needs: Requirements, scheme: SimulatedOnly, access: float, scheduler: Scheduler | None) -> SchemeFigures:
-    """Return the simulated figures of a scheme without a formula. access: approximate seconds of an access.
+    """Return the simulated values of a scheme without a formula. access: approximate time of an access, seconds.
 
-    The throughput at a rate is the rate at which the disks would always be busy, with the same service time. A scheme that
-    does not serve the load is overloaded. A scheme whose estimated utilization is above `_HOPELESS` counts as overloaded
-    without a simulation.
+    For arrivals at a rate, the throughput is the rate at which the disks would always be busy with the same service time. A
+    scheme that does not serve the load is overloaded. A scheme with an estimated utilization of at least `_HOPELESS` counts
+    as overloaded without a simulation.
     """
     busy = 0.0
     if needs.rate is not None:
@@ -89,7 +89,7 @@ def seen(needs: Requirements, scheme: SimulatedOnly, access: float, scheduler: S
     works = float(found.utilization.isel(brick=slice(0, scheme.disks)).mean())
     served, mean = float(found.request_rate), float(found.response)
     if needs.rate is None:
-        # formulas give no quantile here, and ranked schemes need the same measure
+        # formulas give no quantile with outstanding requests, and all ranked schemes need the same measures
         return SchemeFigures(served, mean, np.nan, np.nan, min(works, 1 - 1e-9))
     if served < OVERLOAD * needs.rate:
         return SchemeFigures(served, np.inf, np.inf, np.inf, 1.0)
@@ -98,9 +98,9 @@ def seen(needs: Requirements, scheme: SimulatedOnly, access: float, scheduler: S
 
 
 def enough(needs: Requirements, busy: float) -> int:
-    """Return the requests of a run that gives the mean to some percent at utilization `busy`.
+    """Return the number of requests of a run that determines the mean to some percent at utilization `busy`.
 
-    The transient of a queue lasts about 1/(1 - sqrt(busy))^2 services.
+    The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times.
     """
     if needs.rate is None:
         assert needs.outstanding is not None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NEAR = 0.05
-# schemes predicted to be worse by this factor are not simulated, nor more than this number
+# Largest relative distance from the best prediction at which a scheme is simulated, and the maximum number of these schemes.
 _APART, _MOST = 0.4, 6
 _OUTSTANDING = 500
 _SIZES = tuple(4 * KB * 4**power for power in range(5))
@@ -49,9 +49,10 @@ def random_drive(generator: np.random.Generator) -> Drive:
 def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)) -> list[Requirements]:
     """Return random questions.
 
-    Drives have 1 to 20 TB (`random_drive`); 8 to 200 of them hold 5 to 45% of their capacity. Requests have 4 KB to 1 MB and
-    any share of reads; 0 to 2 failures are tolerated. Half of the questions have up to 500 outstanding requests, 1 to 16 for
-    each disk; half have a rate at which the disks of the best scheme are 20 to 80% busy.
+    Each question has 8 to 200 drives of 1 to 20 TB (`random_drive`). The data is 5 to 45% of their capacity, and at most 30%
+    if 2 failures are tolerated. Requests have 4 KB to 1 MB and any share of reads; 0 to 2 failures are tolerated. Half of
+    the questions have up to 500 outstanding requests, 1 to 16 for each disk. The other half has a rate at which the disks
+    of the scheme with the highest throughput are 20 to 80% busy.
     """
     COUNT("count", count)
     generator = np.random.default_rng(seed)
@@ -75,7 +76,7 @@ def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements
 
 
 def answer_to(needs: Requirements):
-    """Return the answer of `schemes` to requirements."""
+    """Return the answer of `schemes` for given requirements."""
     return schemes(
         needs.drive,
         needs.disks,
@@ -91,16 +92,17 @@ def answer_to(needs: Requirements):
 def ranking_against_simulation(questions: Sequence[Requirements], *, seeds: int = 2) -> "xr.Dataset":
     """Simulate the schemes near the top of the ranking of every question.
 
-    Up to six schemes are simulated, with figures predicted within 40% of the best; schemes with much worse predictions count
-    as worse.
+    Up to six schemes are simulated for each question. Their predicted values are within 40% of the best prediction. Schemes
+    with worse predictions count as worse.
 
     Returns
     -------
     Dataset
-        Dimension question. chosen, best: the first of the ranking, and the best of the simulation. shortfall: relative loss
-        of the chosen scheme (mean response time at a rate, otherwise throughput). predicted, simulated: of the chosen
-        scheme, in seconds or requests a second. error: predicted over simulated, minus 1; each_error: the same of all
-        simulated schemes, over `scheme`. within: share of the questions with a shortfall of at most 5%.
+        Dimension question. chosen, best: the first scheme of the ranking, and the best scheme of the simulation. shortfall:
+        relative loss of the chosen scheme (in mean response time at a rate, otherwise in throughput). predicted, simulated:
+        values of the chosen scheme, in seconds or requests a second. error: predicted over simulated value, minus 1.
+        each_error: the same error for all simulated schemes, over `scheme`. within: share of the questions with a shortfall
+        of at most 5%.
     """
     import xarray as xr
     from tqdm import tqdm
@@ -143,7 +145,7 @@ def _figure(needs: Requirements, one: Prediction) -> float:
 
 
 def _less(needs: Requirements, figure: float) -> float:
-    """Return a score of a figure; smaller is better."""
+    """Return the score of a value; smaller is better."""
     return 1 / figure if needs.rate is None else figure
 
 
