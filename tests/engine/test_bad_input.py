@@ -117,7 +117,7 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
         (lambda: Scenario(system(), READS), "a scenario's arrivals: given RandomRequests of storagekit.workload; give"),
         (lambda: simulate(system()), "what is simulated: given System of storagekit.engine; give a Scenario"),
         (lambda: sweep(loop(), {"slots": [8]}), "what builds a sweep's scenarios: given Scenario of storagekit.engine"),
-        (lambda: simulate(loop(), measures=[Measure]), "a measure of a run: given the class Measure; give one"),
+        (lambda: simulate(loop(), measures=[Measure]), "measures: given the class Measure; give one that it makes"),
         (lambda: replay(system(), TRACE), "the trace of a replay: given System of .*takes a trace and a system in"),
         (lambda: ClosedLoop(4, READS), "requests of a closed loop: given 4; give a model of them"),
         (lambda: ClosedLoop(READS, READS), "RandomRequests of storagekit.workload is not a whole number"),

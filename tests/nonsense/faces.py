@@ -28,18 +28,18 @@ _ENGINE = {
     "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
     "arbitration": f"{_HEARD} begins choosable_from claim deaf decided each issues stale_copies",
     "dispatch": f"{_HEARD} again asked_from decided each entrance fails queued route",
-    "drive": "access at at_speed capacity_of check drift elapse init keep locate locate_on mechanics_of of per_wave "
-    "positioning seconds seen step transfer turns zone_of",
+    "drive": "access at at_speed capacity_of check check_buffer drift elapse init keep locate locate_on mechanics_of of "
+    "per_wave positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
     "engine": f"{_HEARD} add advance brick_of compile init keep lasts rows",
     "faults": f"{_HEARD} after brick_of init lasts now stopped_now",
     "simulation": "value",
-    "placement": "brick_of capacity companions drive_of drives_of locate needed_of of on part_on parts_of replica sectors_of "
-    "sibling sweep tabulated target_on",
+    "placement": "brick_of capacity check companions drive_of drives_of locate needed_of of on part_on parts_of replica "
+    "sectors_of sibling sweep tabulated target_on",
     "queue": f"{_HEARD} caps enqueue_time choose hand handed queued serve ticks units",
     "schedule": f"{_HEARD} cost decided each",
     "workload": f"{_HEARD} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
-    "write": f"{_HEARD} asked buffered decided each ends_delayed has_room keeps later offer rule sweep usable",
+    "write": f"{_HEARD} asked buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",
 }
 # Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
 _PLANNERS = {

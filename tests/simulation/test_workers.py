@@ -39,7 +39,7 @@ class Mine(SATF):
 
     more: float = 1.0
 
-    def check(self) -> float:
+    def doubled(self) -> float:
         return 2 * self.more
 
 
