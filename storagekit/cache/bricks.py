@@ -187,7 +187,7 @@ class BrickLRU(AbstractCache):
                 f"memory in bricks of {facts.brick_drives} drives: not modelled; use one drive a brick, or LRU for all"
             )
         if facts.drives > self.bricks:
-            raise InputError(f"{facts.drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
+            raise InputError(f"{facts.drives} bricks, but only {self.bricks} have a cache: raise BrickLRU.bricks")
 
     def init(self, sizes: StateSizes) -> CacheContents:
         table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)

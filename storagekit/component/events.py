@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
 from storagekit.core.errors import InputError
-from storagekit.core.system_facts import SystemFacts
+from storagekit.core.system_facts import SystemPart
 from storagekit.core.validation import instance_of, several, traced
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -248,22 +248,8 @@ class BrickStopped(NamedTuple):
     aborted: UInt32[Array, "slot *batch"]
 
 
-class Component(eqx.Module):
+class Component(SystemPart):
     """Base class of all components, which may have private state and hooks for events."""
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the component does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the component does not fit.
-        """
 
     def init(self, sizes: StateSizes) -> Any:
         """Return the private state at the start of a run, arrays `[..., *batch]`."""

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import equinox as eqx
+
 
 class SystemFacts(NamedTuple):
     """Properties of a system, from which each of its components decides whether it fits.
@@ -60,3 +62,21 @@ class SystemFacts(NamedTuple):
     delays: bool = False
     stops: bool = False
     varies: bool = False
+
+
+class SystemPart(eqx.Module):
+    """Base class of all that a system consists of: drives, placements and components."""
+
+    def check(self, facts: SystemFacts) -> None:
+        """Raise InputError if this part does not fit a system; by default never.
+
+        Parameters
+        ----------
+        facts : SystemFacts
+            Properties of the system.
+
+        Raises
+        ------
+        InputError
+            If the part does not fit.
+        """

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.errors import InputError
-from storagekit.core.system_facts import SystemFacts
+from storagekit.core.system_facts import SystemFacts, SystemPart
 
 
 class Arm(NamedTuple):
@@ -262,27 +262,13 @@ class NoBuffer(AbstractBuffer):
         return None
 
 
-class AbstractDrive(AbstractLayout):
+class AbstractDrive(AbstractLayout, SystemPart):
     """The drives of a system: layout, mechanics of each brick, and buffer."""
 
     @property
     def buffer(self) -> AbstractBuffer:
         """Return controller, bus and buffer; by default `NoBuffer`."""
         return NoBuffer()
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the drive does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the drive does not fit.
-        """
 
     def check_buffer(self, facts: SystemFacts) -> None:
         """Raise InputError if drives with a buffer are combined with a feature that is not modelled.

@@ -20,7 +20,7 @@ from storagekit.workload import Requests
 
 
 class Sending(NamedTuple):
-    """Bricks to which a request is sent.
+    """Bricks that receive a request.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def sending_of(
     place: Any,
     wanted: Sending,
 ) -> Sending:
-    """Return the bricks to which a request is sent if bricks are down.
+    """Return the bricks that receive a request if bricks are down.
 
     If the brick at which a request enters is down, the client sends the request again to the other bricks after its
     time-out. Clients do not store which bricks are down.
@@ -66,12 +66,12 @@ def sending_of(
     place : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     wanted : Sending
-        Bricks to which the request is sent if no brick is down.
+        Bricks that receive the request if no brick is down.
 
     Returns
     -------
     Sending
-        Bricks to which the request is sent.
+        Bricks that receive the request.
     """
     system = scenario.system
     if not system.condition.stops:

@@ -12,7 +12,6 @@ from storagekit.component.events import Component, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
 from storagekit.core.errors import InputError
-from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import TIME, instance_of, require, require_seconds, traced
 from storagekit.drive import AbstractMechanics
 from storagekit.workload import Requests
@@ -155,19 +154,7 @@ class FaultSchedule(Component):
             TIME.each("client timeout", self.timeout)
             require_seconds("client timeout", self.timeout, "time-out")
 
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if a fault concerns a brick that does not exist, or if too many bricks stop.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the schedule does not fit.
-        """
+    def check(self, facts):
         for slowdown in self.slowdowns:
             if np.any(np.asarray(slowdown.brick) >= facts.bricks):
                 raise InputError(

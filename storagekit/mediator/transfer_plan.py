@@ -62,7 +62,7 @@ class TransferPlan:
     rate: Speed
     write: bool
     start: Moment = 0.0
-    failures: Annotated[tuple[tuple[int, float], ...], several(_failure, of="agents with moments")] = ()
+    failures: Annotated[tuple[tuple[int, float], ...], several(_failure, of="agents with times")] = ()
 
     def __post_init__(self):
         validate_fields(self)
@@ -121,9 +121,7 @@ class TransferPlan:
         agents = [NUMBER("agent", one) for one in np.atleast_1d(failed).tolist()]
         moments = np.atleast_1d(_LOST_AT.each("at", at)).astype(float).tolist()
         if len(moments) not in (1, len(agents)):
-            raise InputError(
-                f"at {moments}: {len(moments)} moments for {len(agents)} agents; give one, or one for each"
-            )
+            raise InputError(f"at {moments}: {len(moments)} times for {len(agents)} agents; give one, or one for each")
         if len(moments) == 1:
             moments *= len(agents)
         found = dict(self.failures)

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import WORD, mask_of, real, whole
-from storagekit.core.system_facts import SystemFacts
+from storagekit.core.system_facts import SystemPart
 from storagekit.core.validation import MOST_COUNTED, SECTORS, require, traced
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.placement.grouping import Grouping
@@ -196,7 +196,7 @@ class GroupedDrives(eqx.Module):
         return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
 
 
-class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplicas, GroupedDrives):
+class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplicas, GroupedDrives, SystemPart):
     """Base class of placements.
 
     A placement implements four methods: `drives`, `parts`, `capacity` and `locate`. The base classes have defaults for
@@ -223,20 +223,6 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
     @abstractmethod
     def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
         """Return the location of each request."""
-
-    def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if the layout does not fit a system; by default never.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the layout does not fit.
-        """
 
     @property
     def longest(self) -> int | None:

@@ -258,17 +258,7 @@ class AbstractWrite(DelayedParts, Component):
     def check_rules(self, facts: SystemFacts) -> None:
         """Raise InputError if the system does not support the times at which the policy writes parts.
 
-        These checks apply to every policy. `check` contains the checks of a single policy.
-
-        Parameters
-        ----------
-        facts : SystemFacts
-            Properties of the system.
-
-        Raises
-        ------
-        InputError
-            If the policy does not fit.
+        A subclass cannot drop these rules, because `System` calls this method in addition to `check`, with the same argument.
         """
         if facts.stops and (self.leaves or self.over_when_answered):
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")

@@ -445,7 +445,7 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
         (lambda: BrickLRU(0.0, bricks=1, sets=1, hit_time=-1e-3), "cache hit time -0.001 s: it must be 0 or more"),
         (
             lambda: BrickLRU(0.0, bricks=2, sets=2).check(SystemFacts(drives=3)),
-            "3 bricks, of which 2 have a cache: raise BrickLRU.bricks",
+            "3 bricks, but only 2 have a cache: raise BrickLRU.bricks",
         ),
     ],
 )  # fmt: skip

@@ -222,7 +222,7 @@ def test_a_plan_needs_a_rate(rate):
 def test_moments_of_failures():
     read = TransferPlan(StripeLayout.over(300, 4, (0, 1, 2, 3), 1), "client", 20.0, False)
     for at in ([1, 2, 3], []):
-        says = f"{len(at)} moments for 2 agents; give one, or one for each"
+        says = f"{len(at)} times for 2 agents; give one, or one for each"
         assert_refused(partial(read.degraded, [0, 2], at), says)
     assert_refused(lambda: read.degraded(0, np.nan), "at nan s: it must be a number of seconds; leave it out")
     assert read.degraded([0, 2], 1).failures == ((0, 1.0), (2, 1.0))

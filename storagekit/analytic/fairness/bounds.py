@@ -95,7 +95,7 @@ class Side:
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
-_SIDE = instance_of(Side, "what a bound must know of a stream, Side(weight=1, largest=8)")
+_SIDE = instance_of(Side, "the weight and sizes of a stream, Side(weight=1, largest=8)")
 # For one stream, two terms of equation 8: the cost that is multiplied by the queues, and the batches added to D_SFQ.
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
@@ -303,7 +303,7 @@ def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[Array
         (weight < 1) | (minimum == weight),
         "minimum share",
         minimum,
-        "1 for a stream of weight 1, which shares with nobody",
+        "1 for a stream of weight 1 that shares with no other stream",
     )
     others = np.where(weight < 1, 1 - weight, 1)
     return (weight / minimum - 1) / others
