@@ -49,6 +49,8 @@ MOST_SECONDS = MappingProxyType({
     "time-out": 600.0,
 })  # fmt: skip
 
+# Classes of this package are validated.
+_PACKAGE = "storagekit."
 # Most elements of an array that a message shows, and least whole number that it abbreviates.
 _FEW, _LONG = 4, 10**30
 # Largest count of objects that are processed one by one, or that take memory each.
@@ -432,9 +434,6 @@ def validator_of(hint: Any) -> Callable[[str, Any], Any] | None:
     return {str: text, bool: flag}.get(hint) or (instance_of(hint) if hint.__module__.startswith(_PACKAGE) else None)
 
 
-_PACKAGE = "storagekit."
-
-
 def _validators(annotations: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Callable[[str, Any], Any]]:
     """Return the validator of each annotation that has one; `names` resolves annotations that are text."""
     found = {}
@@ -443,6 +442,8 @@ def _validators(annotations: Mapping[str, Any], names: Mapping[str, Any]) -> dic
             try:
                 hint = eval(hint, dict(names))
             except NameError:
+                if "Annotated[" in hint:
+                    raise
                 # A class that is imported for type checkers only has no validator.
                 continue
         if (one := validator_of(hint)) is not None:
