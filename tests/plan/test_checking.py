@@ -81,7 +81,7 @@ def refused():
             {"seeds": 1},
             "seeds 1: give a whole number, between 2 and 10000, for an interval",
         ),
-        (best_sr_array(PLAIN, 512, read_share=1, queue=64, objective=Throughput()), {}, "32768 requests at once"),
+        (best_sr_array(PLAIN, 512, read_share=1, queue=64, objective=Throughput()), {}, "32768 requests outstanding"),
     ]
 
 
