@@ -41,7 +41,7 @@ def finished(
     *says: str,
     legends: Literal["right", "bottom"] = "right",
 ) -> alt.TopLevelMixin:
-    """Return the chart with its title and the common theme.
+    """Give the chart its title and the common theme, and return it.
 
     says: the lines below the title: first the finding, then the content of the chart. legends: position of the legends.
     If they are below a row of panels, the row keeps the full width.
@@ -53,4 +53,6 @@ def finished(
     heading = alt.TitleParams(title, subtitle=lines)
     look = THEME["config"]
     look = look | {"legend": look["legend"] | {"orient": legends}}
-    return chart.properties(title=heading).configure(**look)
+    # methods of Altair copy a chart with all its panels, layers and data, several times for each level
+    chart.title, chart.config = heading, alt.Config(**look)
+    return chart
