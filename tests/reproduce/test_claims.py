@@ -55,6 +55,8 @@ def test_every_claim_of_the_file_is_there_and_every_list_says_what_it_is(paper):
     claims = load_claims(paper)
     assert [e["id"] for e in entries] == list(dict.fromkeys(c.id.split("[")[0] for c in claims))
     assert all(c.kind in KINDS and c.paper == paper for c in claims)
+    # A text with a comma that is not quoted ends there, and the rest becomes a key without a value.
+    assert [(e["id"], key) for e in entries for key, value in e.items() if value is None] == []
     assert len({c.id for c in claims}) == len(claims)
     for entry in entries:
         if isinstance(entry.get("value"), list):

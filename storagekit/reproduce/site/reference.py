@@ -2,6 +2,7 @@
 
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,12 +25,15 @@ _FILES = (
     "papers.measurement",
 )
 _HIDDEN = ("reproduce", "cli", "core", "component")
+# A link of a document to the source of a name: [`storagekit.schedule.SATF`](../../storagekit/schedule/disciplines.py).
+_SOURCE_LINK = re.compile(r"\[`((storagekit[\w.]*)\.\w+)`\]\([^)\s]+\.py\)")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx; pages are written before Sphinx reads its sources."""
     app.add_config_value("storagekit_packages", [], "env", list)
     app.connect("config-inited", _write)
+    app.connect("source-read", _link_to_entries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -38,6 +42,18 @@ def _write(app: Sphinx, config: Config) -> None:
     folder.mkdir()
     for name, text in pages(list(config.storagekit_packages) or packages()).items():
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")
+
+
+def _link_to_entries(app: Sphinx, _name: str, source: list[str]) -> None:
+    """Replace links to the source of a name, which a code host shows, by links to its entry in the reference."""
+    if _SOURCE_LINK.search(source[0]):
+        shown = {*(app.config.storagekit_packages or packages())}
+        source[0] = _SOURCE_LINK.sub(lambda link: entry_link(link[1], link[2] in shown), source[0])
+
+
+def entry_link(name: str, is_shown: bool) -> str:
+    """Return a link to the entry of a name in MyST, or the name as code if its package has no page."""
+    return f"[`{name}`](#{name})" if is_shown else f"`{name}`"
 
 
 def packages() -> list[str]:
