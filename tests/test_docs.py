@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,10 @@ def test_every_promise_names_tests_that_there_are():
         assert named, row
         for file, test in named:
             assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"
+
+
+def test_the_glossary_names_public_classes_and_functions():
+    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    named = re.findall(r"\[`(storagekit[\w.]*)\.(\w+)`\]\(", page)
+    assert len(named) > 30
+    assert [one for one in named if not hasattr(import_module(one[0]), one[1])] == []

@@ -221,7 +221,8 @@ def test_files_say_what_the_rows_say(tmp_path):
     assert len(read) == len(rows) == len(load_claims("dsptf"))
     gain = next(row for row in read if row["id"] == "dsptf.table1.gain")
     assert gain["note"] == (
-        'The paper reports: D-SPTF over hashing and LARD, 1.4. Measured: 1.41 (1.39 to 1.43). a "quoted", noted thing.'
+        "The paper reports: throughput of D-SPTF over hashing and LARD, 1.4. "
+        'Measured: 1.41 (1.39 to 1.43). a "quoted", noted thing.'
     )
     assert next(row["note"] for row in read if row["id"] == "dsptf.fig5.growing") == (
         "The paper reports: the gain grows with the number of replicas. Measured: it holds."
