@@ -1,4 +1,4 @@
-"""Impossible settings: one line that names the value, the limit and the remedy."""
+"""Impossible settings raise one line that names the value, the limit and the remedy."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: stack([loop(), loop(slots=9)], [0]), "different structure cannot share a batch"),
     ],
 )
-def test_impossible_settings_are_refused(make, complaint):
+def test_impossible_settings_raise(make, complaint):
     assert_refused(make, complaint)
 
 
@@ -135,7 +135,7 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
         (lambda: DSPTF(delivery=Lossy), "delivery: given the class Lossy; give one that it makes"),
     ],
 )
-def test_a_wrong_member_is_named_with_its_argument_and_what_to_give(unchecked, make, complaint):
+def test_a_wrong_component_raises_with_its_argument_and_the_remedy(unchecked, make, complaint):
     assert_refused(make, complaint)
 
 
@@ -154,18 +154,18 @@ def test_a_wrong_member_is_named_with_its_argument_and_what_to_give(unchecked, m
         (lambda: ARS(patience=1000.0), "a patience of 1000 s: it must be at most 600"),
     ],
 )
-def test_milliseconds_given_as_seconds_are_refused_with_the_remedy(make, complaint):
+def test_milliseconds_given_as_seconds_raise_with_the_remedy(make, complaint):
     assert_refused(make, f"^{complaint}; {SECONDS}, .* sk.units.MS$")
 
 
-def test_more_outstanding_than_slots_is_refused():
-    """Or the loop would quietly run with fewer."""
+def test_more_outstanding_requests_than_slots_raise():
+    """Without the check, the loop would silently run with fewer requests."""
     with pytest.raises(InputError, match=r"16 .*outstanding.* 8 slots"):
         simulate(loop(outstanding=16, slots=8), requests=100)
 
 
-def test_weights_for_another_number_of_bricks_are_refused():
-    """Or reads would go to bricks that do not hold the block."""
+def test_weights_for_another_number_of_bricks_raise():
+    """Without the check, reads would go to bricks that do not hold the block."""
     with pytest.raises(InputError, match="weights"):
         simulate(
             Scenario(system(copies=2, drives=3, dispatch=WeightedHashing(np.ones(3))), ClosedLoop(READS, 4)),
@@ -173,8 +173,8 @@ def test_weights_for_another_number_of_bricks_are_refused():
         )
 
 
-def test_arrivals_that_wait_outside_are_refused_with_a_remedy():
-    """Twice what the server can do, and eight slots."""
+def test_arrivals_that_wait_for_a_slot_raise_with_a_remedy():
+    """The load is twice the server's capacity, and there are eight slots."""
     overload = Scenario(system(), PoissonArrivals(READS, 2000.0))
     with pytest.raises(
         InputError, match=r"arrivals waited outside: 8 slots are too few; raise System\.slots, lower the load"
@@ -183,8 +183,8 @@ def test_arrivals_that_wait_outside_are_refused_with_a_remedy():
     assert float(simulate(overload, requests=500, allow_held_up=True).held_up) > 100
 
 
-def test_a_loop_that_outruns_its_disks_is_refused_with_a_remedy():
-    """Writes answered at once pile up; the loop's next request then waits outside."""
+def test_a_loop_faster_than_its_disks_raises_with_a_remedy():
+    """Immediately completed writes pile up; the loop's next request then waits outside."""
     busy = Scenario(system(copies=2, drives=2, write=Immediate()), ClosedLoop(RandomRequests(FixedSize(512), 0.5), 4))
     with pytest.raises(InputError, match="arrivals waited outside"):
         simulate(busy, requests=500)

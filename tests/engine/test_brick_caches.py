@@ -1,4 +1,7 @@
-"""Memory in the bricks, against timelines worked by hand. Times in ms; a sector takes 1 ms, a block has 8 sectors."""
+"""Test the memory of bricks against timelines worked by hand.
+
+Times are in ms. A sector takes 1 ms, and a block has 8 sectors.
+"""
 
 import numpy as np
 import pytest
@@ -25,13 +28,14 @@ def memory(**options) -> BrickLRU:
     return BrickLRU.sized(**{"capacity": 4 * BLOCK, "bricks": 2, "ways": 4, "sectors": 8} | options)
 
 
-def test_a_read_that_was_read_hits_where_it_is(unfold, recorded):
-    """D-SPTF, 0.1 ms a message, a hit 0.5.
+def test_a_read_hits_in_the_brick_that_has_the_block(unfold, recorded):
+    """Work a timeline under D-SPTF, with 0.1 ms for a message and 0.5 ms for a hit.
 
-    0    a read of block 0 sent to brick 0: idle, with no rotation to wait for, it claims and issues it at once, has it at 8
-    4    the same: on its way into the memory of brick 0, so with it at 8
-    20   the same, sent to brick 1: forwarded, found at brick 0: 0.5 + 0.1
-    30   the same, sent to brick 0: 0.5, and nobody else hears of it
+    0    a read of block 0 sent to brick 0: idle, with no rotation to wait for, it claims and issues it at once,
+         has it at 8
+    4    the same read: the block is on its way into the memory of brick 0, so it completes at 8
+    20   the same read, sent to brick 1: forwarded, found at brick 0: 0.5 + 0.1
+    30   the same read, sent to brick 0: 0.5, and no other brick receives a message
     """
     arrivals = recorded(np.array([0, 4, 20, 30]) * MS, sectors=8, receiving=[0, 0, 1, 0])
     tally, reports = unfold(Scenario(two_bricks(DSPTF(0.1 * MS), memory(hit_time=0.5 * MS)), arrivals))
@@ -41,12 +45,12 @@ def test_a_read_that_was_read_hits_where_it_is(unfold, recorded):
     assert tally.served.sum() == 1
 
 
-def test_a_read_that_was_held_up_hits_once_it_is_in(unfold, recorded):
-    """One brick with one slot, a hit 3.
+def test_a_blocked_read_hits_after_its_admission(unfold, recorded):
+    """Work a timeline of one brick with one slot, in which a hit takes 3 ms.
 
     0    a read of block 0: from its disk, at 8
-    0    the same, outside until 8: in memory by then, so 8 + 3
-    20   the same: 3
+    0    the same read, blocked until 8: the block is in memory by then, so 8 + 3
+    20   the same read: 3
     """
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), cache=memory(hit_time=3 * MS, bricks=1), drives=1, slots=1)
     tally, reports = unfold(Scenario(system, recorded(np.array([0, 0, 20]) * MS, sectors=8)))
@@ -55,7 +59,10 @@ def test_a_read_that_was_held_up_hits_once_it_is_in(unfold, recorded):
 
 
 def test_a_written_block_stays_with_one_brick(unfold, recorded):
-    """A write is safe at once and on both disks by 8; reads sent to either brick find it, at the keeper's of its hash."""
+    """A write completes at once and is on both disks by 8.
+
+    Reads sent to either brick hit at the brick that keeps the block, chosen by the block's hash.
+    """
     arrivals = recorded(
         np.array([0, 20, 30]) * MS, sectors=8, read=[False, True, True], receiving=[0, 0, 1], address_hash=1
     )
@@ -65,10 +72,13 @@ def test_a_written_block_stays_with_one_brick(unfold, recorded):
     assert (int(tally.hits[0]), int(tally.elsewhere[0])) == (2, 1)
 
 
-def test_what_is_read_elsewhere_leaves_the_memory_where_it_was(unfold, recorded):
-    """Blocks 0 and 1 are read one by one by bricks 0 and 1, at the same time; then both together, which neither has.
+def test_a_read_at_another_brick_moves_the_blocks_to_it(unfold, recorded):
+    """At one instant, brick 0 reads block 0 and brick 1 reads block 1.
 
-    Who serves that read has both from then on, and the other neither, so that two reads of one block each hit there.
+    Then one read covers both blocks, and neither brick has both.
+
+    The brick that serves this read has both blocks from then on, and the other brick has neither. Two reads of one
+    block each then hit at the brick that has both.
     """
     arrivals = recorded(
         np.array([0, 0, 20, 60, 70]) * MS,
@@ -79,11 +89,11 @@ def test_what_is_read_elsewhere_leaves_the_memory_where_it_was(unfold, recorded)
     tally, _ = unfold(Scenario(two_bricks(central(), memory()), arrivals))
     assert tally.served.sum() == 3
     assert tally.hits.tolist() == [2]
-    # the two hits are found at one brick: both at the one that read them together, sent to brick 1 each time
+    # Both hits occur at the brick that read the two blocks together; both reads were sent to brick 1.
     assert int(tally.elsewhere[0]) in (0, 2)
 
 
-def test_hashed_reads_know_one_brick(unfold, recorded):
+def test_hashed_reads_look_in_one_brick_only(unfold, recorded):
     """Block 0 belongs to brick 0 by its hash. A request for it that hashes to brick 1 does not find it."""
     arrivals = recorded(np.array([0, 20, 40]) * MS, sectors=8, address_hash=[0, 1, 1])
     tally, _ = unfold(Scenario(two_bricks(Hashing(), memory()), arrivals))
@@ -91,8 +101,11 @@ def test_hashed_reads_know_one_brick(unfold, recorded):
     assert tally.hits.tolist() == [1]
 
 
-def test_one_memory_for_all_is_the_sum_of_theirs(unfold, recorded):
-    """Three blocks in turn, twice, in bricks of two blocks each: as one memory of four all of the second round hits."""
+def test_a_central_memory_has_the_total_size_of_the_bricks(unfold, recorded):
+    """Read three blocks in turn, twice, in bricks of two blocks each.
+
+    As one memory of four blocks, the whole second round hits.
+    """
     arrivals = recorded(np.arange(6) * 20 * MS, sector=[0, 8, 16] * 2, sectors=8, address_hash=0)
     found = {}
     for name, single in (("bricks", 0), ("one", 1)):
@@ -102,8 +115,11 @@ def test_one_memory_for_all_is_the_sum_of_theirs(unfold, recorded):
     assert found == {"bricks": 0, "one": 3}
 
 
-def test_bricks_with_memories_of_their_own_size(unfold, recorded):
-    """Brick 0 holds no block, brick 1 two: of two blocks each read twice only those that hash to brick 1 hit."""
+def test_bricks_with_memories_of_different_sizes(unfold, recorded):
+    """Brick 0 holds no block, and brick 1 holds two.
+
+    Of two blocks per brick, each read twice, only the blocks that hash to brick 1 hit.
+    """
     arrivals = recorded(np.arange(8) * 20 * MS, sector=[0, 8, 16, 24] * 2, sectors=8, address_hash=[0, 0, 1, 1] * 2)
     cache = BrickLRU.sized((0.0, 2 * BLOCK), bricks=2, ways=4, sectors=8)
     tally, _ = unfold(Scenario(two_bricks(Hashing(), cache), arrivals))

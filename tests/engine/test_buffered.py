@@ -1,4 +1,7 @@
-"""Drives with a buffer in a system: beside the scalar program, timelines worked by hand, and what is refused."""
+"""Test drives with a buffer in a system.
+
+The tests compare with the scalar program and with timelines worked by hand, and check rejected systems.
+"""
 
 import numpy as np
 import pytest
@@ -16,12 +19,16 @@ from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 
 KNOWN = [name for name in drive_names() if known_electronics(name)]
-# of drives that read a request's tail first: longer ones are mostly on two tracks, which are not read so
+# Limits in sectors for drives that read the tail of a request first. Longer requests mostly span two tracks, where the
+# drive does not read in this order.
 ONE_TRACK = {"dec_rz26": 8, "atlas10k": 16}
 
 
-def asked(name: str, seed: int, count: int = 60):
-    """Seconds, sectors, lengths and whether they are reads: runs, returns and far ones, some before the last is answered."""
+def drawn_requests(name: str, seed: int, count: int = 60):
+    """Return arrival times, first sectors, lengths and read flags of random requests.
+
+    The requests are sequential, near an earlier one, or far away. Some arrive before the request before them completes.
+    """
     random, capacity = np.random.default_rng(seed), load_drive(name).capacity
     sectors = random.integers(1, ONE_TRACK.get(name, 64) + 1, count)
     first, kind = random.integers(0, capacity - 1000, count), random.random(count)
@@ -36,9 +43,9 @@ def asked(name: str, seed: int, count: int = 60):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_first_come_first_served_is_as_in_the_scalar_program(unfold, recorded, name):
-    """Every request's response, each served when the one before it is answered: to 20 us."""
-    times, first, sectors, read = asked(name, 0)
+def test_first_come_first_served_agrees_with_the_scalar_program(unfold, recorded, name):
+    """Each response time agrees with the scalar program to 20 us; a request starts when the one before it completes."""
+    times, first, sectors, read = drawn_requests(name, 0)
     alone, free, expected = BufferedDrive(name), 0.0, {}
     for number, at in enumerate(times):
         begins = max(at, free)
@@ -50,10 +57,14 @@ def test_first_come_first_served_is_as_in_the_scalar_program(unfold, recorded, n
     assert responses(reports) == pytest.approx(expected, abs=0.02)
 
 
-def test_a_scheduler_sees_what_the_buffer_holds(unfold, recorded):
-    """Atlas 10K, platter at 0, arm on cylinder 0. At 0 a read of sector 0; the drive reads on. While the next is served, from
-    30 ms on (it is far away), two are waiting: one on the track next to it, and one that is in the buffer since the first
-    read. The buffer's is served first under SATF, second under FCFS, in 0.184 ms and 8 sectors of 0.099 ms on the bus."""
+def test_a_scheduler_sees_the_content_of_the_buffer(unfold, recorded):
+    """Test an Atlas 10K with its platter at 0 and its arm on cylinder 0.
+
+    At 0 the drive reads sector 0 and reads on. From 30 ms on it serves a read that is far away. Meanwhile two requests
+    arrive. One lies on the track next to the far read. The other has been in the buffer since the first read.
+
+    SATF serves the buffered one first, FCFS second. It takes 0.184 ms and 8 sectors of 0.099 ms on the bus.
+    """
     far = 9_000_000
     arrivals = recorded([0, 30 * MS, 31 * MS, 31.5 * MS], sector=[0, far, far + 2000, 8], sectors=[8, 8, 8, 8])
     found = {}
@@ -70,9 +81,11 @@ def test_a_scheduler_sees_what_the_buffer_holds(unfold, recorded):
     assert found[SATF][2] > found[SATF][3]
 
 
-def test_every_drive_has_a_buffer_of_its_own(unfold, recorded):
-    """Two bricks: what the first has read ahead is a hit there; the other has been at rest until 60 ms, and reads it from
-    the platter."""
+def test_every_drive_has_a_separate_buffer(unfold, recorded):
+    """With two bricks, data that the first one has read ahead is a hit there.
+
+    The other is idle until 60 ms and reads from the platter.
+    """
     system = System(load_buffered("atlas10k"), Replicas(2), sk.dispatch.Hashing(), FCFS(), drives=2, slots=8)
     arrivals = recorded([0, 30 * MS, 60 * MS], sector=[0, 8, 200], sectors=8, address_hash=[0, 0, 1])
     _, reports = unfold(Scenario(system, arrivals), phase=[0.0, 0.0])
@@ -83,9 +96,9 @@ def test_every_drive_has_a_buffer_of_its_own(unfold, recorded):
     assert abs(ended[2] - hit) > 0.05
 
 
-def test_what_an_access_took_is_its_answer(unfold, recorded):
-    """Parts are not negative, and add up to the service: of one request at a time, its response."""
-    times, first, sectors, read = asked("cheetah9lp", 3)
+def test_the_parts_of_an_access_add_up_to_its_response(unfold, recorded):
+    """No part is negative. With one request at a time, the parts add up to the response time."""
+    times, first, sectors, read = drawn_requests("cheetah9lp", 3)
     apart = np.arange(len(times)) * 0.1
     system = System(load_buffered("cheetah9lp"), Replicas(1), sk.dispatch.Hashing(), FCFS(), drives=1, slots=8)
     _, reports = unfold(Scenario(system, recorded(apart, sector=first, sectors=sectors, read=read)))
@@ -96,16 +109,18 @@ def test_what_an_access_took_is_its_answer(unfold, recorded):
 
 
 @pytest.mark.parametrize("depth", [1, 4])
-def test_random_reads_as_shipped(depth):
-    """4 KB reads of an Atlas 10K: as in DiskSim 4.0 with its bus and buffer, 106.595 a second, FCFS at any depth; in a
-    closed loop of the package, within 0.5%."""
+def test_random_reads_match_disksim(depth):
+    """Compare with DiskSim 4.0, with its bus and buffer: 4 KB reads of an Atlas 10K complete 106.595 times a second.
+
+    In DiskSim this holds under FCFS at any depth. A closed loop of the package agrees within 0.5%.
+    """
     requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
     system = System(load_buffered("atlas10k"), Replicas(1), sk.dispatch.Hashing(), FCFS())
     seen = sk.simulate(Scenario(system, sk.workload.ClosedLoop(requests, outstanding=depth)), requests=40_000)
     assert float(seen.throughput) == pytest.approx(106.595, rel=0.005)
 
 
-def test_what_buffers_are_not_modelled_with_is_refused():
+def test_settings_that_are_not_modelled_with_buffers_raise():
     drive, satf = load_buffered("atlas10k"), SATF()
     hashing, pair = sk.dispatch.Hashing(), Replicas(2)
     refused = {
@@ -124,14 +139,14 @@ def test_what_buffers_are_not_modelled_with_is_refused():
 @pytest.mark.parametrize(
     ("name", "is_faster"),
     [
-        # 99 us a sector on the bus; 229 to 334 of them pass in a turn of 5,985 us
+        # a sector takes 99 us on the bus; 229 to 334 of them pass in a turn of 5,985 us
         ("atlas10k", Faster.PLATTER),
-        # 70.7 us; 58 in a turn of 11,194
+        # a sector takes 70.7 us on the bus; 58 of them pass in a turn of 11,194 us
         ("dec_rz26", Faster.BUS),
-        # 170.1 us; 56 to 96 in a turn of 11,111
+        # a sector takes 170.1 us on the bus; 56 to 96 of them pass in a turn of 11,111 us
         ("hp_c2247a", Faster.EITHER),
     ],
 )
-def test_who_is_faster_is_known_before_anything_is_compiled(name, is_faster):
+def test_the_faster_of_bus_and_platter_is_determined_before_compilation(name, is_faster):
     drive = sk.drive.load_buffered(name)
     assert drive.faster is is_faster and drive.buffer.segments.faster is is_faster

@@ -1,4 +1,4 @@
-"""What a drive that chooses has to choose from."""
+"""Test the number of requests from which a drive chooses."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from storagekit.write import AllCopies, Immediate
     ("write", "read_share", "share"), [(AllCopies(), 0.5, 1.0), (Immediate(), 1.0, 1.0), (Immediate(), 0.0, 0.0)]
 )
 def test_completed_writes_and_the_chosen_request_do_not_count_in_the_queue(write, read_share, share):
-    """One brick, one copy: every request beside the chosen one counts, unless writes complete as they come."""
+    """With one brick and one copy, every request except the chosen one counts, unless writes complete on arrival."""
     loop = ClosedLoop(RandomRequests(FixedSize(4 * KB), read_share), 4)
     system = System(RateServer(1000), Replicas(1), Hashing(), FCFS(), write, slots=8)
     data = simulate(Scenario(system, loop), requests=200, measures=[QUEUE], allow_held_up=True)

@@ -1,8 +1,8 @@
-"""What delayed writes promise (srarray, section 3.4), replayed on a model of what the disks hold.
+"""Test the guarantees of delayed writes (srarray, section 3.4) by replay on a model of the data on the disks.
 
-The model knows no tables: a sector of a replica holds the version that was last written there, and versions are counted
-as first copies reach a disk. A delayed copy carries the newest data of its sectors, as of when its access starts or,
-just as well, ends.
+The model has no tables. A sector of a replica holds the version that was last written there. Versions are counted as
+first copies reach a disk. A delayed copy carries the newest data of its sectors, as of the start or, equally valid, the
+end of its access.
 """
 
 from functools import partial
@@ -34,11 +34,11 @@ pytestmark = pytest.mark.optimized
 
 DRIVE = ideal_drive(full_seek=4e-3, revolution=6e-3, cylinders=40, sectors_per_track=32)
 UNIT = 32
-UNITS = 3  # stripe units that are asked for
+UNITS = 3  # stripe units that requests use
 SPAN = UNIT * UNITS
 LAYOUTS = [(1, 1, 1), (1, 1, 2), (1, 3, 1), (1, 2, 2), (2, 1, 2), (1, 2, 3), (2, 2, 2), (1, 1, 4), (2, 3, 1)]
-ASKED = 48
-# no table of that length is ever full here
+REQUESTS = 48
+# no table of this length is ever full here
 MOST = 64
 
 
@@ -48,15 +48,15 @@ def system(layout, table, dispatch, nvram, slots) -> System:
 
 
 def stream(seed, read_share, gap, same=False) -> RecordedArrivals:
-    """Few sectors, asked for again and again, or the same one: no request leaves its stripe unit."""
+    """Return requests to few sectors, or all to the same sectors; no request leaves its stripe unit."""
     draw = np.random.default_rng(seed)
-    sectors = draw.integers(1, 13, ASKED) * (not same) + same
-    sector = (draw.integers(0, UNITS, ASKED) * UNIT + draw.integers(0, 13, ASKED)) * (not same)
+    sectors = draw.integers(1, 13, REQUESTS) * (not same) + same
+    sector = (draw.integers(0, UNITS, REQUESTS) * UNIT + draw.integers(0, 13, REQUESTS)) * (not same)
     return recorded_requests(draw, sector, sectors, read_share, gap)
 
 
 class History(NamedTuple):
-    """Every event of a run: the state after it and its report, one row each, and what was asked, one row each."""
+    """Every event of a run: the state after it and its report, one row per event; and the requests, one row each."""
 
     states: State
     reports: Report
@@ -69,7 +69,7 @@ class History(NamedTuple):
 
 @partial(jax.jit, static_argnums=(1,))
 def unfolded(arrays, static, run):
-    """A chunk of events, with the state after each."""
+    """Run a chunk of events and return the state and the report after each."""
     scenario = eqx.combine(arrays, static.value)
     coming = incoming(scenario, run)
 
@@ -77,12 +77,14 @@ def unfolded(arrays, static, run):
         state, report = event(scenario, coming, state)
         return state, (state, report)
 
-    state, told = jax.lax.scan(body, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
-    return run._replace(state=state, first=run.first + state.taken), told
+    state, reports_by_event = jax.lax.scan(
+        body, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK
+    )
+    return run._replace(state=state, first=run.first + state.taken), reports_by_event
 
 
 @partial(jax.jit, static_argnums=(1,))
-def asked_for(arrays, static, key):
+def generated_requests(arrays, static, key):
     scenario = eqx.combine(arrays, static.value)
     return scenario.arrivals.window(
         scenario.system.placement.capacity(DRIVE), key, jnp.zeros(1, jnp.int32), 2 * CHUNK
@@ -90,31 +92,34 @@ def asked_for(arrays, static, key):
 
 
 def history(scenario: Scenario, seed: int, chunks: int | None = None) -> History:
-    """A run of so many chunks, or until nothing is left to do."""
+    """Run a number of chunks, or run until no work is left."""
     runner = Runner(scenario, keys([seed])[:, 0], Record())
     arrays, static, run = runner.arrays, runner.static, runner.run
     parts = []
     while len(parts) < (chunks or 40):
-        run, told = unfolded(arrays, static, run)
-        parts.append(jax.tree.map(np.asarray, told))
-        if chunks is None and not np.isfinite(run.state.drives.wake).any() and run.first[0] >= ASKED:
+        run, reports_by_event = unfolded(arrays, static, run)
+        parts.append(jax.tree.map(np.asarray, reports_by_event))
+        if chunks is None and not np.isfinite(run.state.drives.wake).any() and run.first[0] >= REQUESTS:
             break
     states, reports = jax.tree.map(lambda *rows: np.concatenate(rows), *parts)
-    asked = jax.tree.map(np.asarray, asked_for(arrays, static, keys([seed])[:, 0]))
-    return History(states, reports, asked, scenario.system.placement)
+    generated = jax.tree.map(np.asarray, generated_requests(arrays, static, keys([seed])[:, 0]))
+    return History(states, reports, generated, scenario.system.placement)
 
 
 class Late(NamedTuple):
-    """A delayed copy that a drive has chosen: whether it has moved to the foreground queue, whether a request waits at the
-    drive, and whether it is the first in the delayed queue of the drive while no copy there has moved."""
+    """A delayed copy that a drive has chosen.
+
+    moved: the copy has moved to the foreground queue. request_waits: a request waits at the drive. first: the copy is
+    the first in the drive's delayed queue, and no copy there has moved.
+    """
 
     moved: bool
-    waits: bool
+    request_waits: bool
     first: bool
 
 
 class Disks:
-    """What the replicas hold, and what a history must keep to while it is replayed event by event."""
+    """The data on the replicas, with checks for each event of a replayed history."""
 
     def __init__(self, past: History, fetched_early: bool, crashes: set[int], seed: int):
         self.past, self.fetched_early, self.crashes = past, fetched_early, crashes
@@ -147,7 +152,7 @@ class Disks:
             if report.number[0] != NO_REQUEST:
                 drive = int(np.flatnonzero(report.served)[0])
                 number = int(report.number[0])
-                self.access(number, drive, self.place(number, drive, report.replica[0]))
+                self.access(number, drive, self.replica_index(number, drive, report.replica[0]))
             self.answer(int(report.answered.number[0]))
             self.fetch(state, before, report)
             if at in self.crashes:
@@ -155,17 +160,17 @@ class Disks:
             before = state
         return self
 
-    def place(self, number, drive, replica) -> int:
+    def replica_index(self, number, drive, replica) -> int:
         copy = drive - self.home[number]
-        assert 0 <= copy < int(self.past.placement.parts), "a drive serves what it does not hold"
+        assert 0 <= copy < int(self.past.placement.parts), "a drive serves a request whose data it does not hold"
         return int(copy * self.each + replica)
 
     def enter(self, number, before):
         where = self.range(number)
         self.floor[number] = self.acknowledged[where].copy()
-        # where overlapping writes leave no replica current, memory supplies what is newer
+        # where overlapping writes leave no replica current, memory supplies the newer data
         left = 0
-        for start, stop, replicas in delayed(before) if before is not None else ():
+        for start, stop, replicas in delayed_rows(before) if before is not None else ():
             if start < where.stop and stop > where.start:
                 left |= replicas
         if left == 2**self.count - 1:
@@ -180,7 +185,7 @@ class Disks:
                 found = np.maximum(found, self.remembered[number])
             else:
                 self.from_disk += 1
-            assert np.all(found >= self.floor[number]), f"read {number} returns what had been overwritten"
+            assert np.all(found >= self.floor[number]), f"read {number} returns overwritten data"
             return
         self.written.append((number, replica))
         if number not in self.version:
@@ -203,7 +208,7 @@ class Disks:
         self.acknowledged[where] = np.maximum(self.acknowledged[where], self.version[number])
 
     def fetch(self, state: State, before: State | None, report: Report):
-        """Accesses that start with this event take their data, and delayed ones among them see who waits."""
+        """Record the data of accesses that start with this event; for delayed copies, record whether requests wait."""
         plan = state.drives.plan
         for drive in np.flatnonzero(state.drives.planned):
             known = before is not None and before.drives.planned[drive] and not report.served[drive]
@@ -215,7 +220,7 @@ class Disks:
                 self.late.append(chosen_late(state, drive, number, self.past.placement))
 
     def crash(self, state: State):
-        """Memory is lost and whatever was under way is half done: the table alone brings all replicas together."""
+        """Memory is lost and every access under way is half done; the table alone makes all replicas equal again."""
         held = self.held.copy()
         plan = state.drives.plan
         for drive in np.flatnonzero(state.drives.planned):
@@ -225,18 +230,18 @@ class Disks:
                 late = self.fetched[drive] if self.fetched_early else self.newest[where]
                 data = late if number in self.version else len(self.version) + 1 + number
                 done = self.draw.random(where.stop - where.start) < 0.5
-                replica = self.place(number, drive, plan.replica[drive])
+                replica = self.replica_index(number, drive, plan.replica[drive])
                 held[replica, where] = np.where(done, data, held[replica, where])
         table = pending(state, self.past.placement)
         assert np.all(table.current & table.left == 0) and np.all(table.left != 0)
         assert np.array_equal(table.home, self.home[table.number])
         recover(held, table, self.count)
         assert np.all(held == held[0]), "replicas differ after recovery"
-        assert np.all(held[0] >= self.acknowledged), "recovery loses what was acknowledged"
+        assert np.all(held[0] >= self.acknowledged), "recovery loses acknowledged data"
 
 
 def recover(held: np.ndarray, table: Pending, count: int) -> None:
-    """Every sector as the table says, memory being lost."""
+    """Recover every sector from the table after the loss of memory."""
     for sector in range(held.shape[1]):
         source, left = recovery(table, sector, count)
         for replica in range(count):
@@ -245,25 +250,25 @@ def recover(held: np.ndarray, table: Pending, count: int) -> None:
 
 
 def waits_at(state: State, drive: int, placement: SRMirror) -> bool:
-    """Whether a request of the foreground could be served by a drive instead of the delayed copy it has just chosen."""
+    """Return whether the drive could serve a foreground request instead of the delayed copy that it has just chosen."""
     private = state.write
     each, copies = int(placement.replicas), int(placement.parts)
     copy = drive - state.slots.place.home
     at = np.clip(copy, 0, copies - 1).astype(np.uint32)
     usable = private.replicas >> (at * np.uint32(each)) & np.uint32(2**each - 1)
-    waits = (copy >= 0) & (copy < copies) & (state.slots.waiting >> at & 1 == 1) & (usable != 0)
-    return bool(waits.any())
+    request_waits = (copy >= 0) & (copy < copies) & (state.slots.waiting >> at & 1 == 1) & (usable != 0)
+    return bool(request_waits.any())
 
 
-def delayed(state: State) -> list[tuple[int, int, int]]:
-    """First sector, that after the last, and replicas left to write of every row of the table."""
+def delayed_rows(state: State) -> list[tuple[int, int, int]]:
+    """Return the first sector, the sector after the last, and the replicas left to write, for every row of the table."""
     rows = state.write.table.in_use()
     assert np.all(np.asarray(rows.left) != 0)
     return [tuple(map(int, row)) for row in zip(rows.start, rows.stop, rows.left, strict=True)]
 
 
 def chosen_late(state: State, drive: int, number: int, placement: SRMirror) -> Late:
-    """What holds of the delayed copy of a write that a drive has just chosen."""
+    """Describe the delayed copy of a write that a drive has just chosen."""
     rows = state.write.table.in_use()
     each, copies = int(placement.replicas), int(placement.parts)
     copy = drive - rows.place.home
@@ -276,7 +281,7 @@ def chosen_late(state: State, drive: int, number: int, placement: SRMirror) -> L
     return Late(its <= int(state.write.moved[0]), waits_at(state, drive, placement), first)
 
 
-# members and slots: each compiles once, for all layouts, tables and loads
+# dispatcher, NVRAM writes and slots: each combination compiles once, for all layouts, tables and loads
 SYSTEMS = {
     "heuristic": (NearestIdle(), 0, 24),
     "few slots": (NearestIdle(), 0, 3),
@@ -293,15 +298,15 @@ settings_of_a_run = {
 
 
 def assert_drained(disks: Disks):
-    """Everybody was answered once, everything written is everywhere, and nothing was done twice."""
-    requests = jax.tree.map(lambda rows: rows[:ASKED], disks.past.requests)
-    assert sorted(disks.answered) == list(range(ASKED))
+    """Each request completed once, all data is on all replicas, and no access was done twice."""
+    requests = jax.tree.map(lambda rows: rows[:REQUESTS], disks.past.requests)
+    assert sorted(disks.answered) == list(range(REQUESTS))
     assert sorted(disks.reads) == np.flatnonzero(requests.read).tolist()
     assert len(set(disks.written)) == len(disks.written)
     assert sorted(disks.version) == np.flatnonzero(~requests.read).tolist()
     assert np.all(disks.held == disks.newest), "a stale copy survives"
     last, _ = disks.past.after(-1)
-    assert int(last.write.table.size[0]) == 0 and not last.slots.waiting.any(), "a slot is never free again"
+    assert int(last.write.table.size[0]) == 0 and not last.slots.waiting.any(), "a slot is never freed"
 
 
 def drained(name, layout, table, early, seed, read_share, gap, crashes=12, **more) -> Disks:
@@ -311,8 +316,8 @@ def drained(name, layout, table, early, seed, read_share, gap, crashes=12, **mor
 
 
 def assert_in_order(late: list[Late]):
-    """Copies that have moved compete with requests; the others are written when none waits, first in, first out."""
-    assert all(one.moved or (one.first and not one.waits) for one in late)
+    """Copies that have moved compete with requests; the other copies are written only when no request waits, in order."""
+    assert all(one.moved or (one.first and not one.request_waits) for one in late)
 
 
 @settings(max_examples=25, derandomize=True)
@@ -330,7 +335,7 @@ def test_few_slots_lose_nothing(layout, table, early, seed, read_share, gap):
 
 
 @pytest.mark.parametrize("name", ["central", "hashing", "at once"])
-def test_it_holds_whoever_dispatches_and_answers(name):
+def test_other_dispatchers_and_completions_lose_nothing(name):
     for seed, layout in enumerate(LAYOUTS):
         for gap in (3e-4, 5e-3):
             assert_drained(drained(name, layout, 3, seed % 2 == 0, seed, 0.3, gap, crashes=6))
@@ -338,7 +343,7 @@ def test_it_holds_whoever_dispatches_and_answers(name):
 
 @settings(max_examples=15, derandomize=True)
 @given(**settings_of_a_run, read_share=st.floats(0, 0.8), outstanding=st.integers(1, 16))
-def test_a_closed_loop_reads_and_recovers_what_was_acknowledged(layout, table, early, seed, read_share, outstanding):
+def test_a_closed_loop_reads_and_recovers_acknowledged_data(layout, table, early, seed, read_share, outstanding):
     target = system(layout, table, NearestIdle(), 0, 16)
     locality = int(target.placement.capacity(DRIVE)) / (SPAN + 24)
     requests = RandomRequests(ExponentialSize(512), read_share, locality, alignment=UNIT)
@@ -356,49 +361,52 @@ def test_a_closed_loop_reads_and_recovers_what_was_acknowledged(layout, table, e
 def test_a_crash_at_every_event_of_a_run():
     for layout in ((1, 2, 2), (1, 3, 1)):
         assert_drained(drained("heuristic", layout, MOST, True, 7, 0.2, 4e-3, crashes=5000))
-    # answers leave before their time, so that a slot is another's while its drive is still busy for the one before
+    # Completions leave before the drive has finished, so a slot serves another request while its drive is still busy.
     assert_drained(drained("few slots", (2, 1, 2), MOST, True, 0, 0.5, 1e-3, crashes=5000))
 
 
 def test_most_reads_find_a_current_replica():
-    """Otherwise the law for reads would rest on memory alone."""
+    """This keeps the check of reads meaningful: otherwise memory alone would supply the data."""
     disks = drained("heuristic", (1, 2, 2), MOST, True, 3, 0.6, 4e-3)
     assert disks.from_disk > 0.8 * len(disks.reads) > 10
 
 
 def test_unfinished_copies_of_an_overwritten_block_are_dropped():
-    """The same block all the time, written at once or after everything is drained, D_r D_m = 4 copies each."""
+    """Write the same block at a high rate, or only after all delayed copies are written; D_r D_m = 4 copies per write."""
     hurried, patient = (drained("heuristic", (1, 2, 2), MOST, True, 1, 0.0, gap, same=True) for gap in (5e-4, 0.5))
     assert_drained(hurried)
     assert_drained(patient)
-    assert len(patient.written) == 4 * ASKED
-    # at the end all four copies of the last are written; before, hardly one beside the first
-    assert len(hurried.written) < 2 * ASKED
+    assert len(patient.written) == 4 * REQUESTS
+    # All four copies of the last write are written; earlier writes have few copies after their first.
+    assert len(hurried.written) < 2 * REQUESTS
 
 
-def test_a_copy_left_for_later_does_not_put_off_the_answer():
-    """A closed loop of one writer on one drive: a second replica is begun when the answer is due and has not left."""
+def test_a_delayed_copy_does_not_delay_the_completion():
+    """One writer in a closed loop on one drive: a second replica starts when the completion is due and not yet sent."""
     loop = ClosedLoop(RandomRequests(ExponentialSize(512), 0.0), 1)
-    told = history(Scenario(system((1, 2, 1), MOST, NearestIdle(), 0, 4), loop), 0, chunks=1).reports
-    answers = np.cumsum(told.answered.response[told.answered.number >= 0])
-    number, at = told.number.ravel(), np.cumsum(told.elapsed, dtype=np.float64)
-    # a request is sent when the one before it is answered, and answered when its first copy is on disk
+    reports_by_event = history(Scenario(system((1, 2, 1), MOST, NearestIdle(), 0, 4), loop), 0, chunks=1).reports
+    answers = np.cumsum(reports_by_event.answered.response[reports_by_event.answered.number >= 0])
+    number, at = reports_by_event.number.ravel(), np.cumsum(reports_by_event.elapsed, dtype=np.float64)
+    # A request is sent when the one before it completes; it completes when its first copy is on disk.
     first = [at[np.flatnonzero(number == one)[0]] for one in range(len(answers)) if one in number]
     assert len(first) > 20 and np.sum(np.bincount(number[number >= 0]) > 1) > 5
     np.testing.assert_allclose(first, answers[: len(first)], atol=2e-6)
 
 
 def test_a_full_table_competes_with_the_foreground():
-    """An overload of reads and writes: with one entry delayed copies go before requests, with many they wait for the end."""
+    """Overload the system with reads and writes.
+
+    With one entry, delayed copies go before requests; with many, they wait until the end.
+    """
     forced, patient = (drained("heuristic", (1, 2, 2), table, True, 5, 0.5, 1e-4) for table in (1, MOST))
-    assert sum(one.waits for one in forced.late) > 10
-    assert len(patient.late) > 10 and not any(one.waits or one.moved for one in patient.late)
+    assert sum(one.request_waits for one in forced.late) > 10
+    assert len(patient.late) > 10 and not any(one.request_waits or one.moved for one in patient.late)
 
 
-def test_the_access_log_is_what_the_events_report():
+def test_the_access_log_agrees_with_the_reports_of_events():
     scenario = Scenario(system((1, 2, 2), 3, *SYSTEMS["heuristic"]), stream(11, 0.5, 2e-3))
     past = history(scenario, 11)
-    log = execute(scenario, keys([11])[:, 0], ASKED, Record(log=AccessLog())).log
+    log = execute(scenario, keys([11])[:, 0], REQUESTS, Record(log=AccessLog())).log
     count = min(len(log.number), len(past.reports.number))
     reports = jax.tree.map(lambda rows: rows[:count], past.reports)
     served = reports.served.any(axis=1)
@@ -409,11 +417,11 @@ def test_the_access_log_is_what_the_events_report():
     np.testing.assert_array_equal(log.answered.number[:count], reports.answered.number[:, 0])
 
 
-def test_the_table_of_a_lane_is_the_table_of_its_single_run():
+def test_the_table_of_a_batch_element_equals_the_table_of_its_single_run():
     past = history(Scenario(system((1, 2, 2), MOST, *SYSTEMS["heuristic"]), stream(2, 0.0, 1e-3)), 2)
     state, _ = past.after(60)
     alone = pending(state, past.placement)
-    beside = jax.tree.map(lambda leaf: np.stack([np.zeros_like(leaf), leaf], axis=-1), state)
+    batch = jax.tree.map(lambda leaf: np.stack([np.zeros_like(leaf), leaf], axis=-1), state)
     assert len(alone.number) > 2 and np.all(np.diff(alone.order[alone.order > 0]) > 0)
-    for ours, theirs in zip(alone, pending(beside, past.placement, lane=1), strict=True):
+    for ours, theirs in zip(alone, pending(batch, past.placement, lane=1), strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -1,4 +1,4 @@
-"""Response times in bins: how far what stands for a bin lies from what is in it, and whose answers are counted."""
+"""Test response times in bins: the error of a bin's representative, and the completions that count."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,40 +9,40 @@ from hypothesis import strategies as st
 from storagekit.engine import binned, quantiles
 from storagekit.engine.histogram import BINS, NOTHING, code, middles
 
-# half a bin, and what float32 rounds
+# half a bin, and the rounding of float32
 WITHIN = 1 / 64 + 1e-6
 TIMES = st.lists(st.floats(2**-20, 2**16, width=32), min_size=1, max_size=40)
 
 
 def codes(times, read=True, counts=True) -> np.ndarray:
-    """What the log notes of answers after these times."""
+    """Return the codes that the log stores for completions with these response times."""
     times = jnp.asarray(times, jnp.float32)
     columns = (jnp.broadcast_to(jnp.asarray(value), times.shape) for value in (read, counts))
     return np.asarray(code(times, *columns))
 
 
 def counts(noted: np.ndarray) -> np.ndarray:
-    """Reads and writes of one lane, by bin."""
+    """Return the reads and writes of one run, by bin."""
     return binned(noted.reshape(1, -1, 1), np.ones((1, 1), bool))
 
 
 @given(st.floats(2**-20, 2**16, width=32))
-def test_a_bin_differs_from_what_is_in_it_by_a_sixty_fourth_at_most(time):
+def test_the_middle_of_a_bin_differs_from_its_times_by_at_most_a_sixty_fourth(time):
     assert middles()[codes([time])[0] - 1] == pytest.approx(time, rel=WITHIN)
 
 
-def test_what_is_too_short_or_too_long_for_all_bins():
+def test_times_too_short_or_too_long_for_all_bins():
     assert middles()[codes([0.0, -1e-9, 9e-7, 2e5, np.inf]) - 1].tolist() == [0, 0, 0, np.inf, np.inf]
 
 
 @given(TIMES)
-def test_quantiles_are_numpys_within_a_sixty_fourth(times):
+def test_quantiles_agree_with_numpy_within_a_sixty_fourth(times):
     shares = np.array([0.0, 0.3, 0.5, 0.95, 0.999, 1.0])
     found = quantiles(counts(codes(times))[0], shares)[:, 0]
     np.testing.assert_allclose(found, np.quantile(np.float32(times), shares), rtol=WITHIN)
 
 
-def test_reads_and_writes_are_counted_apart_and_what_does_not_count_is_not():
+def test_reads_and_writes_are_counted_separately_and_only_where_they_count():
     times = [1.0, 1.0, 2.0, 4.0, 8.0]
     noted = codes(times, read=[True, False, False, False, True], counts=[True, True, True, False, False])
     assert noted[3:].tolist() == [NOTHING, NOTHING]
@@ -53,10 +53,10 @@ def test_reads_and_writes_are_counted_apart_and_what_does_not_count_is_not():
     assert np.isnan(quantiles(np.zeros((1, BINS), int), np.array([0.5]))).all()
 
 
-def test_only_chunks_that_are_kept_count_each_in_its_lane():
-    times = np.float32(2.0) ** np.arange(-6, 6).reshape(3, 2, 2)  # chunk, event, lane
+def test_only_kept_chunks_count_each_in_its_batch_element():
+    times = np.float32(2.0) ** np.arange(-6, 6).reshape(3, 2, 2)  # chunk, event, batch element
     kept = np.array([[True, False], [False, False], [True, True]])
     reads, _ = binned(codes(times.ravel()).reshape(times.shape), kept)
-    for lane in range(2):
-        expected = np.sort(times[kept[:, lane], :, lane].ravel())
-        np.testing.assert_allclose(middles()[np.flatnonzero(reads[lane])], expected, rtol=WITHIN)
+    for element in range(2):
+        expected = np.sort(times[kept[:, element], :, element].ravel())
+        np.testing.assert_allclose(middles()[np.flatnonzero(reads[element])], expected, rtol=WITHIN)

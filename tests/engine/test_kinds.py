@@ -1,4 +1,4 @@
-"""Runs of bricks with drives of several kinds, against the same runs put together in another way."""
+"""Test runs of bricks with several kinds of drives against the same runs composed in another way."""
 
 import dataclasses
 
@@ -25,12 +25,12 @@ OF_BRICKS = (0, 2, 1, 2)
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(16_384), 0.7), 12)
 
 
-class Apart(Drive):
-    """A drive of a class of its own: of several kinds, each is asked by itself."""
+class Separate(Drive):
+    """A drive of a separate class, so that the mixture evaluates each kind by itself."""
 
 
-def apart(drive: Drive) -> Apart:
-    return Apart(**{field.name: getattr(drive, field.name) for field in dataclasses.fields(drive)})
+def separate(drive: Drive) -> Separate:
+    return Separate(**{field.name: getattr(drive, field.name) for field in dataclasses.fields(drive)})
 
 
 def satf(drive, condition=None) -> System:
@@ -54,7 +54,7 @@ def sums(system: System):
 
 
 def assert_alike(ours, theirs):
-    """Numbers of requests and accesses are equal, seconds to a rounding."""
+    """Numbers of requests and accesses are equal, and seconds are equal up to rounding."""
     assert theirs["served"].sum() > 100
     for name, one in ours.items():
         kind = np.asarray(one).dtype.kind
@@ -62,25 +62,25 @@ def assert_alike(ours, theirs):
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
-def test_drives_of_kinds_asked_together_do_what_each_does_by_itself(system):
-    assert_alike(sums(system(Mixed(KINDS, OF_BRICKS))), sums(system(Mixed(map(apart, KINDS), OF_BRICKS))))
+def test_kinds_evaluated_together_agree_with_each_kind_by_itself(system):
+    assert_alike(sums(system(Mixed(KINDS, OF_BRICKS))), sums(system(Mixed(map(separate, KINDS), OF_BRICKS))))
 
 
 def test_kinds_in_a_sweep():
-    """A number for each lane, bricks of other kinds among them: as where every number is one for all."""
+    """A kind per brick that differs between the runs of a batch gives the same results as separate runs."""
     orders = (OF_BRICKS, (1, 1, 0, 2))
     systems = [satf(Mixed(KINDS, kinds)) for kinds in orders]
     merged, key = stack([Scenario(system, LOOP) for system in systems], range(2))
     swept = Runner(merged, key, Record(sums_of(STANDARD))).advance(3)[0]
     for number, system in enumerate(systems):
-        lanes = slice(2 * number, 2 * number + 2)
-        assert_alike({name: one[..., lanes] for name, one in swept.items()}, sums(system))
-    # what users call
+        rows = slice(2 * number, 2 * number + 2)
+        assert_alike({name: one[..., rows] for name, one in swept.items()}, sums(system))
+    # the same through the public API
     seen = sweep(lambda order: Scenario(systems[order], LOOP), {"order": [0, 1]}, seeds=2, requests=300)
     assert float(seen.response.isel(order=0).mean()) != float(seen.response.isel(order=1).mean())
 
 
 @pytest.mark.parametrize("name", slow_but({"degraded"}, ["hashing", "degraded"]))
-def test_equal_kinds_are_one(name):
+def test_equal_kinds_act_as_one_kind(name):
     system = SYSTEMS[name]
     assert_alike(sums(system(Mixed([ATLAS] * 3, OF_BRICKS))), sums(system(ATLAS)))

@@ -1,4 +1,4 @@
-"""Systems whose addresses need 64 bits: the same answers as with 32, and places where they belong."""
+"""Test systems whose addresses need 64 bits: same response times as with 32 bits, and requests at the right locations."""
 
 import jax
 import jax.numpy as jnp
@@ -47,15 +47,17 @@ def delayed(drive: Drive) -> System:
 SYSTEMS = {
     "mirrors, delayed writes": delayed,
     "RAID 5": lambda drive: System(drive, RAID5(4), Hashing(), SATF(), slots=16),
-    "stripes, a memory": lambda drive: System(drive, Striped(3), Hashing(), SATF(), cache=LRU(1e6, sets=8), slots=16),
-    "declustered, memories": lambda drive: System(drive, Declustered(8, 2), Hashing(), SATF(), cache=CACHE, slots=16),
+    "stripes, one cache": lambda drive: System(drive, Striped(3), Hashing(), SATF(), cache=LRU(1e6, sets=8), slots=16),
+    "declustered, caches in bricks": lambda drive: System(
+        drive, Declustered(8, 2), Hashing(), SATF(), cache=CACHE, slots=16
+    ),
     "copies, D-SPTF": lambda drive: System(drive, Replicas(3), DSPTF(1e-4), SATF(), FirstCopy(), slots=32),
 }
 
 
 @pytest.mark.parametrize("name", slow_but({"mirrors, delayed writes", "copies, D-SPTF"}, SYSTEMS))
-def test_64_bits_answer_as_32_do(name, monkeypatch):
-    """The same trace on the same drives, as if these were too large for 32 bits: the same response times."""
+def test_64_bits_give_the_response_times_of_32_bits(name, monkeypatch):
+    """Replay the same trace on the same drives, once as if they were too large for 32 bits; response times are equal."""
     trace = read(data_path("samples", "small.spc")).take(np.arange(400))
     narrow = replay(trace, SYSTEMS[name](ATLAS), scale=0.5)
     monkeypatch.setattr(system, "MOST_NARROW", 1)
@@ -67,22 +69,27 @@ def test_64_bits_answer_as_32_do(name, monkeypatch):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_system_of_large_drives_runs(name):
-    """Whatever keeps addresses keeps those of 64 bits; seeks are over drives of 8.5 ms, half of them where data is mirrored
-    and replicated."""
+    """Every component that stores addresses stores 64 bits.
+
+    Seeks spread over drives with an average seek of 8.5 ms; mirrored and replicated data take about half of it.
+    """
     its = SYSTEMS[name](NEARLINE)
     assert its.wide
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 4)), requests=1000)
     assert 3.5 * MS < float(seen.seek) < 10 * MS
 
 
-def test_clients_ask_for_the_whole_of_large_drives():
+def test_clients_use_the_whole_of_large_drives():
     its = System(NEARLINE, Replicas(2), ARS(), SATF(), slots=16)
     seen = simulate(Scenario(its, Threads(REQUESTS, threads=4, think=0.01)), requests=1000)
     assert 6 * MS < float(seen.seek) < 9.5 * MS
 
 
 def test_a_request_at_the_end_of_a_large_drive_seeks_there():
-    """Two requests an age apart, the first where the arm is and the second on the last cylinder: a full stroke in two."""
+    """Two requests arrive far apart in time.
+
+    The first lies under the arm, the second on the last cylinder: one full stroke for two.
+    """
     end = NEARLINE.capacity * SECTOR - 4 * KB
     trace = request_trace([0.0, 9.0], [0, 0], [0, end - 4 * KB], [4 * KB, 4 * KB], [True, True])
     seen = replay(trace, System(NEARLINE, Replicas(1), Hashing(), FCFS()))
@@ -90,7 +97,7 @@ def test_a_request_at_the_end_of_a_large_drive_seeks_there():
 
 
 def test_a_thousand_large_drives():
-    """20 PB in one layout, of which every drive is asked: 3.9e13 sectors."""
+    """One layout of 20 PB has 3.9e13 sectors, and requests reach every drive."""
     its = System(NEARLINE, Declustered(1000, 2), Hashing(), FCFS(), slots=64)
     assert int(its.placement.capacity(its.drive)) > 1.9e13
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 64)), requests=3000)
@@ -99,14 +106,16 @@ def test_a_thousand_large_drives():
 
 
 def small(data: int) -> Declustered:
-    """Little data, spread over all of the drives."""
+    """Return a layout that spreads little data over all of the drives."""
     return Declustered(4, 2, data)
 
 
 @pytest.mark.parametrize("layout", [small(2**21), SRMirror(2, data=0.001)], ids=lambda layout: type(layout).__name__)
-def test_little_data_on_large_drives_lies_where_it_belongs(layout):
-    """A system of less than 1 TB, places on whose drives need 64 bits: what is spread over the drives seeks over them, what
-    is in their first thousandths hardly."""
+def test_little_data_on_large_drives_lies_at_the_right_locations(layout):
+    """A system of less than 1 TB has locations on its drives that need 64 bits.
+
+    Data spread over the whole drives needs seeks over them. Data in their first thousandths needs short seeks.
+    """
     its = System(NEARLINE, layout, Hashing(), FCFS(), slots=8)
     assert int(np.asarray(layout.capacity(NEARLINE))) < 2**31 and its.wide
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 1)), requests=1000)
@@ -116,19 +125,22 @@ def test_little_data_on_large_drives_lies_where_it_belongs(layout):
         assert 7 * MS < float(seen.seek) < 9.5 * MS
 
 
-def test_large_drives_beside_small_ones():
-    """An Atlas 10K and a drive of 20 TB in one system: both are asked for the smaller one's capacity, which on the larger is
-    within a thousandth of its cylinders."""
+def test_large_drives_together_with_small_ones():
+    """Put an Atlas 10K and a drive of 20 TB in one system.
+
+    Requests use the smaller drive's capacity on both. On the larger drive it fits into a thousandth of the cylinders.
+    """
     both = Mixed((ATLAS, NEARLINE), [0, 1])
     its = System(both, Replicas(2), Hashing(), FCFS(), slots=8)
     assert its.wide
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 4)), requests=2000)
     atlas, nearline = np.asarray(seen.utilization) / np.asarray(seen.brick_throughput)
-    # 4 KB of an Atlas take 8.73 ms on average (DiskSim 4.0), its writes 0.49 ms more; half a turn of the other 4.17 ms
+    # A 4 KB access takes an Atlas 8.73 ms on average (DiskSim 4.0), and a write 0.49 ms more; half a turn of the other
+    # drive takes 4.17 ms.
     assert 8.5 * MS < atlas < 9.2 * MS and 5 * MS < nearline < 6.5 * MS
 
 
-def test_what_no_engine_addresses_is_refused():
+def test_a_capacity_beyond_all_addresses_raises():
     with pytest.raises(InputError, match=r"a capacity of \d+ sectors: the engine addresses 1 to 4503599627370495"):
         System(NEARLINE, Declustered(1_000_000, 2), Hashing(), FCFS())
 
@@ -138,7 +150,7 @@ LAYOUTS = [Replicas(2), SRMirror(4, 2, 1), Striped(5), RAID5(5), ParityGroups(6,
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: type(layout).__name__)
 def test_capacities_are_the_same_compiled(layout):
-    """On the host, where whole numbers have 64 bits anyway, and where the engine is compiled."""
+    """Capacities agree on the host, where integers always have 64 bits, and inside the compiled engine."""
     host = int(layout.capacity(NEARLINE))
     assert host > 2**32
     with addressed(True):
@@ -150,27 +162,27 @@ WORDS = st.integers(0, 2**32 - 1)
 
 @settings(max_examples=100, derandomize=True)
 @given(word=WORDS, finer=WORDS, limit=st.integers(1, 2**52 - 1))
-def test_a_place_is_below_its_limit_and_where_its_word_says(word, finer, limit):
+def test_a_random_location_is_below_its_limit_and_in_proportion_to_its_word(word, finer, limit):
     with addressed(True):
         place = int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int)))
     exact = (word * 2**32 + finer) * limit // 2**64
     assert 0 <= place < limit
-    # 53 bits of the words are looked at
+    # The function uses 53 bits of the words.
     assert abs(place - exact) <= 1 + limit // 2**50
 
 
 @settings(max_examples=100, derandomize=True)
 @given(word=WORDS, finer=WORDS, limit=st.integers(1, 2**31 - 1))
-def test_of_few_places_both_find_the_same(word, finer, limit):
-    """Within one: the second word may carry over."""
+def test_both_functions_find_the_same_of_few_locations(word, finer, limit):
+    """The two may differ by one, because the second word may carry over."""
     narrow = int(below(jnp.uint32(word), jnp.int32(limit)))
     assert int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.int32(limit))) == narrow
     with addressed(True):
         assert 0 <= int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int))) - narrow <= 1
 
 
-def test_random_addresses_reach_everywhere_and_the_lowest_bits_too():
-    """Means of 20,000 places, four standard errors: of the place, and of its remainder after division by 1,000."""
+def test_random_addresses_vary_over_the_range_and_in_the_lowest_bits():
+    """Check means of 20,000 locations within four standard errors: of the location, and of its remainder modulo 1,000."""
     count, places = 20_000, NEARLINE.capacity // 8
     key = np.array([[3], [7]], np.uint32)
     with addressed(True):

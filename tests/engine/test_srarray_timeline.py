@@ -1,4 +1,4 @@
-"""Rotational replicas, delayed writes and the mirror's heuristic against timelines worked by hand. Times in ms."""
+"""Test rotational replicas, delayed writes and the mirror's heuristic against timelines worked by hand, in ms."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,8 @@ from storagekit.simulation.measures import counted, measured
 from storagekit.write import Background, FirstCopy
 
 MS = 1e-3
-# no arm: sectors 0 to 99 are one stripe unit, on the first D_m drives, sector s at s/100; a revolution takes 10 ms
+# There is no arm. Sectors 0 to 99 are one stripe unit on the first D_m drives, sector s at angle s/100. A revolution
+# takes 10 ms.
 SPINDLE = ideal_drive(full_seek=0.0, revolution=10 * MS, cylinders=20, sectors_per_track=100)
 
 
@@ -26,7 +27,7 @@ def array(stripes, replicas, mirrors, schedule=None, write=None, **more) -> Syst
 
 
 def accesses(reports) -> list[tuple[int, int]]:
-    """Request and replica of every access, in the order in which they end."""
+    """Return request and replica of every access, in the order of their ends."""
     served = reports.served.ravel()
     return list(zip(reports.number.ravel()[served].tolist(), reports.replica.ravel()[served].tolist(), strict=True))
 
@@ -36,7 +37,7 @@ def accesses(reports) -> list[tuple[int, int]]:
     [(1, 9.1, 0), (2, 4.1, 1), (3, 0.1 + 7 / 3, 1), (4, 1.6, 1)],
 )
 def test_a_read_takes_the_nearest_rotational_replica(unfold, recorded, replicas, response, nearest):
-    """Sector 90, the platter at 0: with two replicas at 0.9 and 0.4, three also at 0.233, four at 0.15."""
+    """Read sector 90 with the platter at 0. Two replicas lie at 0.9 and 0.4, three also at 0.233, four at 0.15."""
     _, reports = unfold(Scenario(array(1, replicas, 1), recorded([0.0], sector=90)), phase=np.zeros(5))
     assert responses(reports) == pytest.approx({0: response}, abs=1e-3)
     assert accesses(reports) == [(0, nearest)]
@@ -44,17 +45,21 @@ def test_a_read_takes_the_nearest_rotational_replica(unfold, recorded, replicas,
 
 @pytest.mark.parametrize(("replicas", "response"), [(1, 3.1), (2, 8.1), (3, 3.1 + 20 / 3), (4, 8.1)])
 def test_a_foreground_write_sweeps_over_all_replicas(unfold, recorded, replicas, response):
-    """Sector 30, the platter at 0: the nearest replica after 3 ms (of four, after 0.5 at 0.05), and from there
-    (D_r - 1) / D_r of a turn to the last."""
+    """Write sector 30 with the platter at 0.
+
+    The drive reaches the nearest replica after 3 ms (of four, after 0.5 ms at 0.05).
+
+    From there it takes (D_r - 1) / D_r of a turn to the last replica.
+    """
     _, reports = unfold(Scenario(array(1, replicas, 1), recorded([0.0], sector=30, read=False)), phase=np.zeros(5))
     assert responses(reports) == pytest.approx({0: response}, abs=1e-3)
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 5])
-def test_reads_wait_R_over_2D_and_foreground_writes_R_less_R_over_2D(unfold, recorded, replicas):
-    """Fifty places at even angles: the mean wait is half a place, 0.1 ms, short of R/2D, and a sector takes 0.1 ms.
+def test_reads_wait_R_over_2D_and_foreground_writes_R_minus_R_over_2D(unfold, recorded, replicas):
+    """At fifty even angles the mean wait is half a step, 0.1 ms, below R/2D, and a sector takes 0.1 ms.
 
-    Equations 2 and 3 to the digit; 40 ms apart, so that the platter always stands at 0.
+    The results match equations 2 and 3 exactly. Requests are 40 ms apart, so that the platter always stands at 0.
     """
     for read, mean in ((True, 5 / replicas), (False, 10 - 5 / replicas)):
         arrivals = recorded(np.arange(50) * 40 * MS, sector=2 * np.arange(50), read=read)
@@ -73,7 +78,7 @@ def test_reads_wait_R_over_2D_and_foreground_writes_R_less_R_over_2D(unfold, rec
     ],
     ids=["background", "full table", "foreground"],
 )
-def test_a_copy_left_for_later_yields_to_a_read(unfold, recorded, propagation, read, order):
+def test_a_delayed_copy_yields_to_a_read(unfold, recorded, propagation, read, order):
     """Two replicas, first come first served, the platter at 0.
 
     0    a write at 0.3 or 0.8: the first is on disk at 3.1
@@ -88,13 +93,14 @@ def test_a_copy_left_for_later_yields_to_a_read(unfold, recorded, propagation, r
     assert accesses(reports) == order
 
 
-def test_a_read_avoids_what_is_stale(unfold, recorded):
-    """As above, and the second read, of 4 ms, is of what is being written.
+def test_a_read_avoids_a_stale_replica(unfold, recorded):
+    """Repeat the timeline above with a second read, of 4 ms, of the block that is being written.
 
-    6.1   the drive, its platter at 0.61, has the copy at 0.8 left and finds the read, which may only go to 0.3 because 0.8 is
-          stale, although it is nearer: in 6.9 ms, read until 13.1
-    13.1  nothing else waits: the copy, to 0.8, done at 18.1
-    30    both replicas are current: 0.3 comes in 3 ms
+    6.1   the platter is at 0.61; the drive has the copy at 0.8 left and finds the read. The read may only use 0.3,
+    because 0.8
+          is stale although it is nearer: it starts after 6.9 ms and ends at 13.1
+    13.1  no request waits: the drive writes the copy, at 0.8, by 18.1
+    30    both replicas are current: the platter reaches 0.3 after 3 ms
     """
     arrivals = recorded(np.array([0, 1, 4, 30]) * MS, sector=[30, 10, 30, 30], read=[False, True, True, True])
     _, reports = unfold(Scenario(array(1, 2, 1, FCFS(), Background()), arrivals), phase=np.zeros(5))
@@ -106,7 +112,7 @@ def test_mirrors_write_the_nearest_copy_and_wake_the_other_drive(unfold, recorde
     """Two mirrors, copy 1 half a turn ahead, platters at 0 and 0.6: sector 30 at 0.3 and 0.8.
 
     0    drive 1 is nearer: on disk at 2.1
-    2.1  drive 0, its platter at 0.21, is woken for the other: on disk at 3.1
+    2.1  drive 0, its platter at 0.21, is woken for the other copy: on disk at 3.1
     """
     system = array(1, 1, 2, FCFS(), Background())
     tally, reports = unfold(Scenario(system, recorded([0.0], sector=30, read=False)), phase=[0, 0.6, 0, 0, 0])
@@ -115,15 +121,15 @@ def test_mirrors_write_the_nearest_copy_and_wake_the_other_drive(unfold, recorde
     np.testing.assert_allclose(np.cumsum(reports.elapsed)[reports.served.any(axis=1)] / MS, [2.1, 3.1], atol=1e-3)
 
 
-def test_an_idle_head_that_is_nearest_else_the_first_to_come(unfold, recorded):
-    """Two mirrors as above, platters at 0 and 0.6.
+def test_the_nearest_idle_head_else_the_first_free_head_serves(unfold, recorded):
+    """Use two mirrors as above, with platters at 0 and 0.6.
 
     0    A, sector 30, at 0.3 in 3 ms on drive 0, at 0.8 in 2 on drive 1: drive 1 reads it until 2.1
     0.5  B, sector 60: drive 0 is idle and takes it, at 0.6 in 5.5: until 6.1 (drive 1 would have had it at 5.1)
-    1    C, sector 20: nobody is idle, so it is queued at both
+    1    C, sector 20: no drive is idle, so it is queued at both
     2.1  drive 1, its platter at 0.81, takes C, at 0.7 in 8.9: until 11.1
-    3    D, sector 50: nobody is idle
-    6.1  drive 0, its platter at 0.61, finds D and no C any more: at 0.5 in 8.9, until 15.1
+    3    D, sector 50: no drive is idle
+    6.1  drive 0, its platter at 0.61, finds D, and C is gone: at 0.5 in 8.9, until 15.1
     """
     arrivals = recorded([0, 0.5 * MS, 1 * MS, 3 * MS], sector=[30, 60, 20, 50])
     tally, reports = unfold(Scenario(array(1, 1, 2, FCFS()), arrivals), phase=[0, 0.6, 0, 0, 0])
@@ -134,8 +140,10 @@ def test_an_idle_head_that_is_nearest_else_the_first_to_come(unfold, recorded):
 
 
 def test_the_mirrors_of_synchronized_spindles_interleave(unfold, recorded):
-    """Two replicas on each of two drives that turn in step are four at even angles, as on one drive above: sector 90 in
-    1.5 ms at 0.15, replica 0 of copy 1."""
+    """Two replicas on each of two drives in step act as four replicas at even angles on one drive.
+
+    Sector 90 is reached in 1.5 ms at 0.15, replica 0 of copy 1.
+    """
     tally, reports = unfold(Scenario(array(1, 2, 2), recorded([0.0], sector=90)), phase=np.zeros(5))
     assert responses(reports) == pytest.approx({0: 1.6}, abs=1e-3)
     assert accesses(reports) == [(0, 0)]
@@ -143,8 +151,8 @@ def test_the_mirrors_of_synchronized_spindles_interleave(unfold, recorded):
 
 
 @pytest.mark.parametrize("synchronized", [0, 1])
-def test_only_synchronized_spindles_keep_a_quarter_of_a_turn(unfold, recorded, synchronized):
-    """Forty places at even angles, wherever the platters stand at first: 0 to 2.5 ms, R/8 on average."""
+def test_only_synchronized_spindles_wait_at_most_a_quarter_of_a_turn(unfold, recorded, synchronized):
+    """Read at forty even angles, with any start angle of the platters: the wait is 0 to 2.5 ms, R/8 on average."""
     arrivals = recorded(np.arange(40) * 40 * MS, sector=np.arange(40) * 5 // 2)
     _, reports = unfold(Scenario(array(1, 2, 2, synchronized=synchronized), arrivals))
     waits = np.array(list(responses(reports).values())) - 0.1
@@ -154,8 +162,8 @@ def test_only_synchronized_spindles_keep_a_quarter_of_a_turn(unfold, recorded, s
         assert waits.mean() == pytest.approx(1.25, abs=0.15)
 
 
-def test_an_asynchronous_write_is_counted_but_nobody_waits_for_it(unfold, recorded):
-    """One server, a sector 1 ms: a write of 10 that nobody waits for, one of 5 at 2 (done at 15), a read of 1 at 3."""
+def test_an_asynchronous_write_is_counted_but_completes_at_once(unfold, recorded):
+    """One server, 1 ms a sector: an asynchronous write of 10, a write of 5 at 2 (done at 15), a read of 1 at 3."""
     arrivals = recorded(
         [0, 2 * MS, 3 * MS], sectors=[10, 5, 1], read=[False, False, True], asynchronous=[True, False, False]
     )
@@ -171,14 +179,14 @@ def test_an_asynchronous_write_is_counted_but_nobody_waits_for_it(unfold, record
     assert float(data.requests.item()) == 3
 
 
-def test_a_hit_is_answered_from_memory_and_wakes_no_drive(unfold, recorded):
-    """Memory answers after 0.2 ms whatever the drive does.
+def test_a_hit_completes_from_memory_and_wakes_no_drive(unfold, recorded):
+    """Memory completes a hit after 0.2 ms, whether or not the drive is busy.
 
     0    a read at 0.3: until 3.1
-    1    the same: it is in memory, or on its way there
-    20   the same, the drive asleep
+    1    the same read: the block is in memory, or on its way there
+    20   the same read, while the drive is idle
     30   a write of it, forced to disk: until 33.1
-    31   a read of it: memory
+    31   a read of it: from memory
     40   a read at 0.5: until 45.1
     """
     arrivals = recorded(
@@ -193,13 +201,13 @@ def test_a_hit_is_answered_from_memory_and_wakes_no_drive(unfold, recorded):
     assert tally.served.ravel().tolist() == [3, 0, 0, 0, 0]
     when = np.cumsum(reports.elapsed)[reports.chose.ravel()] / MS
     np.testing.assert_allclose(when, [0, 30, 40], atol=1e-3)
-    # time stops where a drive chooses, and nowhere else
+    # time stops only at events where a drive chooses
     moved = reports.elapsed.ravel() > 0
     np.testing.assert_allclose(np.cumsum(reports.elapsed)[moved] / MS, [3.1, 30, 33.1, 40, 45.1], atol=1e-3)
 
 
 def test_two_reads_at_one_instant_go_to_two_idle_heads(unfold, recorded):
-    """A drive that has just been woken is not idle any more: each of the mirrors serves one of the reads."""
+    """A drive that has just been woken is no longer idle, so each mirror serves one of the reads."""
     arrivals = recorded([1 * MS, 1 * MS], sector=[0, 0])
     system = System(SPINDLE, SRMirror(1, 1, 2, unit=10), NearestIdle(), SATF(), drives=2, slots=4)
     tally, _ = unfold(Scenario(system, arrivals))

@@ -25,25 +25,25 @@ class Early(AllCopies):
         pass
 
 
-def refusing(base: type) -> type:
+def rejecting(base: type) -> type:
     """Return a subclass that fits no system of more than one drive."""
 
-    class Alone(base):
+    class SingleDrive(base):
         def check(self, facts):
             if facts.drives > 1:
                 raise InputError(f"{facts.drives} drives on {facts.layout}: give one")
 
-    return Alone
+    return SingleDrive
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        {"placement": refusing(Replicas)(2)},
-        {"dispatch": refusing(Hashing)()},
-        {"schedule": refusing(FCFS)()},
-        {"write": refusing(AllCopies)()},
-        {"write": WriteSwitch((FirstCopy(), refusing(AllCopies)()))},
+        {"placement": rejecting(Replicas)(2)},
+        {"dispatch": rejecting(Hashing)()},
+        {"schedule": rejecting(FCFS)()},
+        {"write": rejecting(AllCopies)()},
+        {"write": WriteSwitch((FirstCopy(), rejecting(AllCopies)()))},
     ],
     ids=["placement", "dispatch", "schedule", "write", "switch"],
 )
@@ -57,5 +57,5 @@ def test_a_policy_with_its_own_check_cannot_drop_the_rules_of_delayed_parts():
     assert_refused(lambda: System(DRIVE, RAID5(4, 8), Hashing(), FCFS(), Early()), "Early writes on RAID5")
 
 
-def test_a_switch_refuses_policies_that_leave_parts_unwritten():
+def test_a_switch_rejects_policies_that_leave_parts_unwritten():
     assert_refused(lambda: WriteSwitch((AllCopies(), Early())), "Early writes of several")

@@ -1,4 +1,4 @@
-"""Time: nothing depends on how much of it has passed, and lanes need not keep pace with one another."""
+"""Results do not depend on the time that has passed, and the runs of a batch need not advance together."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,14 +15,14 @@ from storagekit.simulation import simulate, sweep
 from storagekit.workload import RecordedArrivals
 
 WEEK = 604_800.0
-# a revolution of 1/128 s: whole seconds are whole revolutions, so that the platters stand where they stood
+# A revolution takes 1/128 s. Whole seconds are whole revolutions, after which the platters are back at their angles.
 SPINDLE = ideal_drive(full_seek=8e-3, revolution=1 / 128)
 SERVER = RateServer(1000)
 COUNT = 300
 
 
 def requests(recorded, idle):
-    """One read, a second and `idle`, then a stream of reads and writes a few ms apart: the same gaps to the bit."""
+    """Return one read, a second, and after `idle` a stream of reads and writes a few ms apart, with exactly equal gaps."""
     random = np.random.default_rng(1)
     gaps = random.exponential(8e-3, COUNT - 1)
     arrivals = recorded(
@@ -49,14 +49,14 @@ def responses(scenario) -> np.ndarray:
     [
         (SERVER, Hashing(), FCFS(), WEEK),
         (SERVER, DSPTF(0.5e-3), FCFS(), WEEK),
-        # a longer gap is itself coarser than 1 us in float32, and with it the angle at which the platters are met
+        # A longer gap is coarser than 1 us in float32, and so is the angle at which requests meet the platters.
         (SPINDLE, Hashing(), SATF(), 4.0),
         (SPINDLE, DSPTF(0.5e-3), SATF(), 4.0),
     ],
     ids=["server", "server with claims", "disk", "disk with claims"],
 )
 def test_later_every_response_is_the_same(recorded, drive, dispatch, schedule, idle):
-    """DESIGN section 4: within 1 us, however long the drives stood idle."""
+    """DESIGN section 4: responses agree within 1 us, for any idle time of the drives."""
     system = System(drive, Replicas(3), dispatch, schedule, drives=3, slots=COUNT)
     now, later = (responses(Scenario(system, requests(recorded, wait))) for wait in (0.0, idle))
     np.testing.assert_allclose(later, now, rtol=0, atol=1e-6)
@@ -64,7 +64,7 @@ def test_later_every_response_is_the_same(recorded, drive, dispatch, schedule, i
 
 @pytest.mark.parametrize("idle", [1.0, 100.0, WEEK])
 def test_platters_turn_on_however_long_the_drives_stand_idle(recorded, idle):
-    """Whole revolutions later each stands where it stood: 1 us is 1/8000 of a turn."""
+    """After whole revolutions each platter is back at its angle: 1 us is 1/8000 of a turn."""
     phase = jnp.asarray([0.1, 0.45, 0.8], jnp.float32)
     system = System(SPINDLE, Replicas(3), Hashing(), FCFS(), drives=3, slots=4)
     scenario = Scenario(system, recorded([0.0]))
@@ -86,15 +86,15 @@ def test_a_gap_after_a_long_one_is_kept(recorded, idle):
     np.testing.assert_allclose(log.response[log.number >= 0], [2e-3, 2e-3, 3e-3, 4.5e-3, 2e-3], rtol=0, atol=1e-6)
 
 
-def test_a_trace_ends_when_its_last_request_is_answered(recorded):
+def test_a_trace_ends_when_its_last_request_completes(recorded):
     arrivals = requests(recorded, 0.0)
     system = System(SPINDLE, Replicas(3), Hashing(), SATF(), drives=3, slots=COUNT)
     assert len(responses(Scenario(system, arrivals))) == COUNT
 
 
 @pytest.mark.slow
-def test_a_lane_that_is_done_does_not_stop_the_others(recorded):
-    """The same 6000 requests at leisure and in a hurry: one lane needs more events than the other."""
+def test_a_finished_run_of_a_batch_does_not_stop_the_others(recorded):
+    """Replay the same 6000 requests slowly and fast: one run of the batch needs more events than the other."""
     count = 6000
     system = System(SERVER, Replicas(2), Hashing(), FCFS(), drives=2, slots=64)
     arrivals = recorded(np.arange(count) * 4e-3, address_hash=np.arange(count), read=np.arange(count) % 3 > 0)
