@@ -1,4 +1,4 @@
-"""Slow, unequal and failing bricks, against timelines worked by hand. Times in ms."""
+"""Test slow, unequal and failing bricks against timelines worked by hand, in ms."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,10 @@ def pair(dispatch, condition, completion=None, drive=SERVER, **more) -> System:
     ids=["service", "rotation", "seek"],
 )
 def test_half_the_speed(unfold, recorded, seeking, turning, parts):
-    """A read on the other cylinder, at the index mark, when the mark is under the head: a seek, and the rest of the turn."""
+    """Read on the other cylinder at the index mark, which is under the head at the start.
+
+    The read takes a seek and the rest of the turn.
+    """
     arrivals = recorded([0], sector=[100])
     slow = FaultSchedule(Slowdown(0, 0.5), seeking=seeking, turning=turning)
     system = System(SPINDLE, Replicas(1), Hashing(), SATF(), condition=slow, drives=1, slots=2)
@@ -44,15 +47,18 @@ def test_half_the_speed(unfold, recorded, seeking, turning, parts):
     assert found == pytest.approx(parts, abs=1e-3)
 
 
-def test_a_spell_lasts_from_one_request_to_another(unfold, recorded):
-    """Brick 0 takes 10 ms for 10 sectors, 20 while requests 1 and 2 are the latest."""
+def test_a_slowdown_lasts_from_one_request_to_another(unfold, recorded):
+    """Brick 0 takes 10 ms for 10 sectors, and 20 ms while request 1 or 2 is the latest."""
     arrivals = recorded(np.arange(4) * 100 * MS, sectors=10)
     _, reports = unfold(Scenario(pair(Hashing(), FaultSchedule(Slowdown(0, 0.5, 1, 3))), arrivals))
     assert responses(reports) == pytest.approx({0: 10, 1: 20, 2: 20, 3: 10}, abs=1e-3)
 
 
 def test_bricks_with_different_drives(unfold, recorded):
-    """A sector takes 1 ms on brick 0 and 4 on brick 1; a write of 3 is on both after 12, with all copies needed."""
+    """A sector takes 1 ms on brick 0 and 4 ms on brick 1.
+
+    A write of 3 sectors is on both after 12 ms, with all copies needed.
+    """
     drive = Mixed([SERVER, RateServer(250)], (0, 1))
     arrivals = recorded(np.arange(3) * 100 * MS, sectors=3, read=[True, True, False], address_hash=[0, 1, 0])
     tally, reports = unfold(Scenario(pair(Hashing(), FaultSchedule(), AllCopies(), drive), arrivals))
@@ -60,11 +66,11 @@ def test_bricks_with_different_drives(unfold, recorded):
     np.testing.assert_allclose(tally.busy.ravel() / MS, [6, 24], rtol=1e-5)
 
 
-def test_spindles_of_different_kinds_keep_their_own_pace(unfold, recorded):
+def test_spindles_of_different_kinds_turn_at_different_speeds(unfold, recorded):
     """Read sector 50 at 0 and at 100 ms, on turns of 10 and of 8 ms that both start at the mark.
 
-    At 0 it is half a turn away: 5 and 4 ms. At 100 the first platter is at the mark again, the second at a half turn:
-    the sector is just there.
+    At 0 the sector is half a turn away: 5 and 4 ms. At 100 ms the first platter is at the mark again, and the second is
+    at a half turn, so its sector is under the head.
     """
     quick = ideal_drive(full_seek=2 * MS, revolution=8 * MS, cylinders=2, sectors_per_track=100)
     drive = Mixed([SPINDLE, quick], (0, 1))
@@ -74,11 +80,11 @@ def test_spindles_of_different_kinds_keep_their_own_pace(unfold, recorded):
 
 
 def test_a_claimed_read_is_sent_again_when_its_brick_stops(unfold, recorded):
-    """D-SPTF without delay, time-out 50.
+    """Run D-SPTF without delay, with a time-out of 50.
 
     0    read 0 of 10: brick 0 claims it
     1    read 1 of 10: brick 1
-    5    read 2 of 10 arrives, and with it brick 0 stops: read 0 is lost, nobody knows
+    5    read 2 of 10 arrives, and brick 0 stops at this request: read 0 is lost without notice
     11   brick 1 is done with read 1 and takes read 2, until 21
     50   the client of read 0 sends it again: brick 1, until 60
     100  read 3, to brick 1, as brick 0 is still down
@@ -92,9 +98,12 @@ def test_a_claimed_read_is_sent_again_when_its_brick_stops(unfold, recorded):
     assert tally.served.ravel().tolist() == [1, 5]
 
 
-def test_hashed_reads_wait_for_the_time_out(unfold, recorded):
-    """Brick 0 stops as request 2 arrives, with read 0 under way and read 1 behind it: both again at their time-outs, 20
-    after each was sent. Read 2 goes to brick 0 in vain, and again; read 3 to brick 1 is none the wiser."""
+def test_hashed_reads_wait_for_the_timeout(unfold, recorded):
+    """Brick 0 stops when request 2 arrives, with read 0 under way and read 1 in its queue.
+
+    Both are sent again at their timeouts, 20 after each was sent. Read 2 goes to brick 0 without success and is sent
+    again. Read 3 goes to brick 1 and is unaffected.
+    """
     arrivals = recorded(np.array([0, 1, 5, 100]) * MS, sectors=10, address_hash=[0, 0, 0, 1])
     fails = FaultSchedule(outage(0, 2), timeout=20 * MS)
     tally, reports = unfold(Scenario(pair(Hashing(), fails), arrivals))
@@ -105,15 +114,18 @@ def test_hashed_reads_wait_for_the_time_out(unfold, recorded):
 
 
 @pytest.mark.parametrize(
-    ("dispatch", "asked"),
+    ("dispatch", "targets"),
     [(Central((1, 1, 2)), (0, 1)), (Hashing(), (0, 1)), (Central((2, 1, 1)), (1, 2))],
     ids=["central", "hashing", "others"],
 )
-def test_what_several_are_asked_for_is_sent_again_if_any_of_them_is_down(unfold, recorded, dispatch, asked):
-    """Two of three fragments of 10 sectors each. The higher of the two bricks that are asked stops with read 1, which it was
-    to serve: again 20 after it was sent, to the lowest that are alive. So is read 2, which came to one of them alone."""
+def test_a_read_of_several_bricks_is_sent_again_if_one_of_them_is_down(unfold, recorded, dispatch, targets):
+    """Read two of three fragments of 10 sectors each.
+
+    The higher of the two target bricks stops at read 1, in which it takes part. The read is sent again after 20, to the
+    lowest bricks in service. The same happens to read 2, which reached only one of the targets.
+    """
     arrivals = recorded(np.array([0, 100, 200]) * MS, sectors=20)
-    fails = FaultSchedule(outage(asked[1], 1), timeout=20 * MS)
+    fails = FaultSchedule(outage(targets[1], 1), timeout=20 * MS)
     system = System(SERVER, Coded(2, 3), dispatch, FCFS(), condition=fails, slots=8)
     tally, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx({0: 10, 1: 30, 2: 30}, abs=1e-3)
@@ -121,7 +133,7 @@ def test_what_several_are_asked_for_is_sent_again_if_any_of_them_is_down(unfold,
 
 
 @pytest.mark.parametrize(
-    ("completion", "answers"),
+    ("completion", "expected"),
     [
         (AllCopies(), {0: 10, 1: 16, 2: 25}),
         (ReceivingBrick(), {0: 10, 1: 16, 2: 25}),
@@ -129,20 +141,22 @@ def test_what_several_are_asked_for_is_sent_again_if_any_of_them_is_down(unfold,
     ],
     ids=["all copies", "receiving brick", "at once"],
 )
-def test_writes_do_without_the_copy_of_a_brick_that_stops(unfold, recorded, completion, answers):
-    """A write of 10 at 0, received by brick 0, and by both from 0 to 10. At 4 another write of 10, and at 5 a third, with
-    which brick 0 stops. All copies: the first is answered at 10, as brick 1 has it; the second waits for brick 1: at 20,
-    that is 16; the third is at 30, that is 25. The receiving brick being gone, brick 1 answers in its stead.
+def test_writes_do_without_the_copy_of_a_brick_that_stops(unfold, recorded, completion, expected):
+    """Write 10 sectors at 0, received by brick 0; both bricks write them from 0 to 10.
+
+    Another write of 10 arrives at 4, and a third at 5, when brick 0 stops. With all copies needed, the first completes
+    at 10, when brick 1 has it. The second waits for brick 1 until 20: a response of 16. The third ends at 30: a
+    response of 25. If the receiving brick has stopped, brick 1 completes the write in its place.
     """
     arrivals = recorded(np.array([0, 4, 5]) * MS, sectors=10, read=False, receiving=0)
     fails = FaultSchedule(outage(0, 2), timeout=5 * MS)
     tally, reports = unfold(Scenario(pair(Hashing(), fails, completion), arrivals))
-    assert responses(reports) == pytest.approx(answers, abs=1e-3)
+    assert responses(reports) == pytest.approx(expected, abs=1e-3)
     assert tally.served.ravel().tolist() == [0, 3]
 
 
 @pytest.mark.parametrize(
-    ("completion", "kinds", "answer"),
+    ("completion", "kinds", "expected"),
     [
         (ReceivingBrick(), (0, 1), 40),
         (FirstCopy(), (0, 1), 40),
@@ -154,18 +168,22 @@ def test_writes_do_without_the_copy_of_a_brick_that_stops(unfold, recorded, comp
     ],
     ids=lambda one: type(one).__name__ if not isinstance(one, tuple | int) else str(one),
 )
-def test_no_write_is_answered_by_a_brick_that_has_stopped(unfold, recorded, completion, kinds, answer):
-    """A write of 10 at 0, received by brick 0, on bricks that take 10 and 40 ms for it, or 40 and 10. Brick 0 stops at 5:
-    the write is on brick 1 alone, when that has it."""
+def test_no_write_is_completed_by_a_brick_that_has_stopped(unfold, recorded, completion, kinds, expected):
+    """Write 10 sectors at 0, received by brick 0, on bricks that take 10 and 40 ms for it, or 40 and 10.
+
+    Brick 0 stops at 5. The write completes when brick 1 has it.
+    """
     arrivals = recorded(np.array([0, 5]) * MS, sectors=10, read=[False, True], address_hash=1, receiving=[0, 1])
     drive = Mixed([SERVER, RateServer(250)], kinds)
     _, reports = unfold(Scenario(pair(Hashing(), FaultSchedule(outage(0, 1)), completion, drive), arrivals))
-    assert responses(reports)[0] == pytest.approx(answer, abs=1e-3)
+    assert responses(reports)[0] == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_read_that_waits_for_another_one_s_data_is_sent_again_too(unfold, recorded):
-    """Read 0 of block 0 is on its way off brick 0 until 8, and read 1 is to be answered with it. Brick 0 stops at 5: both are
-    read again from brick 1, when their time-outs of 50 are over: 58, and 62 - 4."""
+def test_a_read_that_waits_for_the_data_of_another_read_is_also_sent_again(unfold, recorded):
+    """Brick 0 reads block 0 for read 0 until 8, and read 1 is to complete with it.
+
+    Brick 0 stops at 5. Brick 1 serves both reads again after their timeouts of 50: responses of 58, and of 62 - 4.
+    """
     arrivals = recorded(
         np.array([0, 4, 5]) * MS, sector=[0, 0, 800], sectors=8, receiving=[0, 0, 1], address_hash=[0, 0, 1]
     )
@@ -176,8 +194,11 @@ def test_a_read_that_waits_for_another_one_s_data_is_sent_again_too(unfold, reco
     assert tally.resent.tolist() == [2]
 
 
-def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
-    """Block 0 is in the memory of brick 0, which stops with request 1 and is back with request 2: the disk again."""
+def test_a_brick_returns_with_an_empty_cache(unfold, recorded):
+    """Block 0 is in the memory of brick 0, which stops at request 1 and returns at request 2.
+
+    It then reads the block from disk.
+    """
     arrivals = recorded(np.array([0, 50, 100, 150]) * MS, sector=[0, 800, 0, 0], sectors=8, address_hash=[0, 1, 0, 0])
     cache = BrickLRU.sized(16 * 4096.0, bricks=2, ways=4, sectors=8)
     system = pair(Hashing(), FaultSchedule(outage(0, 1, 2)), cache=cache)
@@ -205,19 +226,19 @@ def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
         (lambda: pair(Hashing(), FaultSchedule(), drive=Mixed([SERVER], (0,))), "1 kinds of drives for 2 bricks"),
     ],
 )
-def test_impossible_conditions_are_refused(build, message):
+def test_impossible_conditions_raise(build, message):
     assert_refused(build, message)
 
 
-def test_a_slowdown_for_ever_lasts_to_the_last_number_that_there_is():
-    """A sector takes 1 ms, and 2 on a slow brick; beyond the last number nothing runs."""
+def test_a_permanent_slowdown_lasts_to_the_last_request_number():
+    """A sector takes 1 ms, and 2 ms on a slow brick. A run beyond the last request number raises."""
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), condition=FaultSchedule(Slowdown(0, 0.5)), slots=2)
     loop = Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1))
     runner = Runner(loop, keys([0])[:, 0], Record(log=ResponseLog()))
     last = MOST_WHOLE - CHUNK
     runner.run = runner.run._replace(first=np.array([last], np.int32))
-    _, answered = runner.advance(1)
-    number, response = answered.number.ravel(), answered.response.ravel()
+    _, completed = runner.advance(1)
+    number, response = completed.number.ravel(), completed.response.ravel()
     assert last < np.max(number) < MOST_WHOLE
     assert np.min(response[number >= last]) / MS == pytest.approx(2, abs=1e-3)
     assert_refused(

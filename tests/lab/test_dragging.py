@@ -1,4 +1,4 @@
-"""While somebody drags, nothing is compiled: another number is no other program, and no other chart."""
+"""Dragging a control compiles nothing: another value uses the same program and the same chart."""
 
 import logging
 
@@ -7,7 +7,7 @@ import pytest
 
 from storagekit.lab import page
 
-# names of pages, and numbers that their controls are dragged to
+# names of pages, and values to which their controls are dragged
 DRAGGED = {
     "tour": {"replicas": [1, 2, 6], "arm": [0, 99], "address": [3, 80], "platter": [50], "size_kb": [4, 1024]},
     "striping": {"agents": [12, 64], "size_mb": [1, 32], "rate": [3, 60]},
@@ -31,15 +31,15 @@ def test_another_number_compiles_nothing_and_keeps_the_chart(name, caplog):
 
 
 @pytest.fixture(autouse=True)
-def jax_speaks(monkeypatch):
-    """Loggers of JAX that another test's application has switched off are on again."""
+def jax_loggers(monkeypatch):
+    """Enable loggers of JAX that the application of another test has disabled."""
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("jax") and isinstance(logger, logging.Logger):
             monkeypatch.setattr(logger, "disabled", False)
 
 
-def test_a_compilation_would_be_seen(caplog):
-    # whatever another test has set JAX's own level to
+def test_a_compilation_is_logged(caplog):
+    # at any level that another test has given JAX's logger
     with jax.log_compiles(), caplog.at_level("WARNING"), caplog.at_level("WARNING", logger="jax"):
         jax.jit(lambda number: number * 2.34567 + 1)(1.0)
     assert [one for one in caplog.records if "Compiling" in one.getMessage()]

@@ -1,4 +1,4 @@
-"""Pages in JupyterLab, and boards in files of their own, in a real browser: run, drag, read."""
+"""Run, drag and read pages in JupyterLab, and exported boards, in a real browser."""
 
 import os
 import time
@@ -12,7 +12,7 @@ from storagekit.charts import Board, export
 
 pytestmark = pytest.mark.browser
 
-# seconds: that an answer comes at all, whatever else the machine does
+# time limits in ms for the first answer and the next ones, generous enough for a busy machine
 _FIRST, _NEXT = 180_000, 30_000
 # notebooks, and a slider of the first board of each
 PAGES = {
@@ -24,18 +24,18 @@ PAGES = {
 
 @pytest.fixture
 def jupyterlab(tmp_path):
-    """The address of a page, by its name."""
+    """Return a function from the name of a page to its address."""
     caches = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     with running_lab(tmp_path, {"XDG_CACHE_HOME": caches}) as (address, token):
         yield lambda page: f"{address}/lab/tree/{page}.ipynb?token={token}"
 
 
-def changed(tab, drag, said: str, chart: str) -> float:
-    """Seconds from a drag until both the words and the chart are others."""
-    words, drawn = tab.locator(said).first.inner_text(), tab.locator(chart).first.inner_html()
+def changed(tab, drag, text_selector: str, chart: str) -> float:
+    """Return the seconds from a drag until both the text and the chart have changed."""
+    words, drawn = tab.locator(text_selector).first.inner_text(), tab.locator(chart).first.inner_html()
     began = time.monotonic()
     drag()
-    for what, before, selector in (("innerText", words, said), ("innerHTML", drawn, chart)):
+    for what, before, selector in (("innerText", words, text_selector), ("innerHTML", drawn, chart)):
         tab.wait_for_function(
             f"([before, where]) => document.querySelector(where).{what} !== before",
             arg=[before, selector],
@@ -45,7 +45,7 @@ def changed(tab, drag, said: str, chart: str) -> float:
     return time.monotonic() - began
 
 
-# one page is enough to see that kernel, widgets and charts work together; the pages' own cells run in test_notebooks.py
+# One page is enough to check that kernel, widgets and charts work together; test_notebooks.py runs the pages' cells.
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=[] if page == "lay_out_an_array" else pytest.mark.slow) for page in PAGES]
 )
@@ -55,7 +55,7 @@ def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, page, record_property):
     tab.get_by_role("menuitem", name="Run", exact=True).click()
     tab.get_by_text("Run All Cells", exact=True).click()
     tab.wait_for_selector(".sk-said table", timeout=_FIRST)
-    # every cell has run, and every board has its answer
+    # every cell has run, and every board shows its result
     tab.wait_for_function(
         "() => !document.body.innerText.includes('computing ...') && "
         "![...document.querySelectorAll('.jp-InputPrompt')].some(one => one.innerText.includes('*'))",
@@ -69,14 +69,14 @@ def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, page, record_property):
     keep(tab, page)
     assert not tab.locator("[data-mime-type='application/vnd.jupyter.stderr']").count()
     assert "This board failed" not in tab.locator("body").inner_text()
-    # a label that is cut is narrower than its words
+    # a label that is cut off is narrower than its text
     cut = "labels => labels.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
     assert tab.locator(".widget-label").evaluate_all(cut) == []
     assert not tab.problems
 
 
 def few(board: Board, kept: int) -> Board:
-    """The board with a few values of its first controls, and of the others where they begin."""
+    """Return the board with a few values of its first `kept` controls, and the start value of each other one."""
     controls = {
         name: one if place < kept else replace(one, few=[one.stops()[one.first()][0 if hasattr(one, "options") else 1]])
         for place, (name, one) in enumerate(board.controls.items())
@@ -85,7 +85,7 @@ def few(board: Board, kept: int) -> Board:
 
 
 @pytest.mark.parametrize("name", ["array", "fair"])
-def test_an_exported_board_answers_from_a_file_and_asks_no_network(tab, tmp_path, name):
+def test_an_exported_board_works_from_a_file_without_a_network(tab, tmp_path, name):
     page = lab.page(name)
     file = export(few(page.board(), 2), tmp_path / f"{name}.html", title=page.title, lead=page.lead)
     tab.goto(file.as_uri())

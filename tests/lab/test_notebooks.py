@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, with other parameters than their own, and nothing looks as if it had failed."""
+"""The notebooks run from top to bottom with other parameters than their defaults, and no output shows a failure."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import pytest
 from storagekit.core.resources import data_path, notebooks_path
 from storagekit.reproduce.notebooks import run_notebook
 
-# another value for each parameter that a page has
+# another value for each parameter of a page
 PARAMETERS = {
     "tour": {
         "drive": "wd_hc570",
@@ -43,7 +43,7 @@ PARAMETERS = {
     "choose_a_protocol": {"replicas": 2, "load": 4, "reads": 70, "latency": 1, "speed": 50},
     "share_fairly": {"mail": 4, "backup": 2, "archive": 3, "minimum": 5},
 }
-# seconds from the first cell to the last
+# limit in seconds from the first cell to the last
 MOST = 60
 
 
@@ -73,7 +73,7 @@ def run(page: str, tmp_path) -> None:
     assert len(tagged(notebook, "injected-parameters")) == 1
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.get("name") == "stderr"]
-    # a board that fails says so in the place of its words
+    # a board that fails reports it in place of its text
     states = json.dumps(notebook["metadata"].get("widgets", {}))
     assert "Drawing" in states
     assert "This board failed" not in states and "Not possible" not in states
@@ -85,5 +85,5 @@ def test_the_tour_runs(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PARAMETERS)
-def test_a_page_runs_and_nothing_looks_as_if_it_had_failed(page, tmp_path):
+def test_a_page_runs_and_shows_no_failure(page, tmp_path):
     run(page, tmp_path)

@@ -1,4 +1,4 @@
-"""Your own trace and your own drive: what is dropped, typed or measured."""
+"""Test the pages for a user's trace and drive: files dropped, fields typed, and measurements."""
 
 import datetime
 import os
@@ -18,17 +18,17 @@ from storagekit.workload.trace import request_trace
 SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.1\n"
 
 
-def test_a_dropped_file_is_read_as_one_on_disk_would_be():
-    asked = trace.board().controls["asked"]
-    assert asked.meaning(()) == trace.path_of()
-    dropped = asked.meaning(({"name": "mine.spc", "content": memoryview(SPC)},))
+def test_a_dropped_file_is_read_like_a_file_on_disk():
+    upload = trace.board().controls["asked"]
+    assert upload.meaning(()) == trace.path_of()
+    dropped = upload.meaning(({"name": "mine.spc", "content": memoryview(SPC)},))
     answer = trace.advised(dropped, mechanical(NEARLINE), disks=4)
     assert answer.found.requests == 4 and answer.found.read_share == 0.75
-    said = str(trace.told(answer))
-    assert "mine.spc (spc): 4 requests" in said and "75% reads" in said
+    text = str(trace.told(answer))
+    assert "mine.spc (spc): 4 requests" in text and "75% reads" in text
 
 
-def test_a_dropped_file_that_is_none_is_said_by_its_own_name():
+def test_a_dropped_file_that_is_no_trace_is_reported_by_its_name():
     board = trace.board()
     values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
     shown = board.shown(values | {"asked": trace.File("notes.txt", b"hello")})
@@ -45,23 +45,23 @@ def test_sizes_keep_their_mean_whether_they_are_few_or_many():
     assert sum(size * share for size, share in found.items()) == pytest.approx(sizes.mean())
 
 
-def test_the_picture_has_every_request_once():
+def test_the_chart_has_every_request_once():
     whole = trace.advised(trace.path_of(), mechanical(NEARLINE)).trace
     bars = trace.arrivals(whole)
     assert sum(row["rate"] * (row["until"] - row["at"]) for row in bars) == pytest.approx(len(whole))
     assert sum(row["percent"] for row in trace.sizes(whole)) == pytest.approx(100)
 
 
-def test_a_rate_that_no_scheme_serves_says_what_would():
-    said = str(trace.told(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
-    assert said.startswith("No scheme serves it") and "overloaded" in said
+def test_a_rate_that_no_scheme_serves_is_reported_as_overload():
+    text = str(trace.told(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
+    assert text.startswith("No scheme serves it") and "overloaded" in text
 
 
-def test_a_typed_drive_is_told_in_a_data_sheets_terms():
+def test_a_typed_drive_is_described_in_the_terms_of_a_data_sheet():
     answer = own_drive.beside(NEARLINE, "cheetah9lp")
     yours, other = answer.drives.values()
     assert yours.figures == figures(load_drive(NEARLINE)) and other.figures.capacity < yours.figures.capacity
-    # one read outstanding: the mean seek, half a turn, and the 4 KB or so that pass
+    # with one read outstanding: the mean seek, half a turn, and the transfer of 4 KB
     least = yours.figures.average_seek + yours.figures.revolution / 2
     assert yours.reads["SATF"][0] == pytest.approx(1 / least, rel=0.02)
     assert np.all(np.diff(yours.reads["SATF"][1:]) > 0)
@@ -69,20 +69,20 @@ def test_a_typed_drive_is_told_in_a_data_sheets_terms():
     assert not shown.possible and "seek is not given" in shown.said
 
 
-def test_a_sample_is_that_of_its_key_and_slower_than_the_sheet():
+def test_a_sample_depends_on_its_seed_only_and_is_slower_than_the_sheet():
     one, same, other = (own_drive.sample("atlas10k", 400, seed) for seed in (1, 1, 2))
     assert np.array_equal(one.measured_response, same.measured_response)
     assert not np.array_equal(one.measured_response, other.measured_response)
     true, sheet = own_drive.made("atlas10k"), load_drive("atlas10k")
     assert float(true.seek(np.array([500]))[0]) == pytest.approx(1.08 * float(sheet.seek(np.array([500]))[0]))
-    # an access: command, seek, half a turn, some settling, what passes
+    # an access consists of the command, a seek, half a turn, in some cases settling, and a transfer
     means = figures(true)
     expected = means.overhead + means.average_seek + means.revolution / 2 + 0.3 * own_drive.SETTLE
     assert float(one.measured_response.mean()) == pytest.approx(expected, rel=0.15)
 
 
 @pytest.mark.slow
-def test_the_fit_finds_out_what_the_sheet_did_not_say():
+def test_the_fit_finds_values_that_the_sheet_does_not_give():
     log = own_drive.sample(NEARLINE)
     found = own_drive.fitted(log, NEARLINE)
     true = own_drive.made(NEARLINE)
@@ -95,7 +95,7 @@ def test_the_fit_finds_out_what_the_sheet_did_not_say():
     assert table.demerit["fitted", "all"] < 0.1
 
 
-def test_a_dropped_file_is_what_figures_and_comparison_are_of():
+def test_figures_and_comparison_use_the_dropped_file():
     page = lab.open("trace", disks=4)
     assert trace.dropped(page) == trace.path_of()
     (upload,) = [one for one in page.children[0].children if isinstance(one, FileUpload)]

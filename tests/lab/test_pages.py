@@ -1,4 +1,4 @@
-"""Boards of the lab: what they say is what the planner and the engine say, and no number compiles anything."""
+"""Boards of the lab show the results of the planner and the engine, and another number compiles nothing."""
 
 import itertools
 from math import prod
@@ -21,12 +21,12 @@ CLOSED = {"array": array, "sr_array": sr_array, "fair": fair, "bound": bound}
 
 
 def begun(board: Board) -> dict:
-    """The values at which its controls begin."""
+    """Return the start values of the controls."""
     return {name: control.stops()[control.first()][1] for name, control in board.controls.items()}
 
 
 @pytest.mark.parametrize("name", CLOSED)
-def test_a_board_answers_where_it_begins_and_whatever_is_chosen_its_chart_is_the_same(name):
+def test_a_board_works_at_its_start_values_and_keeps_its_chart_for_all_others(name):
     board = lab.page(name).board()
     begin = begun(board)
     first = board.shown(begin)
@@ -40,59 +40,59 @@ def test_a_board_answers_where_it_begins_and_whatever_is_chosen_its_chart_is_the
 
 
 @pytest.mark.parametrize("name", lab.PAGES)
-def test_an_exported_page_can_ask_all_that_it_offers(name):
+def test_an_exported_page_can_show_every_choice(name):
     board = lab.page(name).board()
     assert prod(len(one.stops()) for one in board.controls.values()) <= MOST
 
 
-def test_a_page_of_no_name_is_refused():
+def test_an_unknown_page_raises():
     with pytest.raises(InputError, match=r"there are tour, .*array"):
         lab.page("arrays")
 
 
-def test_the_array_is_the_planners_answer():
+def test_the_array_page_shows_the_planners_result():
     board = lab.page("array").board()
-    asked = begun(board) | {"disks": 16, "data": 20, "read_share": 40, "rate": 300, "tolerate": 2, "size": 16}
+    values = begun(board) | {"disks": 16, "data": 20, "read_share": 40, "rate": 300, "tolerate": 2, "size": 16}
     drive = drive_of(NEARLINE)
     data = 0.2 * 16 * float(drive.capacity) * 512
-    said = schemes(drive, 16, data=data, size=16 * KB, read_share=0.4, rate=300, tolerate=2)
-    shown = board.shown(asked)
+    planned = schemes(drive, 16, data=data, size=16 * KB, read_share=0.4, rate=300, tolerate=2)
+    shown = board.shown(values)
     rows = shown.data["rows"]
-    assert [row["name"] for row in rows] == [one.name for one in said.ranking[: len(rows)]]
-    assert [row["mean"] for row in rows] == pytest.approx([1e3 * one.mean for one in said.ranking[: len(rows)]])
-    assert said.ranking[0].name in shown.said and f"{1e3 * said.ranking[0].mean:.1f} ms" in shown.said
+    assert [row["name"] for row in rows] == [one.name for one in planned.ranking[: len(rows)]]
+    assert [row["mean"] for row in rows] == pytest.approx([1e3 * one.mean for one in planned.ranking[: len(rows)]])
+    assert planned.ranking[0].name in shown.said and f"{1e3 * planned.ranking[0].mean:.1f} ms" in shown.said
 
 
-def test_only_the_load_that_is_chosen_counts():
+def test_only_the_chosen_load_counts():
     board = lab.page("array").board()
     kept = begun(board) | {"load": "is kept outstanding"}
     rows = board.shown(kept | {"outstanding": 64}).data["rows"]
     assert rows != board.shown(kept | {"outstanding": 8}).data["rows"]
     assert rows == board.shown(kept | {"outstanding": 64, "rate": 2000}).data["rows"]
-    # no formula tells what 99% keep within
+    # no formula gives the 99th percentile
     assert all(row["p99"] is None for row in rows)
 
 
-def test_more_data_than_room_is_said_in_place():
+def test_more_data_than_capacity_is_reported_on_the_page():
     board = lab.page("array").board()
     shown = board.shown(begun(board) | {"data": 80, "tolerate": 2, "disks": 6})
     assert not shown.possible and "capacity" in shown.said and shown.spec is None
 
 
-def test_streams_get_what_the_planner_says_and_delays_are_what_is_served_elsewhere():
+def test_streams_get_the_planners_rates_and_delays_come_from_service_elsewhere():
     found = fair.answer(1.5, 1, 1, 0, 200, 200, 16)
     streams = {"mail": Stream(1.5, [0]), "backup": Stream(1, [0, 1]), "archive": Stream(1, [1])}
-    said = shares([200e6, 200e6], streams)
-    assert found.answers["total"].rates == said.rates
-    here, there = (said.shares["backup"].by_brick[brick] for brick in (0, 1))
+    planned = shares([200e6, 200e6], streams)
+    assert found.answers["total"].rates == planned.rates
+    here, there = (planned.shares["backup"].by_brick[brick] for brick in (0, 1))
     assert found.delay("backup", 0) == pytest.approx(fair.SIZE * there / here)
     assert found.delay("mail", 0) == 0
-    # 16 requests of 64 KB at each brick that it uses, over what it is served
-    assert found.response("total", "backup") == pytest.approx(2 * 16 * fair.SIZE / said.rates["backup"])
-    assert f"mail {said.rates['mail'] / 1e6:.0f}" in str(fair.words(found))
+    # 16 requests of 64 KB at each brick of the stream, divided by its rate
+    assert found.response("total", "backup") == pytest.approx(2 * 16 * fair.SIZE / planned.rates["backup"])
+    assert f"mail {planned.rates['mail'] / 1e6:.0f}" in str(fair.words(found))
 
 
-def test_a_least_share_goes_as_far_as_the_weight_does():
+def test_a_minimum_share_is_at_most_the_share_of_the_weight():
     without, much, most = (fair.answer(8, 0.5, 0.5, least, 200, 200, 16) for least in (0, 30, 20))
     floor = 200e6 * 0.5 / 9
     given = [one.answers["total"].shares["backup"].by_brick[0] for one in (without, much, most)]
@@ -100,26 +100,26 @@ def test_a_least_share_goes_as_far_as_the_weight_does():
     assert given[1] == given[2]
 
 
-def test_the_bound_and_what_holds_streams_back_are_said():
-    said = str(bound.words(bound.answer(1, 1, 0, 30, 15, 1, 6, 4)))
-    assert "5.34 MB apart" in said and "f 5.00 MB/s, g 5.00 MB/s" in said and "g is limited by bricks A, B" in said
-    said = str(bound.words(bound.answer(1, 1, 100 / 12, 30, 15, 1, 6, 6)))
-    assert said.startswith("No bound") and "its minimum share of brick A" in said
+def test_the_bound_and_the_limits_of_streams_are_shown():
+    text = str(bound.words(bound.answer(1, 1, 0, 30, 15, 1, 6, 4)))
+    assert "5.34 MB apart" in text and "f 5.00 MB/s, g 5.00 MB/s" in text and "g is limited by bricks A, B" in text
+    text = str(bound.words(bound.answer(1, 1, 100 / 12, 30, 15, 1, 6, 6)))
+    assert text.startswith("No bound") and "its minimum share of brick A" in text
 
 
 @pytest.mark.slow
-def test_nodes_of_several_speeds_have_a_row_for_each_protocol_and_say_who_is_soonest():
+def test_nodes_of_several_speeds_have_a_row_for_each_protocol_and_name_the_fastest():
     board = lab.page("adaptive").board()
     shown = board.shown(begun(board) | {"rate": 50})
     assert shown.possible, shown.said
     found = lab.page("adaptive").board().answer(**begun(board) | {"rate": 50})
-    soonest = found.mean_response.to_series().idxmin()
-    assert found.sizes["protocol"] == 3 and f"{soonest}: " in shown.said and "all of them are served" in shown.said
+    fastest = found.mean_response.to_series().idxmin()
+    assert found.sizes["protocol"] == 3 and f"{fastest}: " in shown.said and "all of them are served" in shown.said
 
 
 @pytest.fixture
 def compiled():
-    """Names of what JAX has compiled since."""
+    """Yield the list of events that JAX has compiled since the start of the test."""
     seen = []
 
     def note(name: str, seconds: float, **_) -> None:
@@ -156,19 +156,19 @@ def test_no_number_of_any_protocol_compiles_anything(compiled, monkeypatch):
     compiles_nothing(protocol.PROTOCOLS, compiled, monkeypatch)
 
 
-def test_a_change_of_structure_would_be_seen_to_compile(compiled):
+def test_a_change_of_structure_is_seen_to_compile(compiled):
     for dispatch, count in itertools.product((Hashing(), Randomized()), (2, 3)):
         jax.jit(lambda x, d=dispatch, c=count: x + c * len(str(d)))(1.0)
     assert len(compiled) >= 4
 
 
-def test_what_is_said_of_protocols_is_what_was_simulated(monkeypatch):
+def test_the_page_of_protocols_shows_simulated_results(monkeypatch):
     monkeypatch.setattr(protocol, "PROTOCOLS", {"hashing": ""})
     monkeypatch.setattr(protocol, "REQUESTS", 200)
     protocol.over_load.cache_clear()
     found = protocol.over_load(protocol._DRIVES[1], 4, 0.9, 5e-5, 1.0)
     mean = found.sel(statistic="mean", scheme="hashing")
-    # Little's law of a closed loop, but for what its ends cut off
+    # Little's law of a closed loop, apart from requests cut off at both ends of the run
     assert (mean.request_rate * mean.response).values == pytest.approx(protocol.LOADS, rel=0.12)
     slow = protocol.over_load(protocol._DRIVES[1], 4, 0.9, 5e-5, 0.5).sel(statistic="mean", scheme="hashing")
     assert bool((slow.request_rate < mean.request_rate).all())

@@ -1,4 +1,4 @@
-"""Stripe or not, and what can be promised: closed forms in words and drawn."""
+"""Test the pages on striping and on admissible sessions: closed forms in text and charts."""
 
 import numpy as np
 import pytest
@@ -15,10 +15,10 @@ DISK = Disk(8.5 * MS, 4.17 * MS, 200e6)
 def test_a_promise_is_kept_when_all_its_sessions_run_together():
     answer = sessions.promised(DISK, agents=4, rate=2e6)
     assert answer.checked(minutes=0.5).met.all()
-    said = str(sessions.told(answer))
+    text = str(sessions.told(answer))
     count = int(answer.even.sessions[answer.best])
-    assert said.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in all")
-    assert "The binding constraint is the disks" in said
+    assert text.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in all")
+    assert "The binding constraint is the disks" in text
 
 
 def test_rows_have_every_shape_and_mark_the_best():
@@ -31,15 +31,15 @@ def test_rows_have_every_shape_and_mark_the_best():
     assert min(row["agents"] for row in rows) == 2
 
 
-def test_what_cannot_be_promised_says_how_far_it_is():
-    said = str(sessions.told(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
-    assert said.startswith("Not even one session of 500 MB/s") and "times its present capacity" in said
+def test_a_rate_that_cannot_be_promised_is_reported_with_the_excess():
+    text = str(sessions.told(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
+    assert text.startswith("Not even one session of 500 MB/s") and "times its present capacity" in text
     with pytest.raises(InputError, match="buffer 1024 bytes"):
         sessions.promised(DISK, buffer=KB)
 
 
-def test_a_request_that_is_not_striped_waits_as_in_m_g_1():
-    """12 agents, 60 requests/s: 5 a second for each, of a mean of 12.67 ms and a transfer."""
+def test_a_request_without_striping_waits_as_in_m_g_1():
+    """With 12 agents and 60 requests/s, each agent gets 5 a second, with a mean service of 12.67 ms plus a transfer."""
     found = striping.striped(DISK, agents=12, size=8 * MB, rate=60)
     alone, mean = found.widths[0], float(DISK.mean(8 * MB))
     expected = float(response_mg1(np.float64(5.0), mean, DISK.variance() + mean**2))

@@ -1,4 +1,4 @@
-"""What each scheduler takes next, from a queue worked by hand.
+"""Test which request each scheduler takes next, from a queue worked by hand.
 
 An ideal drive of 100 cylinders, 10 ms from end to end and a 10 ms revolution; the arm on cylinder 50, the platter at 0.
 """
@@ -14,7 +14,7 @@ from storagekit.placement import Replicas
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, Choice, ScheduleSwitch
 
 CYLINDERS = np.array([52, 40, 90, 49])
-# turns after the platter's; the arm needs 0.2, 1.0, 4.0 and 0.1 ms, 1/50 to 2/5 of a turn
+# turns ahead of the platter; the arm needs 0.2, 1.0, 4.0 and 0.1 ms, 1/50 to 2/5 of a turn
 ANGLES = np.array([0.01, 0.15, 0.5, 0.9])
 BORN = np.array([-3e-3, -9e-3, -1e-3, -5e-3])
 
@@ -46,7 +46,7 @@ def order(schedule, drive, private=None, cylinder=50) -> list[int]:
     [
         (FCFS(), [1, 3, 0, 2]),
         (SSTF(), [3, 0, 1, 2]),
-        # 1.5 ms, 5 ms, 9 ms; the nearest cylinder but one has just missed its angle: 10.1 ms
+        # 1.5 ms, 5 ms, 9 ms; the second nearest cylinder has just missed its angle: 10.1 ms
         (SATF(), [1, 2, 3, 0]),
         (CLOOK(), [0, 2, 1, 3]),
     ],
@@ -55,7 +55,7 @@ def test_the_order_worked_by_hand(drive, schedule, expected):
     assert order(schedule, drive) == expected
 
 
-def test_satf_costs_what_the_access_takes(drive):
+def test_the_cost_under_satf_is_the_access_time(drive):
     cost = np.asarray(SATF().cost(None, choice(drive)))
     np.testing.assert_allclose(cost, [10.1e-3, 1.5e-3, 5e-3, 9e-3], atol=1e-7)
 
@@ -70,7 +70,7 @@ def test_look_goes_on_in_its_direction_and_then_turns(drive):
 
 @pytest.mark.parametrize("schedule", [LOOK(), CLOOK()])
 def test_on_one_cylinder_the_shortest_access_is_first(drive, schedule):
-    """Angles of 0.01, 0.15, 0.5 and 0.9 of a turn; the first has just passed when the arm has moved for 0.2 ms."""
+    """The angles are 0.01, 0.15, 0.5 and 0.9 of a turn. The first has just passed when the arm has moved for 0.2 ms."""
     seen = choice(drive)
     same = seen.target._replace(cylinder=jnp.full(4, 52, jnp.int32))
     cost = np.asarray(schedule.cost(jnp.ones(1, jnp.int32), seen._replace(target=same)))
@@ -89,14 +89,14 @@ def test_a_drive_without_rotation_serves_in_order_of_slots(schedule):
 
 
 def moved(drive, distance) -> AccessStarted:
-    """The drives marked have chosen something that many cylinders away."""
+    """Return the event in which the marked drives choose requests at this distance in cylinders."""
     one, always = jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
     return AccessStarted(
         one, one, None, Replicas(1), always, always, drive, jnp.asarray([distance], jnp.int32), jnp.zeros(1, jnp.uint32)
     )
 
 
-def test_look_remembers_where_it_went():
+def test_look_stores_its_direction():
     look = LOOK()
     private = look.init(StateSizes(1, 2, ()))
     chooser = jnp.asarray([True, False])
@@ -106,29 +106,29 @@ def test_look_remembers_where_it_went():
     assert private.tolist() == [-1, 1]
 
 
-def test_one_of_several_is_that_one(drive):
-    """Of the arm on its way down, which LOOK alone remembers, and back up."""
-    members = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
+def test_a_switch_acts_as_the_scheduler_it_selects(drive):
+    """Move the arm down and back up; only LOOK stores the direction."""
+    schedulers = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
     orders = []
-    for index, member in enumerate(members):
-        one = ScheduleSwitch(members, index)
-        ours, alone = (one_or_other.init(StateSizes(1, 1, ())) for one_or_other in (one, member))
+    for index, scheduler in enumerate(schedulers):
+        one = ScheduleSwitch(schedulers, index)
+        ours, alone = (one_or_other.init(StateSizes(1, 1, ())) for one_or_other in (one, scheduler))
         for distance in (-10, 5):
             gone = moved(jnp.ones(1, bool), distance)
-            ours, alone = one.taken(ours, gone), member.taken(alone, gone)
+            ours, alone = one.taken(ours, gone), scheduler.taken(alone, gone)
             seen = choice(drive)
-            np.testing.assert_array_equal(one.cost(ours, seen), member.cost(alone, seen))
+            np.testing.assert_array_equal(one.cost(ours, seen), scheduler.cost(alone, seen))
         orders.append(order(one, drive, ours))
-    assert len({tuple(found) for found in orders}) == len(members)
+    assert len({tuple(found) for found in orders}) == len(schedulers)
 
 
 @pytest.mark.parametrize(
-    ("members", "index", "says"),
+    ("schedulers", "index", "says"),
     [
         ((FCFS(), SATF()), 2, "scheduler number 2 of 2: they count from 0"),
         ((FCFS(), SATF()), -1, "scheduler number -1 of 2: they count from 0"),
         ((), 0, "scheduler number 0 of 0: they count from 0"),
     ],
 )
-def test_a_number_without_a_scheduler_is_refused(members, index, says):
-    assert_refused(lambda: ScheduleSwitch(members, index), says)
+def test_a_number_without_a_scheduler_raises(schedulers, index, says):
+    assert_refused(lambda: ScheduleSwitch(schedulers, index), says)
