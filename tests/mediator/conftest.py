@@ -1,4 +1,4 @@
-"""Clusters, and the admission test written again in plain Python."""
+"""Clusters for the tests, and the admission test implemented again in plain Python."""
 
 import itertools
 import math
@@ -12,14 +12,20 @@ from storagekit.mediator import Cluster, Economical, Ledger, Mediator, Rejected,
 
 
 def cluster_of(agents=4, disk=None, network=None, client=None):
-    """The paper's M2372K, hosts and gigabit ring (swift, section 5), or disks in turn."""
+    """Return a cluster with the paper's disks, hosts and gigabit ring (swift, section 5).
+
+    The disks are M2372K, or the given disks in rotation.
+    """
     kinds = disk if isinstance(disk, tuple) else (disk or Disk(16 * MS, 8.3 * MS, 2.5e6),)
     disks = tuple(itertools.islice(itertools.cycle(kinds), agents))
     return Cluster(disks, Host(), client or Host(), network or Network(125e6))
 
 
 def positioning_ratio(disk, count, transfers, budget, period):
-    """Needed over allowed time at a disk: the certain sum, or Chernoff's, each theta in turn."""
+    """Return needed over allowed time at a disk.
+
+    The needed time is the smaller of the certain sum and Chernoff's bound, minimized over a grid of theta.
+    """
     certain = transfers + count * 2 * (disk.seek + disk.rotation)
     scale = float(disk.slowest(65536))
     rarity = math.log(1 + count / budget)
@@ -36,22 +42,25 @@ def positioning_ratio(disk, count, transfers, budget, period):
 
 
 def ratios(cluster, sessions):
-    """Needed over allowed time: of every disk, and of every session at every one of its agents. 1 is full."""
+    """Return needed over allowed time for every disk, and for every session at each of its agents.
+
+    A ratio of 1 is full.
+    """
     found = []
     for agent, disk in enumerate(cluster.disks):
-        here = [(asked, layout) for asked, layout in sessions if agent in layout.agents]
+        here = [(wanted, layout) for wanted, layout in sessions if agent in layout.agents]
         if not here:
             continue
         transfers = sum(layout.unit / disk.rate for _, layout in here)
         blocks = [layout.stripes * len(layout.agents) for _, layout in here]
-        budget = min((1 - asked.confidence) / count for (asked, _), count in zip(here, blocks, strict=True))
-        period = min(layout.data * layout.unit / asked.rate for asked, layout in here)
+        budget = min((1 - wanted.confidence) / count for (wanted, _), count in zip(here, blocks, strict=True))
+        period = min(layout.data * layout.unit / wanted.rate for wanted, layout in here)
         found.append((f"disk of agent {agent}", positioning_ratio(disk, len(here), transfers, budget, period)))
     net = cluster.network
-    for asked, layout in sessions:
+    for wanted, layout in sessions:
         client = own = 0.0
         for other, its in sessions:
-            if other.client == asked.client:
+            if other.client == wanted.client:
                 sent = len(its.agents) if other.write else its.data
                 client += sent * float(cluster.client.seconds(its.unit))
                 client += float(cluster.client.check_seconds(its.data * its.unit)) if its.parity else 0.0
@@ -67,38 +76,39 @@ def ratios(cluster, sessions):
                 if agent in its.agents:
                     way += float(cluster.agent.seconds(its.unit))
                     way += float(net.seconds(its.unit)) / net.rings if net.switched else 0.0
-            found.append(("network", way * asked.rate / (layout.data * layout.unit)))
+            found.append(("network", way * wanted.rate / (layout.data * layout.unit)))
     return found
 
 
-def allocations(cluster, asked, units):
-    """Every layout that a request could have: all sets of agents, all units."""
-    if asked.layout is not None:
-        yield asked.layout
+def allocations(cluster, wanted, units):
+    """Yield every layout for a request: all sets of agents, with all units."""
+    if wanted.layout is not None:
+        yield wanted.layout
         return
     for data in range(1, cluster.agents + 1):
-        count = data if asked.group is None else data + math.ceil(data / asked.group)
+        count = data if wanted.group is None else data + math.ceil(data / wanted.group)
         for unit in units:
-            if data * unit <= asked.buffer and (data - 1) * unit < asked.size:
+            if data * unit <= wanted.buffer and (data - 1) * unit < wanted.size:
                 for agents in itertools.combinations(range(cluster.agents), count):
-                    yield StripeLayout.over(asked.size, unit, agents, asked.group)
+                    yield StripeLayout.over(wanted.size, unit, agents, wanted.group)
 
 
 class Oracle:
-    """The test as a person would do it, one allocation at a time."""
+    """The admission test by enumeration, one allocation at a time."""
 
     cluster_of = staticmethod(cluster_of)
     ratios = staticmethod(ratios)
 
     @staticmethod
-    def fullest(cluster, sessions):
+    def highest_ratio(cluster, sessions):
         return max((ratio for _, ratio in ratios(cluster, sessions)), default=0.0)
 
     @staticmethod
-    def nearest(cluster, sessions, asked, units):
-        """The least, over all allocations, of how full the fullest is with this session among the others."""
+    def least_ratio(cluster, sessions, wanted, units):
+        """Return the smallest highest ratio, over all allocations, with this session added to the others."""
         return min(
-            Oracle.fullest(cluster, [*sessions, (asked, layout)]) for layout in allocations(cluster, asked, units)
+            Oracle.highest_ratio(cluster, [*sessions, (wanted, layout)])
+            for layout in allocations(cluster, wanted, units)
         )
 
     @staticmethod
@@ -107,7 +117,10 @@ class Oracle:
 
     @staticmethod
     def fill(cluster, seed, rates, mediators=None, write=0.3, group=0.4, seconds=60, refusals=12):
-        """Sessions of random kinds until so many are refused: the ledger and the admitted answers."""
+        """Add sessions of random kinds until `refusals` of them are rejected.
+
+        Return the reservations and the admissions.
+        """
         draw = np.random.default_rng(seed)
         ledger = Ledger(cluster)
         several = [Mediator(ledger, policy) for policy in (mediators or (Economical(),))]

@@ -1,4 +1,4 @@
-"""What is admitted and what is refused, against every allocation there is, tested in plain Python."""
+"""Compare admissions and rejections with every possible allocation, tested in plain Python."""
 
 from dataclasses import replace
 from functools import partial
@@ -55,43 +55,43 @@ requests = st.builds(
 
 @given(clusters, st.lists(requests, min_size=1, max_size=9), st.sampled_from(POLICIES))
 @settings(max_examples=120)
-def test_admitted_if_and_only_if_some_allocation_fits(oracle, cluster, asked, policy):
+def test_admitted_if_and_only_if_some_allocation_fits(oracle, cluster, wanted, policy):
     mediator = Mediator(Ledger(cluster), policy, SOME_UNITS)
-    for one in asked:
+    for one in wanted:
         held = oracle.sessions_of(mediator.ledger)
         if one.group and cluster.agents < 2:
             assert_refused(partial(mediator.request, one), "agents 1: a group with parity needs 2")
             continue
-        nearest = oracle.nearest(cluster, held, one, SOME_UNITS)
+        least_ratio = oracle.least_ratio(cluster, held, one, SOME_UNITS)
         answer = mediator.request(one)
         if isinstance(answer, Admitted):
-            assert oracle.fullest(cluster, [*held, (one, answer.layout)]) <= 1 + 1e-6
+            assert oracle.highest_ratio(cluster, [*held, (one, answer.layout)]) <= 1 + 1e-6
             assert answer.utilization.most <= 1 + 1e-6
         else:
-            assert nearest > 1 - 1e-6
+            assert least_ratio > 1 - 1e-6
             value, limit = answer.binding.value, answer.binding.limit
             assert value is not None and limit is not None and value > limit
-            # the constraint is of the allocation that came nearest; on the network it is that of the session with least slack
-            # left, in seconds, which with several periods need not be the one that is furthest over
-            assert value / limit <= nearest * (1 + 1e-6)
+            # The constraint belongs to the allocation with the least ratio. On the network it belongs to the session
+            # with the least slack, in seconds. With several periods this session need not have the largest ratio.
+            assert value / limit <= least_ratio * (1 + 1e-6)
             if cluster.network == FAST and cluster.agent == cluster.client == Host():
-                assert value / limit == pytest.approx(nearest, rel=1e-6)
+                assert value / limit == pytest.approx(least_ratio, rel=1e-6)
             assert answer.binding.remedy and "\n" not in str(answer.binding)
 
 
 @given(clusters, st.lists(requests, min_size=2, max_size=8))
 @settings(max_examples=60)
-def test_an_object_that_exists_is_read_where_it_is(oracle, cluster, asked):
+def test_an_existing_object_is_read_at_its_agents(oracle, cluster, wanted):
     mediator = Mediator(Ledger(cluster), Widest(), SOME_UNITS)
-    asked = [replace(one, group=None) for one in asked]
-    first = mediator.request(asked[0])
+    wanted = [replace(one, group=None) for one in wanted]
+    first = mediator.request(wanted[0])
     if isinstance(first, Rejected):
         return
-    for one in asked[1:]:
+    for one in wanted[1:]:
         held = oracle.sessions_of(mediator.ledger)
-        given = replace(one, size=asked[0].size, layout=first.layout, buffer=4096 * KB)
+        given = replace(one, size=wanted[0].size, layout=first.layout, buffer=4096 * KB)
         answer = mediator.request(given)
-        full = oracle.fullest(cluster, [*held, (given, first.layout)])
+        full = oracle.highest_ratio(cluster, [*held, (given, first.layout)])
         if isinstance(answer, Admitted):
             assert answer.layout == first.layout
             assert full <= 1 + 1e-6
@@ -100,26 +100,29 @@ def test_an_object_that_exists_is_read_where_it_is(oracle, cluster, asked):
             assert 1 < answer.binding.value / answer.binding.limit <= full * (1 + 1e-6)
 
 
-def test_a_commit_that_says_no_to_the_same_ledger_is_a_refusal(monkeypatch):
-    """As it would if its sums and the proposal's were an ulp apart; where another mediator was quicker it is tried again."""
+def test_a_failed_commit_to_unchanged_reservations_is_a_rejection(monkeypatch):
+    """This happens if the sums of the reservations and of the proposal differ by an ulp.
+
+    If another mediator was faster, the mediator tries again.
+    """
     ledger = Ledger(Cluster((SLOW,), Host(), Host(), FAST))
-    no = Binding("disk of agent 0", 1.0, 1.0, "wait")
-    monkeypatch.setattr(ledger, "commit", lambda proposal: no)
-    asked = Request("a", 1e5, 10**6)
-    assert Mediator(ledger).request(asked) == Rejected(asked, no)
+    binding = Binding("disk of agent 0", 1.0, 1.0, "wait")
+    monkeypatch.setattr(ledger, "commit", lambda proposal: binding)
+    wanted = Request("a", 1e5, 10**6)
+    assert Mediator(ledger).request(wanted) == Rejected(wanted, binding)
     tries = []
 
     def changed(proposal):
         tries.append(proposal)
         ledger._book = replace(ledger._book, version=ledger.version + (len(tries) < 3))
-        return no
+        return binding
 
     monkeypatch.setattr(ledger, "commit", changed)
-    assert Mediator(ledger).request(asked) == Rejected(asked, no) and len(tries) == 3
+    assert Mediator(ledger).request(wanted) == Rejected(wanted, binding) and len(tries) == 3
 
 
-def test_certain_times_are_filled_to_the_brim():
-    """Blocks of 10 ms without a seek, a period of 100 ms: 10 sessions fit a disk, an eleventh does not."""
+def test_disks_with_constant_times_are_filled_completely():
+    """Blocks take 10 ms without a seek, and a period is 100 ms: 10 sessions fit a disk, an eleventh does not."""
     unit = 64 * KB
     cluster = Cluster((Disk(0, 0, unit / 10e-3),), Host(1e12), Host(1e12), Network(1e12))
     mediator = Mediator(Ledger(cluster), units=(unit,))
@@ -132,7 +135,7 @@ def test_certain_times_are_filled_to_the_brim():
 
 
 @pytest.mark.parametrize(
-    ("network", "client", "agent", "clients", "named"),
+    ("network", "client", "agent", "clients", "resource"),
     [
         (Network(1e6), Host(1e12), Host(1e12), "ab", "at the ring,"),
         (Network(1e6, switched=True), Host(1e12), Host(1e12), "aa", "at the link of client a,"),
@@ -140,17 +143,17 @@ def test_certain_times_are_filled_to_the_brim():
         (Network(1e12), Host(1e12), Host(1e6), "ab", "at the processor of agent 0,"),
     ],
 )
-def test_a_refusal_names_the_resource_in_the_way(network, client, agent, clients, named):
-    """0.6 MB/s of each of two sessions through 1 MB/s or a million instructions a second."""
-    cluster = Cluster((Disk(0, 0, 1e12),) * (1 if "agent" in named else 3), agent, client, network)
+def test_a_rejection_names_the_limiting_resource(network, client, agent, clients, resource):
+    """Run two sessions of 0.6 MB/s each over a resource of 1 MB/s or of a million instructions a second."""
+    cluster = Cluster((Disk(0, 0, 1e12),) * (1 if "agent" in resource else 3), agent, client, network)
     mediator = Mediator(Ledger(cluster))
     assert isinstance(mediator.request(Request(clients[0], 0.6e6, 10**7)), Admitted)
     refused = mediator.request(Request(clients[1], 0.6e6, 10**7))
     assert isinstance(refused, Rejected)
-    assert named in refused.binding.constraint
+    assert resource in refused.binding.constraint
 
 
-def test_a_low_rate_has_a_large_unit_on_few_agents_and_a_high_one_a_small_unit_on_many(oracle):
+def test_low_rates_use_large_units_on_few_agents_and_high_rates_small_units_on_many(oracle):
     cluster = oracle.cluster_of(32)
     found = [Mediator(Ledger(cluster)).propose(Request("a", rate, 10**8)) for rate in (0.2e6, 1.2e6, 5e6, 20e6)]
     shapes = [(len(one.layout.agents), one.layout.unit) for one in found if isinstance(one, Proposal)]
@@ -160,25 +163,25 @@ def test_a_low_rate_has_a_large_unit_on_few_agents_and_a_high_one_a_small_unit_o
     assert list(units) == sorted(units, reverse=True) and units[0] == UNITS[-1] and units[-1] < UNITS[-1]
 
 
-def test_policies_choose_as_they_say(oracle):
+def test_policies_choose_as_documented(oracle):
     cluster = oracle.cluster_of(8)
-    asked = Request("a", 2e5, 10**7)
+    wanted = Request("a", 2e5, 10**7)
 
     def first_two(policy):
         mediator = Mediator(Ledger(cluster), policy)
-        return [mediator.request(asked).layout for _ in range(2)]
+        return [mediator.request(wanted).layout for _ in range(2)]
 
     assert [layout.agents for layout in first_two(Economical())] == [(0,), (1,)]
     assert [layout.agents for layout in first_two(FirstFit())] == [(0,), (0,)]
     assert [len(layout.agents) for layout in first_two(Widest())] == [8, 8]
 
 
-def test_the_highest_rate_is_where_admission_ends(oracle):
+def test_the_highest_rate_is_the_limit_of_admission(oracle):
     mediator = Mediator(Ledger(oracle.cluster_of(6)))
-    asked = Request("a", 1.0, 10**7, group=2)
-    rate = mediator.highest_rate(asked)
-    assert isinstance(mediator.propose(replace(asked, rate=rate)), Proposal)
-    assert isinstance(mediator.propose(replace(asked, rate=rate * (1 + 1e-5))), Rejected)
+    wanted = Request("a", 1.0, 10**7, group=2)
+    rate = mediator.highest_rate(wanted)
+    assert isinstance(mediator.propose(replace(wanted, rate=rate)), Proposal)
+    assert isinstance(mediator.propose(replace(wanted, rate=rate * (1 + 1e-5))), Rejected)
     assert 1e6 < rate < 6 * 2.5e6
 
 
@@ -186,7 +189,7 @@ def test_the_highest_rate_is_where_admission_ends(oracle):
 @example(1e-9, 10**12)
 @example(1e9, 1)
 @settings(max_examples=40)
-def test_any_rate_and_size_has_an_answer(rate, size):
+def test_any_rate_and_size_gets_a_decision(rate, size):
     cluster = Cluster((SLOW, FLASH), Host(), Host(), Network(125e6))
     answer = Mediator(Ledger(cluster)).request(Request("a", rate, size))
     assert isinstance(answer, Admitted | Rejected) and str(answer) and answer.to_dict()
@@ -213,10 +216,10 @@ def test_any_rate_and_size_has_an_answer(rate, size):
         ({"layout": StripeLayout.over(10**5, 4096, (0, 1)), "group": 2}, "group 2: a layout has its own redundancy"),
     ],
 )
-def test_bad_input_is_refused_in_a_line(oracle, change, message):
+def test_bad_input_raises_in_one_line(oracle, change, message):
     mediator = Mediator(Ledger(oracle.cluster_of(4)))
-    asked = {"client": "a", "rate": 1e5, "size": 10**5} | change
-    assert_refused(lambda: mediator.propose(Request(**asked)), message)
+    wanted = {"client": "a", "rate": 1e5, "size": 10**5} | change
+    assert_refused(lambda: mediator.propose(Request(**wanted)), message)
 
 
 @pytest.mark.usefixtures("unchecked")

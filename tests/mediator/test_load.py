@@ -1,4 +1,4 @@
-"""Sessions that come and go, and what redundancy costs."""
+"""Sessions that arrive and leave, and the cost of redundancy."""
 
 import json
 import math
@@ -33,8 +33,8 @@ def erlang_b(load, places):
     return blocked
 
 
-def test_with_one_class_and_certain_times_it_is_a_loss_system():
-    """10 sessions fit a disk to the brim, holding times are certain: Erlang's B, whatever their distribution."""
+def test_one_class_with_constant_times_is_a_loss_system():
+    """Exactly 10 sessions fit a disk, and holding times are constant: Erlang's B, which depends only on their mean."""
     unit, period = 64 * KB, 0.1
     cluster = Cluster((Disk(0, 0, unit / 10e-3),), Host(1e12), Host(1e12), Network(1e12))
     rate, size = unit / period, 100 * unit
@@ -60,7 +60,7 @@ def test_refusals_grow_with_the_load_and_hit_the_high_rates_first(oracle):
     assert shares[0] < 0.01 < shares[1] < shares[2]
     assert found[2].refused_share(1).mean > found[2].refused_share(0).mean
     assert found[0].arrived.shape == (2, 10)
-    # the same sessions come whatever the policy
+    # the same sessions arrive under every policy
     wide = variable_load(cluster, Widest(), classes, 4e6, 400, seed=1)
     np.testing.assert_array_equal(wide.arrived, found[1].arrived)
     assert np.all(wide.network <= 1) and np.all(wide.disks <= 1)
@@ -68,8 +68,8 @@ def test_refusals_grow_with_the_load_and_hit_the_high_rates_first(oracle):
     assert "low: " in str(found[1])
 
 
-def test_thousands_of_sessions_leave_the_ledger_as_it_was(oracle):
-    """2,000 sessions on 32 agents in seconds."""
+def test_thousands_of_sessions_leave_no_reservations_behind(oracle):
+    """Run 2,000 sessions on 32 agents in seconds."""
     classes = [SessionClass(0.2e6, 12_000_000, 0.6), SessionClass(1.2e6, 72_000_000, 0.4, group=4)]
     found = variable_load(oracle.cluster_of(32), None, classes, 90e6, 2000)
     assert found.arrived.sum() == 2000 * 10 // 11
@@ -92,40 +92,44 @@ def test_thousands_of_sessions_leave_the_ledger_as_it_was(oracle):
         ({"policy": Economical(), "classes": [SessionClass(1.0, 1, buffer=7)]}, "buffer 7 bytes: the smallest unit"),
     ],
 )
-def test_loads_that_cannot_be(oracle, change, message):
+def test_impossible_loads_raise(oracle, change, message):
     given = {"policy": None, "classes": [SessionClass(1e5, 10**6)], "offered": 1e6, "sessions": 100} | change
-    # not by `assert_refused`: a class that cannot be served is told with the whole refusal, a longer line
+    # not with `assert_refused`: the message for a class that cannot be served contains the whole rejection and is
+    # longer
     with pytest.raises(InputError, match=message) as found:
         variable_load(oracle.cluster_of(2), **given)
     assert "\n" not in str(found.value)
 
 
-def test_classes_that_cannot_be():
+def test_impossible_classes_raise():
     for change, message in (({"share": 0}, "share 0"), ({"rate": -1}, "rate -1"), ({"size": 0}, "size 0")):
         assert_refused(partial(SessionClass, **({"rate": 1e5, "size": 10**6} | change)), message)
 
 
 def test_redundancy_costs_a_parity_block_for_each_group(oracle):
-    """8 data blocks of 32 KB in two groups: a quarter more bytes, and the rate of 8 of 10 agents, failed or not."""
+    """Eight data blocks of 32 KB in two groups cost a quarter more bytes, at the rate of 8 of 10 agents, failed or not."""
     cluster = oracle.cluster_of(10)
     layout = StripeLayout.over(8 * 32 * KB * 100, 32 * KB, tuple(range(10)), 4)
     cost = redundancy_cost(cluster, layout)
     assert cost.storage == 0.25
     assert cost.write_bytes == layout.size // 4
     assert cost.check_seconds == pytest.approx(8 * 32 * KB / 100e6)
-    # a disk is the limit, and has the same period per block: but for the budget of a block, which is over more stripes
+    # The disk is the limit. Its period per block is the same, except for the budget of a block, which covers more
+    # stripes.
     assert cost.rate == pytest.approx(0.8 * cost.plain_rate, rel=0.01)
     assert cost.rate_agent_down == cost.rate
     disk = cluster.disks[0]
     assert disk.mean(32 * KB) < layout.stripe_bytes / cost.rate <= disk.slowest(32 * KB)
-    # and a session at that rate is met with an agent of each group down
+    # a session at that rate is met with one agent of each group down
     answer = Mediator(Ledger(cluster)).propose(Request("a", cost.rate * 0.999, layout.size, layout=layout))
     assert rehearse(cluster, [answer.plan.degraded([2, 7])]).met.all()
 
 
 def test_check_data_costs_rate_where_the_client_is_slow(oracle):
-    """Disks that cost nothing and a client of a million instructions a second: for 8 blocks of 32 KB it takes 8 packets
-    and all their bytes once more."""
+    """The disks cost no time, and the client runs a million instructions a second.
+
+    For 8 blocks of 32 KB it processes 8 packets and all their bytes once more.
+    """
     host = Host(1e6)
     cluster = oracle.cluster_of(10, Disk(0, 0, 1e12), Network(1e12), client=host)
     layout = StripeLayout.over(8 * 32 * KB * 10, 32 * KB, tuple(range(10)), 4)
@@ -139,7 +143,7 @@ def test_check_data_costs_rate_where_the_client_is_slow(oracle):
     assert write.rate < cost.rate < cost.plain_rate and math.isfinite(cost.plain_rate)
 
 
-def test_without_parity_a_lost_agent_takes_all(oracle):
+def test_without_parity_a_lost_agent_loses_all_data(oracle):
     layout = StripeLayout.over(10**6, 32 * KB, (0, 1, 2))
     cost = redundancy_cost(oracle.cluster_of(3), layout)
     assert (cost.storage, cost.write_bytes, cost.check_seconds, cost.rate_agent_down) == (0, 0, 0, 0)

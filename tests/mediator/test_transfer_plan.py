@@ -1,4 +1,4 @@
-"""Layouts, transfer plans and what is left of an object when agents fail."""
+"""Test layouts, transfer plans, and the data left of an object when agents fail."""
 
 from functools import partial
 
@@ -29,23 +29,23 @@ def plans(layout, rate=100.0):
 
 
 @given(st.one_of(layouts(), layouts(parity=False)))
-def test_every_byte_is_read_once_and_check_data_lies_apart(layout):
+def test_every_byte_is_read_once_and_check_data_is_separate(layout):
     blocks = layout.blocks()
     data = blocks.where(~blocks.parity)
     count = np.zeros(layout.size, int)
     for begin, length in zip(data.position, data.length, strict=True):
         count[begin : begin + length] += 1
     assert np.all(count == 1)
-    # at most one block of a stripe at an agent, so that parity is never with the data it protects
+    # an agent has at most one block of a stripe, so that parity is never with the data it protects
     held = list(zip(blocks.stripe.tolist(), blocks.agent.tolist(), strict=True))
     assert len(set(held)) == len(held)
-    # parity moves round its group
+    # parity rotates within its group
     for number, group in enumerate(layout.groups):
         mine = blocks.parity & (blocks.group == number)
         share = np.array([np.sum(mine & (blocks.agent == agent)) for agent in group])
         assert np.ptp(share) <= 1 or not layout.parity
         assert np.all(np.isin(blocks.agent[blocks.group == number], group))
-    # no block over another of its agent
+    # no two blocks of an agent overlap
     for agent in layout.agents:
         mine = blocks.agent == agent
         end = blocks.offset[mine] + blocks.length[mine]
@@ -55,35 +55,33 @@ def test_every_byte_is_read_once_and_check_data_lies_apart(layout):
 
 @given(layouts(), st.data())
 @settings(max_examples=200)
-def test_an_agent_of_each_group_may_fail_at_any_moment_of_a_read(layout, data):
+def test_an_agent_of_each_group_may_fail_at_any_time_of_a_read(layout, data):
     write, read = plans(layout)
     store, object_ = Agents(), content(layout)
     store.store(write, object_)
     assert store.retrieve(read) == object_
     failed = [data.draw(st.sampled_from(group)) for group in layout.groups if data.draw(st.booleans())]
-    moment = st.one_of(
-        st.just(-np.inf), st.floats(read.start - 1, read.end + 1), st.sampled_from(read.transfers.disk_by)
-    )
-    at = [float(data.draw(moment)) for _ in failed]
+    time = st.one_of(st.just(-np.inf), st.floats(read.start - 1, read.end + 1), st.sampled_from(read.transfers.disk_by))
+    at = [float(data.draw(time)) for _ in failed]
     plan = read.degraded(failed, at) if failed else read
     assert store.retrieve(plan) == object_
-    # a plan never asks a failed agent for more than what it had ready, and reads nothing twice
+    # a plan never requests more from a failed agent than it had ready, and reads nothing twice
     blocks = plan.transfers.blocks
     assert len(set(zip(blocks.stripe.tolist(), blocks.agent.tolist(), strict=True))) == blocks.count
     assert blocks.count <= read.transfers.count
     assert np.all(plan.transfers.sent_by <= plan.start + (blocks.stripe + 3) * plan.period + 1e-9)
-    # only the stripe at its disks when an agent failed is later than planned
+    # only the stripe at the disks at the time of a failure is later than planned
     late = plan.transfers.disk > plan.start + blocks.stripe * plan.period + 1e-9
     assert {tuple(pair) for pair in np.column_stack([blocks.group, blocks.stripe])[late].tolist()} <= {
-        (layout.group_of(agent), int((moment - plan.start) / plan.period))
-        for agent, moment in zip(failed, at, strict=True)
-        if np.isfinite(moment)
+        (layout.group_of(agent), int((time - plan.start) / plan.period))
+        for agent, time in zip(failed, at, strict=True)
+        if np.isfinite(time)
     }
 
 
 @given(layouts(), st.data())
 @settings(max_examples=200)
-def test_an_agent_of_each_group_may_fail_at_any_moment_of_a_write(layout, data):
+def test_an_agent_of_each_group_may_fail_at_any_time_of_a_write(layout, data):
     write, read = plans(layout)
     failed = [data.draw(st.sampled_from(group)) for group in layout.groups]
     at = [data.draw(st.floats(write.start - 1, write.end + 1)) for _ in failed]
@@ -123,7 +121,7 @@ def test_a_lost_agent_is_rebuilt_on_a_spare(oracle, layout, data):
     before = bytes(store.parts.get(failed, b""))
     store.lose(failed)
     if not before:
-        return  # a short object, of which it held nothing
+        return  # the object is short, and the failed agent held no block of it
     work = read.rebuild(failed, max(layout.agents) + 1, cluster, share=0.5)
     store.rebuild(work)
     assert bytes(store.parts[work.spare]) == before
@@ -134,23 +132,25 @@ def test_a_lost_agent_is_rebuilt_on_a_spare(oracle, layout, data):
         for agent in set(transfers.blocks.agent.tolist())
     )
     assert work.seconds == pytest.approx(2 * slowest)
-    # written once the last of its group is there
+    # a block is written after the last block of its group has arrived
     for stripe, when in zip(work.writes.blocks.stripe, work.writes.disk, strict=True):
         assert when == pytest.approx(work.reads.sent_by[work.reads.blocks.stripe == stripe].max())
 
 
 @given(layouts(), st.data())
-def test_two_of_a_group_are_too_many(layout, data):
+def test_two_failures_in_a_group_raise(layout, data):
     number = data.draw(st.integers(0, len(layout.groups) - 1))
     first, second = data.draw(st.permutations(layout.groups[number]))[:2]
     for plan in plans(layout):
-        says = f"agents {first} and {second} fail: both are in group {number}, "
-        assert_refused(partial(plan.degraded, [first, second], [3.0, 9.0]), says)
+        message = f"agents {first} and {second} fail: both are in group {number}, "
+        assert_refused(partial(plan.degraded, [first, second], [3.0, 9.0]), message)
         assert_refused(partial(plan.degraded(first).degraded, second), "both are in group")
 
 
 def test_a_plan_worked_by_hand():
-    """30 bytes at 20 bytes/s in blocks of 4, 3 data and a parity block on agents 5, 6, 7 and 9: a stripe is 12 bytes, 0.6 s.
+    """Plan 30 bytes at 20 bytes/s in blocks of 4, with 3 data blocks and a parity block on agents 5, 6, 7 and 9.
+
+    A stripe is 12 bytes, 0.6 s.
 
     stripe    5        6        7        9
        0    0 to 4   4 to 8   8 to 12  parity
@@ -173,7 +173,8 @@ def test_a_plan_worked_by_hand():
     assert of_write.blocks.check[parity].tolist() == [12, 12, 6]
     np.testing.assert_allclose(of_write.sent[parity], [1, 1.6, 2.2])
     np.testing.assert_allclose(of_write.disk_by[parity], [2.2, 2.8, 3.4])
-    # agent 6 fails at 1.8 s: stripe 0 has come through, stripe 1 is at its disks, of stripe 2 it holds parity only
+    # Agent 6 fails at 1.8 s: stripe 0 has been sent, stripe 1 is at the disks, and of stripe 2 the agent has parity
+    # only.
     late = read.degraded(6, 1.8).transfers
     assert list(zip(late.blocks.stripe.tolist(), late.blocks.agent.tolist(), strict=True))[3:] == [
         (1, 5), (1, 7), (1, 9), (2, 7), (2, 9)
@@ -184,7 +185,7 @@ def test_a_plan_worked_by_hand():
     assert read.transfers.to_frame().shape == (8, 11)
 
 
-def test_without_parity_nothing_may_fail():
+def test_a_failure_without_parity_raises():
     read = TransferPlan(StripeLayout.over(100, 4, (0, 1, 2)), "client", 1.0, False)
     assert_refused(lambda: read.degraded(1, 3.0), r"agent 1 fails: the object on agents .* has no parity")
     assert read.degraded(7) == read
@@ -208,25 +209,25 @@ def test_without_parity_nothing_may_fail():
         ),
     ],
 )
-def test_layouts_that_cannot_be(make, message):
+def test_impossible_layouts_raise(make, message):
     assert_refused(make, message)
 
 
 @pytest.mark.parametrize("rate", [0, -1.0, np.nan, np.inf])
 def test_a_plan_needs_a_rate(rate):
     layout = StripeLayout(9, 4, ((0,),))
-    says = f"rate {rate:g} bytes/s: it must be above 0 and finite"
-    assert_refused(lambda: TransferPlan(layout, "client", rate, False), says)
+    message = f"rate {rate:g} bytes/s: it must be above 0 and finite"
+    assert_refused(lambda: TransferPlan(layout, "client", rate, False), message)
 
 
-def test_moments_of_failures():
+def test_times_of_failures():
     read = TransferPlan(StripeLayout.over(300, 4, (0, 1, 2, 3), 1), "client", 20.0, False)
     for at in ([1, 2, 3], []):
-        says = f"{len(at)} times for 2 agents; give one, or one for each"
-        assert_refused(partial(read.degraded, [0, 2], at), says)
+        message = f"{len(at)} times for 2 agents; give one, or one for each"
+        assert_refused(partial(read.degraded, [0, 2], at), message)
     assert_refused(lambda: read.degraded(0, np.nan), "at nan s: it must be a number of seconds; leave it out")
     assert read.degraded([0, 2], 1).failures == ((0, 1.0), (2, 1.0))
-    # the earlier moment counts, whichever is told first
+    # the earlier time counts, in either order
     for plan in (
         read.degraded(0, 5.0).degraded(0, 1.0),
         read.degraded(0, 1.0).degraded(0, 5.0),
@@ -235,7 +236,7 @@ def test_moments_of_failures():
         assert plan == read.degraded(0, 1.0)
 
 
-def test_stores_refuse_what_is_not_theirs(oracle):
+def test_stores_reject_plans_of_other_kinds(oracle):
     layout = StripeLayout.over(30, 4, (0, 1, 2), 2)
     write, read = plans(layout)
     store = Agents()

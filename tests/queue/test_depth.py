@@ -1,4 +1,4 @@
-"""What a brick holds back, and bricks of several drives: laws of both."""
+"""Test queues of limited depth, and bricks of several drives."""
 
 import numpy as np
 import pytest
@@ -24,24 +24,26 @@ LOOP = ClosedLoop(REQUESTS, 8)
 UNLIMITED = 1000
 
 
-def answers(schedule, queue, **more) -> np.ndarray:
+def response_times(schedule, queue, **more) -> np.ndarray:
     system = System(DRIVE, Replicas(1), Hashing(), schedule, queue=queue, slots=16, **more)
     log = execute(Scenario(system, LOOP), keys([4])[:, 0], 300, Record(log=ResponseLog())).log
     return log.response[log.number >= 0]
 
 
 def test_a_depth_of_one_is_first_come_first_served():
-    np.testing.assert_array_equal(answers(SATF(), Depth(1)), answers(FCFS(), None))
+    np.testing.assert_array_equal(response_times(SATF(), Depth(1)), response_times(FCFS(), None))
 
 
-def test_an_unlimited_depth_holds_nothing_back():
-    np.testing.assert_array_equal(answers(SATF(), Depth(UNLIMITED)), answers(SATF(), None))
+def test_an_unlimited_depth_delays_nothing():
+    np.testing.assert_array_equal(response_times(SATF(), Depth(UNLIMITED)), response_times(SATF(), None))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
 def test_a_drive_chooses_among_the_oldest(event_log, depth):
-    """Whoever is served had less than `depth` before it that had come earlier and not been served, and the drive reorders as
-    far as it may."""
+    """Each served request had fewer than `depth` earlier requests waiting before it.
+
+    The drive reorders up to this limit.
+    """
     system = System(DRIVE, Replicas(1), Hashing(), SATF(), queue=Depth(depth), slots=16)
     reports = execute(Scenario(system, LOOP), keys([4])[:, 0], 400, Record(log=event_log)).log
     order = reports.number[reports.number >= 0]
@@ -51,7 +53,7 @@ def test_a_drive_chooses_among_the_oldest(event_log, depth):
 
 
 def test_two_drives_to_a_brick_share_its_depth(event_log):
-    """Two servers with one queue before them, a part at each at most: never more than two under way, and both work."""
+    """Put two servers behind one queue, each with at most one part: both work, and at most two parts are under way."""
     server = RateServer(1e5)
     system = System(server, Bricks(Replicas(1), 2, 8), Hashing(), FCFS(), queue=Depth(2), slots=16)
     reports = execute(Scenario(system, LOOP), keys([1])[:, 0], 300, Record(log=event_log)).log
@@ -59,19 +61,19 @@ def test_two_drives_to_a_brick_share_its_depth(event_log):
 
 
 @pytest.mark.slow
-def test_bricks_of_independent_drives_are_queues_of_their_own():
-    """Four servers in two bricks: of exponential requests hashed to them each is an M/M/1 queue."""
+def test_bricks_of_independent_drives_are_separate_queues():
+    """Four servers form two bricks. With exponential requests hashed to them, each is an M/M/1 queue."""
     server, service, load = RateServer(1000 / (10 * MS), capacity=2**24), 10 * MS, 0.6
     system = System(server, Bricks(Replicas(1), 4, 2048), Hashing(), FCFS(), slots=64)
     arrivals = PoissonArrivals(RandomRequests(ExponentialSize(1000 * 512.0), 1.0), 4 * load / service)
     response = replicate(Scenario(system, arrivals), seeds=range(64), requests=3000, warm_up=600).response
     error = float(response.std(ddof=1)) / 8
-    # whole sectors: half a sector longer in the mean
+    # Requests have whole sectors: half a sector longer on average.
     assert abs(float(response.mean()) - service / (1 - load)) < 4 * error + 2e-3 * service < 0.1 * service / (1 - load)
 
 
 def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
-    """Brick 1 of two at half speed: its drives 2 and 3 take twice the time of those of brick 0."""
+    """Brick 1 of two runs at half speed: its drives 2 and 3 take twice the time of the drives of brick 0."""
     server = RateServer(1e5)
     placement = Bricks(Replicas(2), 2, 8)
     system = System(
@@ -102,12 +104,12 @@ def test_all_drives_of_a_brick_stop_together():
     assert late[:2].sum() == 0 and np.all(late[2:] > 0)
 
 
-def holding_back(dispatch, **more) -> System:
+def limited(dispatch, **more) -> System:
     return System(DRIVE, Replicas(2), dispatch, FCFS(), queue=Depth(2), slots=4, **more)
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: Depth(0), "a queue depth of 0: it must be at least 1"),
         (lambda: Bricks(Replicas(2), 0), "drives of a brick 0: give a whole number, between 1"),
@@ -117,19 +119,19 @@ def holding_back(dispatch, **more) -> System:
             "bricks of 2 drives in a system of 5",
         ),
         (
-            lambda: holding_back(Broadcast(), condition=FaultSchedule(outage(0, 5))),
+            lambda: limited(Broadcast(), condition=FaultSchedule(outage(0, 5))),
             "a queue of limited depth with claims",
         ),
-        (lambda: holding_back(DSPTF()), "a queue of limited depth with claims"),
-        (lambda: holding_back(Hedged(1e-3)), "a queue of limited depth with claims"),
-        (lambda: holding_back(Hashing(), write=Background()), "a queue of limited depth with claims"),
+        (lambda: limited(DSPTF()), "a queue of limited depth with claims"),
+        (lambda: limited(Hedged(1e-3)), "a queue of limited depth with claims"),
+        (lambda: limited(Hashing(), write=Background()), "a queue of limited depth with claims"),
         (lambda: ShortestQueue(33), "choices 33: give a whole number, between 1 and 32"),
         (
-            lambda: holding_back(Hashing(), claims=DSPTF()),
+            lambda: limited(Hashing(), claims=DSPTF()),
             "a system's claims: given DSPTF of storagekit.dispatch; give claims",
         ),
         (lambda: Redundant(2.5), "choices 2.5: give a whole number"),
     ],
 )
-def test_impossible_settings_are_refused(unchecked, build, says):
-    assert_refused(build, says)
+def test_impossible_settings_raise(unchecked, build, message):
+    assert_refused(build, message)

@@ -1,4 +1,7 @@
-"""Fair queues against a program of whole numbers that takes one request after the other, and the laws of their papers."""
+"""Test fair queues against a reference program and against laws in the papers.
+
+The program uses integers and takes one request after the other.
+"""
 
 import heapq
 import itertools
@@ -38,15 +41,15 @@ from storagekit.workload import ExponentialSize, Group, RandomRequests, Recorded
 from storagekit.write import Background
 
 RATE = 3200.0
-# sectors of a stripe unit, which holds the longest request
+# sectors of a stripe unit, which can hold the longest request
 UNIT = 4096
 WEIGHTS = (1, 2, 5)
 MINIMUM = (0.05, 0.1, 0.3)
 
 
 @dataclass
-class Asked:
-    """Requests in the order of their arrival: when, for which stream, at what cost, to which brick and drive of it."""
+class Workload:
+    """Requests in order of arrival: arrival times, streams, costs, bricks, and drives within the bricks."""
 
     time: np.ndarray
     stream: np.ndarray
@@ -65,15 +68,16 @@ class Brick:
     free: dict = field(default_factory=dict)
 
 
-def served_one_by_one(asked: Asked, depth: int, price, delay, coordinator) -> list[list[int]]:
-    """The order in which each brick hands them over: a server for each of its drives, first come first served among `depth`
-    that they were handed.
+def served_one_by_one(workload: Workload, depth: int, price, delay, coordinator) -> list[list[int]]:
+    """Return the order in which each brick issues requests.
 
-    delay(elsewhere, cost, stream), in ticks. coordinator(number, stream, brick).
+    A brick has one server for each of its drives. It serves first come first served among the `depth` issued requests.
+
+    delay(elsewhere, cost, stream) returns ticks. coordinator(number, stream, brick) returns a number.
     """
     bricks = [Brick() for _ in range(3)]
     sent, then = {}, {}
-    events = [(time, 0, number, asked.brick[number]) for number, time in enumerate(asked.time)]
+    events = [(time, 0, number, workload.brick[number]) for number, time in enumerate(workload.time)]
     heapq.heapify(events)
     while events:
         time, ends, number, at = heapq.heappop(events)
@@ -81,11 +85,11 @@ def served_one_by_one(asked: Asked, depth: int, price, delay, coordinator) -> li
         if ends:
             brick.device.remove(number)
         else:
-            stream, cost = int(asked.stream[number]), int(asked.cost[number])
-            who = coordinator(number, stream, at)
-            total = sent.get((who, stream), 0)
-            elsewhere = total - then.get((who, stream, at), 0)
-            sent[who, stream] = then[who, stream, at] = total + cost
+            stream, cost = int(workload.stream[number]), int(workload.cost[number])
+            via = coordinator(number, stream, at)
+            total = sent.get((via, stream), 0)
+            elsewhere = total - then.get((via, stream, at), 0)
+            sent[via, stream] = then[via, stream, at] = total + cost
             start = max(brick.virtual, brick.finish.get(stream, 0) + delay(elsewhere, cost, stream))
             brick.finish[stream] = start + cost * price[stream]
             heapq.heappush(brick.waiting, (start, stream, number, cost))
@@ -93,46 +97,48 @@ def served_one_by_one(asked: Asked, depth: int, price, delay, coordinator) -> li
             brick.virtual, _, chosen, cost = heapq.heappop(brick.waiting)
             brick.device.append(chosen)
             brick.order.append(chosen)
-            disk = asked.disk[chosen]
+            disk = workload.disk[chosen]
             brick.free[disk] = max(brick.free.get(disk, 0.0), time) + cost / RATE
             heapq.heappush(events, (brick.free[disk], 1, chosen, at))
     return [brick.order for brick in bricks]
 
 
-def drawn(seed: int, count: int = 300, load: float = 1.25) -> Asked:
-    """Requests of three streams to three bricks, more than they can serve."""
+def random_workload(seed: int, count: int = 300, load: float = 1.25) -> Workload:
+    """Return requests of three streams to three bricks, at a load that exceeds their capacity by default."""
     draw = np.random.default_rng(seed)
     gap = draw.exponential(50 / RATE / 3 / load, count).astype(np.float32)
     gap[0] = 0
     stream, brick = draw.integers(0, 3, count), draw.integers(0, 3, count)
-    return Asked(np.cumsum(gap.astype(float)), stream, draw.integers(1, 100, count), brick, np.zeros_like(brick))
+    return Workload(np.cumsum(gap.astype(float)), stream, draw.integers(1, 100, count), brick, np.zeros_like(brick))
 
 
-def arrivals(asked: Asked, sector: np.ndarray | None = None) -> RecordedArrivals:
-    number = np.arange(asked.time.size, dtype=np.int32)
+def arrivals(workload: Workload, sector: np.ndarray | None = None) -> RecordedArrivals:
+    number = np.arange(workload.time.size, dtype=np.int32)
     nothing = np.zeros_like(number)
     receiving = np.random.default_rng(7).integers(0, 2**32, number.size, dtype=np.uint32)
     requests = Requests(
         number,
-        (asked.brick * UNIT if sector is None else sector).astype(np.int32),
-        asked.cost.astype(np.int32),
+        (workload.brick * UNIT if sector is None else sector).astype(np.int32),
+        workload.cost.astype(np.int32),
         nothing == 0,
         receiving,
         nothing.astype(np.uint32),
         nothing != 0,
-        asked.stream.astype(np.int32),
+        workload.stream.astype(np.int32),
         nothing,
     )
-    return RecordedArrivals(requests, np.append(np.diff(asked.time), np.inf).astype(np.float32))
+    return RecordedArrivals(requests, np.append(np.diff(workload.time), np.inf).astype(np.float32))
 
 
 def three_servers(queue: FairQueue) -> System:
     return System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256)
 
 
-def served(queue: FairQueue, asked: Asked) -> list[np.ndarray]:
+def served(queue: FairQueue, workload: Workload) -> list[np.ndarray]:
     system = three_servers(queue)
-    log = execute(Scenario(system, arrivals(asked)), keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
+    log = execute(
+        Scenario(system, arrivals(workload)), keys([1])[:, 0], workload.time.size, Record(log=AccessLog())
+    ).log
     return [log.number[log.drive == drive] for drive in range(3)]
 
 
@@ -141,7 +147,7 @@ def in_ticks(queue: FairQueue) -> tuple[list[int], list[int]]:
     return [int(one) for one in of.unit], [int(one) for one in of.cap]
 
 
-def expected(queue: FairQueue, asked: Asked) -> list[list[int]]:
+def expected(queue: FairQueue, workload: Workload) -> list[list[int]]:
     price, cap = in_ticks(queue)
     delays = {
         Single: lambda elsewhere, cost, stream: 0,
@@ -155,8 +161,8 @@ def expected(queue: FairQueue, asked: Asked) -> list[list[int]]:
         InTurn: lambda number, stream, brick: next(turns[stream]) % int(queue.coordinators.count),
         ByBrick: lambda number, stream, brick: brick,
     }
-    delay, who = delays[type(queue.delay)], coordinator[type(queue.coordinators)]
-    return served_one_by_one(asked, int(queue.depth), price, delay, who)
+    delay, choose = delays[type(queue.delay)], coordinator[type(queue.coordinators)]
+    return served_one_by_one(workload, int(queue.depth), price, delay, choose)
 
 
 COORDINATORS = (OneCoordinator(), InTurn(2), ByBrick())
@@ -168,10 +174,10 @@ COORDINATORS = (OneCoordinator(), InTurn(2), ByBrick())
 @pytest.mark.parametrize("coordinators", COORDINATORS, ids=lambda c: type(c).__name__)
 def test_every_brick_serves_in_the_order_of_the_tags(delay, coordinators):
     for seed, depth in [(1, 1), (2, 4), (3, 16)]:
-        queue, asked = FairQueue(depth, WEIGHTS, delay, coordinators=coordinators), drawn(seed)
-        for found, order in zip(served(queue, asked), expected(queue, asked), strict=True):
+        queue, workload = FairQueue(depth, WEIGHTS, delay, coordinators=coordinators), random_workload(seed)
+        for found, order in zip(served(queue, workload), expected(queue, workload), strict=True):
             assert found.size > 50
-            # the log goes on until all are answered, so that each brick's is whole
+            # the log continues until all requests complete, so that the order of each brick is complete
             np.testing.assert_array_equal(found, order)
 
 
@@ -184,10 +190,13 @@ def test_every_brick_serves_in_the_order_of_the_tags(delay, coordinators):
     count=st.integers(1, 4),
     load=st.floats(0.5, 3.0),
 )
-def test_and_so_it_does_in_any_setting(seed, depth, weights, count, load):
-    """Numbers all, so that one program serves them."""
-    queue, asked = FairQueue(depth, weights, Total(), coordinators=InTurn(count, most=4)), drawn(seed, load=load)
-    for found, order in zip(served(queue, asked), expected(queue, asked), strict=True):
+def test_every_brick_serves_in_the_order_of_the_tags_in_any_setting(seed, depth, weights, count, load):
+    """All settings are numbers, so that one program serves them."""
+    queue, workload = (
+        FairQueue(depth, weights, Total(), coordinators=InTurn(count, most=4)),
+        random_workload(seed, load=load),
+    )
+    for found, order in zip(served(queue, workload), expected(queue, workload), strict=True):
         np.testing.assert_array_equal(found, order)
 
 
@@ -198,73 +207,73 @@ UNEQUAL = (Node(2), Node(1), Node(3))
 @pytest.mark.parametrize("depth", [1, 2, 4])
 @pytest.mark.parametrize("coordinators", COORDINATORS, ids=lambda c: type(c).__name__)
 def test_bricks_of_unequal_sizes_each_have_one_queue(depth, coordinators):
-    """Segments of one part, so that the address says on which node it is and on which of its disks."""
+    """Use segments of one part, so that the address determines the node and its disk."""
     layout = Segments(UNEQUAL, (Volume(40 * UNIT, UNIT, parts=1),))
-    queue, asked = FairQueue(depth, WEIGHTS, Total(), coordinators=coordinators), drawn(9, load=6.0)
-    segment = np.random.default_rng(9).integers(0, 40, asked.time.size)
-    requests = arrivals(asked, segment * UNIT)
+    queue, workload = FairQueue(depth, WEIGHTS, Total(), coordinators=coordinators), random_workload(9, load=6.0)
+    segment = np.random.default_rng(9).integers(0, 40, workload.time.size)
+    requests = arrivals(workload, segment * UNIT)
     server = System(RateServer(RATE), layout, Hashing(), FCFS(), queue=queue, slots=256)
     place = server.placement.locate(server.drive, requests.requests)
-    drive = np.asarray(layout.drive_of(jnp.zeros(asked.time.size, jnp.int32), place))
+    drive = np.asarray(layout.drive_of(jnp.zeros(workload.time.size, jnp.int32), place))
     first = np.array([0, 2, 3])
     brick = np.searchsorted(first, drive, "right") - 1
-    asked = replace(asked, brick=brick, disk=drive - first[brick])
-    log = execute(Scenario(server, requests), keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
-    for node, order in enumerate(expected(queue, asked)):
+    workload = replace(workload, brick=brick, disk=drive - first[brick])
+    log = execute(Scenario(server, requests), keys([1])[:, 0], workload.time.size, Record(log=AccessLog())).log
+    for node, order in enumerate(expected(queue, workload)):
         assert order != sorted(order)
         for disk in range(UNEQUAL[node].disks):
-            its = [number for number in order if asked.disk[number] == disk]
+            its = [number for number in order if workload.disk[number] == disk]
             assert len(its) > 20
             np.testing.assert_array_equal(log.number[log.drive == first[node] + disk], its)
 
 
 def test_equal_tags_go_by_stream():
-    """Streams of equal weight and cost, all at once: in turn, the lower first."""
+    """Streams of equal weight and cost arrive at once: they take turns, the lower number first."""
     count = 30
     nothing = np.zeros(count, int)
-    asked = Asked(np.zeros(count), np.arange(count) % 3, np.full(count, 8), nothing, nothing)
+    workload = Workload(np.zeros(count), np.arange(count) % 3, np.full(count, 8), nothing, nothing)
     queue = FairQueue(1, (1, 1, 1), Single())
-    found = served(queue, asked)[0]
-    np.testing.assert_array_equal(found, expected(queue, asked)[0])
-    np.testing.assert_array_equal(asked.stream[found[2:]], np.arange(2, count) % 3)
+    found = served(queue, workload)[0]
+    np.testing.assert_array_equal(found, expected(queue, workload)[0])
+    np.testing.assert_array_equal(workload.stream[found[2:]], np.arange(2, count) % 3)
 
 
-def test_one_brick_is_the_same_under_every_total_delay():
-    """A stream that sends nowhere else has no delay: TOTAL is SFQ(D), request for request."""
-    asked = drawn(4)
-    asked.brick[:] = 1
-    alone, total = (served(FairQueue(3, WEIGHTS, delay), asked)[1] for delay in (Single(), Total()))
+def test_one_brick_acts_the_same_with_and_without_total_delay():
+    """A stream that uses one brick only has no delay, so TOTAL equals SFQ(D), request for request."""
+    workload = random_workload(4)
+    workload.brick[:] = 1
+    alone, total = (served(FairQueue(3, WEIGHTS, delay), workload)[1] for delay in (Single(), Total()))
     np.testing.assert_array_equal(alone, total)
     assert not np.array_equal(alone, np.sort(alone))
 
 
 @pytest.mark.parametrize("nothing", [0.0, 1e-9])
 def test_no_minimum_is_total_sharing(nothing):
-    asked = drawn(5)
-    hybrid, total = (served(FairQueue(3, WEIGHTS, delay), asked) for delay in (Hybrid((nothing,) * 3), Total()))
+    workload = random_workload(5)
+    hybrid, total = (served(FairQueue(3, WEIGHTS, delay), workload) for delay in (Hybrid((nothing,) * 3), Total()))
     for one, other in zip(hybrid, total, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_minimums_at_the_weights_delay_nothing():
     share = np.asarray(WEIGHTS) / np.sum(WEIGHTS)
-    asked = drawn(5)
-    hybrid, single = (served(FairQueue(3, WEIGHTS, delay), asked) for delay in (Hybrid(share), Single()))
+    workload = random_workload(5)
+    hybrid, single = (served(FairQueue(3, WEIGHTS, delay), workload) for delay in (Hybrid(share), Single()))
     for one, other in zip(hybrid, single, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def running(queue: FairQueue, asked: Asked) -> Runner:
-    return Runner(Scenario(three_servers(queue), arrivals(asked)), keys([1])[:, 0], Record(log=AccessLog()))
+def running(queue: FairQueue, workload: Workload) -> Runner:
+    return Runner(Scenario(three_servers(queue), arrivals(workload)), keys([1])[:, 0], Record(log=AccessLog()))
 
 
 def test_tags_are_as_exact_after_a_week():
-    """A stream served alone for 2^40 units of cost, and then both as if nothing had been."""
-    queue, asked = FairQueue(2, (1, 3), Total()), drawn(6)
-    asked.stream[:] = asked.stream > 1
+    """A stream is served alone for 2^40 units of cost; then both are served as if this had not happened."""
+    queue, workload = FairQueue(2, (1, 3), Total()), random_workload(6)
+    workload.stream[:] = workload.stream > 1
 
     def order(after: int) -> np.ndarray:
-        runner = running(queue, asked)
+        runner = running(queue, workload)
         tags = runner.run.state.queue
         word = jnp.full_like(tags.virtual.high, after)
         old = tags._replace(
@@ -278,50 +287,55 @@ def test_tags_are_as_exact_after_a_week():
     first = order(0)
     assert first.size > 200
     np.testing.assert_array_equal(first, order(2**30))
-    # over the top of the counter
+    # across the overflow of the counter
     np.testing.assert_array_equal(first, order(2**32 - 1))
 
 
-def test_a_stream_that_was_away_for_weeks_is_not_held_back():
-    """Of two streams one is away while a brick serves 2^44 units: its old finish tag is in the past, not in the future."""
-    asked = drawn(6)
-    asked.stream[:] = asked.stream > 1
-    asked.brick[:] = 0
-    first, runner = np.flatnonzero(asked.stream == 1)[0], running(FairQueue(2, (1, 1), Single()), asked)
+def test_a_stream_that_was_idle_for_weeks_is_not_delayed():
+    """One of two streams is idle while a brick serves 2^44 units.
+
+    Its old finish tag lies in the past, not in the future.
+    """
+    workload = random_workload(6)
+    workload.stream[:] = workload.stream > 1
+    workload.brick[:] = 0
+    first, runner = np.flatnonzero(workload.stream == 1)[0], running(FairQueue(2, (1, 1), Single()), workload)
     tags = runner.run.state.queue
-    # 2^44 units of 2^16 ticks and a bit for the stream
+    # 2^44 units of 2^16 ticks and one bit for the stream
     word = jnp.full_like(tags.virtual.high, 2 ** (44 + 16 + 1 - 32))
     of_f = tags.finish._replace(high=tags.finish.high.at[:, 0].set(word[0]))
     changed = tags._replace(virtual=tags.virtual._replace(high=word), finish=of_f)
     runner.run = runner.run._replace(state=runner.run.state._replace(queue=changed))
     log = runner.advance(8)[1]
     order = log.number[log.number >= 0]
-    np.testing.assert_array_equal(order, served(FairQueue(2, (1, 1), Single()), asked)[0])
+    np.testing.assert_array_equal(order, served(FairQueue(2, (1, 1), Single()), workload)[0])
     assert np.flatnonzero(order == first)[0] < first + 20
 
 
-def test_a_lane_is_its_single_run():
-    """Different depths, weights and numbers of coordinators side by side, each as alone."""
-    asked = drawn(8)
+def test_a_batch_element_equals_its_single_run():
+    """A batch of different depths, weights and numbers of coordinators gives the results of single runs."""
+    workload = random_workload(8)
     settings = [(1, (1, 1, 1), 1), (3, (1, 4, 2), 2), (8, (7, 1, 1), 3)]
 
     def scenario(depth, weights, count):
         queue = FairQueue(depth, weights, Hybrid((0.02, 0.02, 0.02)), coordinators=InTurn(count, most=3))
-        return Scenario(three_servers(queue), arrivals(asked))
+        return Scenario(three_servers(queue), arrivals(workload))
 
     scenarios = [scenario(*one) for one in settings]
-    batch = execute(*stack(scenarios, [1]), asked.time.size, Record(log=AccessLog())).log
-    for lane, alone in enumerate(scenarios):
-        single = execute(alone, keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
-        for log in (batch.number[:, lane], single.number):
-            assert log[log >= 0].size == asked.time.size
-        np.testing.assert_array_equal(batch.number[batch.number[:, lane] >= 0, lane], single.number[single.number >= 0])
+    batch = execute(*stack(scenarios, [1]), workload.time.size, Record(log=AccessLog())).log
+    for element, alone in enumerate(scenarios):
+        single = execute(alone, keys([1])[:, 0], workload.time.size, Record(log=AccessLog())).log
+        for log in (batch.number[:, element], single.number):
+            assert log[log >= 0].size == workload.time.size
+        np.testing.assert_array_equal(
+            batch.number[batch.number[:, element] >= 0, element], single.number[single.number >= 0]
+        )
 
 
-def test_random_coordinators_are_used_alike():
+def test_random_coordinators_are_used_equally():
     choose = AtRandom(5)
     words = np.random.default_rng(3).integers(0, 2**32, 20_000, dtype=np.uint32)
-    request = arrivals(drawn(1, count=20_000)).requests._replace(receiving=words)
+    request = arrivals(random_workload(1, count=20_000)).requests._replace(receiving=words)
     row, _ = choose.choose(None, jax.tree.map(lambda leaf: leaf[None], request), jnp.ones((1, 20_000), bool), 3)
     counts = np.bincount(np.asarray(row)[0], minlength=5)
     assert counts.size == 5 and np.all(np.abs(counts - 4000) < 4 * np.sqrt(4000 * 0.8))
@@ -330,13 +344,16 @@ def test_random_coordinators_are_used_alike():
 def test_costs():
     sectors = np.array([1, 16, 2048])
     np.testing.assert_array_equal(ByRequests().units(sectors), [1, 1, 1])
-    # 5 ms and 512 KB a second: 5,000 us and 1,000 us a sector
+    # 5 ms and 512 KB a second: 5,000 us per request and 1,000 us per sector
     np.testing.assert_array_equal(ByTime(5e-3, 512e3).units(sectors), [6000, 21_000, 2_053_000])
 
 
 class Watch(AbstractLog):
-    """What each brick's queue counts at its drives, how many requests wait there, how many parts the drives have, planned or
-    handed over, and the number of the request that left."""
+    """A log of the queues.
+
+    It stores the count of each brick's queue at its drives, the number of waiting requests, the number of parts planned
+    or issued at the drives, and the number of the completed request.
+    """
 
     def keep(self, scenario, state, report):
         system, tags, places = scenario.system, state.queue, jax.tree.map(lambda leaf: leaf[None], state.slots.place)
@@ -352,9 +369,11 @@ class Watch(AbstractLog):
 
 @pytest.mark.parametrize("depth", [1, 3, 7])
 @pytest.mark.parametrize("split", [False, True])
-def test_no_place_is_free_while_a_request_waits(depth, split):
-    """Bricks of two disks, requests on one of them or cut up among both: the drives have `depth` parts while
-    any waits, never more, and each request is answered once."""
+def test_no_drive_is_below_its_depth_while_a_request_waits(depth, split):
+    """Bricks have two disks; requests use one of them, or are split between both.
+
+    The drives have `depth` parts while a request waits, and never more. Each request completes once.
+    """
     drive, kind = ideal_drive(full_seek=8e-3, revolution=6e-3), SplitVolumes if split else Volumes
     volumes = kind(2**14, [(0,), (1,), (0, 1), (0, 1), (1, 0), (0,)], 8)
     requests = RandomRequests(ExponentialSize(16 * 512), 0.5)
@@ -375,8 +394,11 @@ def test_no_place_is_free_while_a_request_waits(depth, split):
 
 @pytest.mark.parametrize(("depth", "dispatch"), [(1, Hashing()), (3, ARS(clients=2))], ids=["1-hashing", "3-ars"])
 def test_data_and_parity_of_a_brick_go_together(depth, dispatch):
-    """Two of three fragments on unequal nodes, of which one is a RAID 5: its drives may have one part more than `depth`, the
-    others' not, and nowhere is a place free while a request waits."""
+    """Read two of three fragments on unequal nodes, one of them a RAID 5.
+
+    The drives of this node may have one part more than `depth`, the others may not. No drive is below its depth while a
+    request waits.
+    """
     nodes = Node(2, sectors=2**14), Node(4, raid5=True, sectors=2**14), Node(3, sectors=2**14)
     layout = Segments(nodes, (Volume(2**15, 2**10, parts=3, needed=2, block=16),), wraps=True)
     requests = RandomRequests(ExponentialSize(16 * 512), 0.4)
@@ -402,7 +424,7 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: FairQueue(4, (1, 0)), "a weight of 0: it must be above 0 and finite"),
         (lambda: FairQueue(4, (1, -2)), "a weight of -2"),
@@ -431,11 +453,11 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         (lambda: system(placement=Replicas(2), condition=FaultSchedule(outage(1))), "bricks that stop"),
     ],
 )
-def test_impossible_queues_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_queues_raise(build, message):
+    assert_refused(build, message)
 
 
-def test_delayed_writes_are_refused():
+def test_delayed_writes_raise():
     drive = ideal_drive(full_seek=8e-3, revolution=6e-3)
     assert_refused(
         lambda: System(
@@ -445,5 +467,7 @@ def test_delayed_writes_are_refused():
     )
 
 
-def test_streams_without_weights_are_refused():
-    assert_refused(lambda: Scenario(system(), arrivals(drawn(1))), "requests of 3 streams where 2 have weights")
+def test_streams_without_weights_raise():
+    assert_refused(
+        lambda: Scenario(system(), arrivals(random_workload(1))), "requests of 3 streams where 2 have weights"
+    )

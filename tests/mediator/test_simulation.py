@@ -1,4 +1,7 @@
-"""Admitted sessions simulated: met as promised; the simulation itself against events one by one, and by hand."""
+"""Simulate admitted sessions: they are met as promised.
+
+The simulation agrees with single events and with a hand calculation.
+"""
 
 import heapq
 from dataclasses import replace
@@ -18,7 +21,7 @@ KINDS = (Disk(16 * MS, 8.3 * MS, 2.5e6), Disk(8 * MS, 4 * MS, 6e6), Disk(0.1 * M
 
 
 def one_by_one(stations, write, disk, sent):
-    """An event at a time: the earliest arrival is served next, by the server that is free first."""
+    """Process one event at a time: the earliest arrival is served next, by the server that is free first."""
     last = len(stations) - 1
     free = {}
     done = np.zeros(write.size)
@@ -42,7 +45,7 @@ def one_by_one(stations, write, disk, sent):
 
 @given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0.01, 2), st.integers(1, 3))
 @settings(max_examples=150)
-def test_blocks_flow_as_events_one_by_one(seed, count, crowd, servers):
+def test_blocks_flow_as_in_single_events(seed, count, crowd, servers):
     draw = np.random.default_rng(seed)
     places = [3, 3, 1, 2]
     stations = [
@@ -55,14 +58,20 @@ def test_blocks_flow_as_events_one_by_one(seed, count, crowd, servers):
     np.testing.assert_allclose(flow(stations, write, disk, sent), one_by_one(stations, write, disk, sent), rtol=1e-12)
 
 
-def test_a_rehearsal_worked_by_hand():
-    """Disks of 1,000 bytes/s without a seek; an agent needs 10 ms for a block of 100 bytes, the ring 20 ms, a client 30 ms.
+def test_a_simulation_worked_by_hand():
+    """Work the times of two sessions by hand.
 
-    Two reads of 300 bytes at 200 bytes/s: stripes of 200 bytes in 1 s on both agents, 100 ms for each block at its disk, the
-    second session's after the first's. On the network from 1 s on: both agents done at 1.01 s with the first's block, at
-    1.02 s with the second's, the ring at 1.03, 1.05, 1.07, 1.09 s, the client, shared, at 1.06, 1.09, 1.12, 1.15 s: the first
-    stripe of the first session is there at 1.09 s, of the second at 1.15 s; due at 2 s. Their second stripes have one block
-    each, on agent 0: done there at 2.01 and 2.02, the ring at 2.03 and 2.05, the client at 2.06 and 2.09 s; due at 3 s.
+    Disks have 1,000 bytes/s and no seek; an agent needs 10 ms for a block of 100 bytes, the ring 20 ms, a client 30 ms.
+
+    Two sessions read 300 bytes at 200 bytes/s each. A stripe is 200 bytes in 1 s on both agents. Each block takes 100
+    ms at its disk; the second session's blocks follow the first's.
+
+    Blocks enter the network from 1 s on. Both agents finish the first session's block at 1.01 s and the second's at
+    1.02 s. The ring finishes at 1.03, 1.05, 1.07 and 1.09 s, and the shared client at 1.06, 1.09, 1.12 and 1.15 s. The
+    first stripe of the first session arrives at 1.09 s and that stripe of the second at 1.15 s; both are due at 2 s.
+
+    The second stripes have one block each, on agent 0. The agent finishes at 2.01 and 2.02 s, the ring at 2.03 and 2.05
+    s, and the client at 2.06 and 2.09 s; both are due at 3 s.
     """
     host = Host(10_000.0, 0.0, 1.0)  # 10 ms for 100 bytes
     cluster = Cluster((Disk(0, 0, 1000.0),) * 2, host, replace(host, per_byte=3.0), Network(5000.0))
@@ -74,16 +83,17 @@ def test_a_rehearsal_worked_by_hand():
     np.testing.assert_allclose(found.lateness, [1.09 - 2, 1.15 - 2])
     assert found.met.all() and found.in_time.tolist() == [1, 1]
     assert "2 of 2 sessions met" in str(found)
-    # a write by itself: client at 0.03 and 0.06, ring 0.05 and 0.08, agent 0.06 and 0.09, disk from 1 s to 1.1 s
+    # a write alone: client at 0.03 and 0.06 s, ring 0.05 and 0.08 s, agent 0.06 and 0.09 s, disk from 1 s to 1.1 s
     (written,) = rehearse(cluster, [replace(plans[0], write=True)]).stripes
     np.testing.assert_allclose(written, [1.1 - 2, 2.1 - 3])
-    # eleven at once: the last two come off their disks at 1.1 s, late, wait for 20 packets and are taken one after the other
+    # Eleven sessions at once: the last two blocks leave their disks late, at 1.1 s. They wait for 20 packets and are
+    # taken one after the other.
     crowd = rehearse(cluster, [replace(plans[0], client=f"{n}") for n in range(11)])
     assert crowd.stripes[10][0] == pytest.approx(1.01 + 21 * 0.02 + 2 * 0.03 - 2)
 
 
 def test_a_late_disk_makes_a_late_stripe():
-    """Two blocks of 1 s each on one disk, due off it at 1.5 s: the second comes to the network half a second late."""
+    """Two blocks of 1 s each on one disk are due at 1.5 s: the second reaches the network half a second late."""
     cluster = Cluster((Disk(0, 0, 100.0),), Host(1e12), Host(1e12), Network(1e12))
     plans = [TransferPlan(StripeLayout(100, 100, ((0,),)), name, 100 / 1.5, False) for name in "ab"]
     found = rehearse(cluster, plans)
@@ -93,8 +103,11 @@ def test_a_late_disk_makes_a_late_stripe():
     assert rehearse(cluster, quick).met.tolist() == [True, False]
 
 
-def test_seeks_and_rotations_are_drawn_as_the_paper_has_them():
-    """All blocks asked of one disk at once, on a network that takes no time: their gaps are its service times."""
+def test_seeks_and_rotations_have_the_papers_distributions():
+    """All blocks queue at one disk at once, and the network takes no time.
+
+    The gaps between blocks are therefore the service times.
+    """
     disk = KINDS[0]
     cluster = Cluster((disk,), Host(1e15), Host(1e15), Network(1e15))
     count, unit = 4000, 4096
@@ -107,7 +120,7 @@ def test_seeks_and_rotations_are_drawn_as_the_paper_has_them():
 
 
 def shares(oracle, cluster, rates, policies=None, fillings=3, seeds=8, **more):
-    """Sessions met, over fillings and seeds, and how full the fullest disk is."""
+    """Return the share of sessions met, over fillings and seeds, and the utilization of the busiest disk."""
     met, busy = [], []
     for filling in range(fillings):
         ledger, admitted = oracle.fill(cluster, filling, rates, policies, **more)
@@ -129,13 +142,13 @@ def shares(oracle, cluster, rates, policies=None, fillings=3, seeds=8, **more):
 def test_sessions_that_are_admitted_are_met(oracle, kinds, rates, policies):
     cluster = oracle.cluster_of(12, kinds)
     met, busy = shares(oracle, cluster, rates, policies)
-    assert busy > 0.4, "the cluster is not near full, so that the rehearsal shows nothing"
+    assert busy > 0.4, "the cluster is not near full, so that the simulation shows nothing"
     assert met.size > 200
     assert met.mean() >= 0.99, f"{met.mean():.3%} of {met.size} sessions met, fullest disk {busy:.0%} reserved"
 
 
-def test_a_rehearsal_shows_it_when_more_is_admitted_than_fits(oracle):
-    """The control: with two thirds more sessions of the same kinds, many are late."""
+def test_a_simulation_shows_too_many_admissions(oracle):
+    """As a control, add two thirds more sessions of the same kinds: many are late."""
     cluster = oracle.cluster_of(12)
     plans = [one.plan for one in oracle.fill(cluster, 0, [0.2e6, 1.2e6])[1]]
     crowd = plans + [replace(plan, client=f"more {n}") for n, plan in enumerate(plans) if n % 3]
@@ -144,7 +157,10 @@ def test_a_rehearsal_shows_it_when_more_is_admitted_than_fits(oracle):
 
 
 def test_a_degraded_read_keeps_its_rate(oracle):
-    """An agent of each group of every session fails before it: parity takes the place that was reserved for it."""
+    """One agent of each group of every session fails before the read.
+
+    Parity uses the time that was reserved for the agent.
+    """
     cluster = oracle.cluster_of(12)
     met = []
     for filling in range(3):
@@ -154,7 +170,7 @@ def test_a_degraded_read_keeps_its_rate(oracle):
     assert np.concatenate(met).size > 100 and np.mean(np.concatenate(met)) >= 0.99
 
 
-def test_of_an_agent_that_fails_in_mid_session_only_the_stripe_then_at_its_disks_is_late(oracle):
+def test_a_failure_during_a_session_delays_only_the_stripe_at_the_disks(oracle):
     cluster, late = oracle.cluster_of(12), 0
     for filling in range(3):
         ledger, admitted = oracle.fill(cluster, filling, [0.2e6, 1.2e6], group=1.0, write=0.0)
@@ -171,7 +187,7 @@ def test_of_an_agent_that_fails_in_mid_session_only_the_stripe_then_at_its_disks
     assert late > 0
 
 
-def test_seeds_are_runs(oracle):
+def test_equal_seeds_give_equal_runs(oracle):
     cluster = oracle.cluster_of(4)
     plans = [one.plan for one in oracle.fill(cluster, 0, [0.5e6])[1]]
     first, again, other = (rehearse(cluster, plans, seed) for seed in (1, 1, 2))
@@ -187,7 +203,7 @@ def test_a_seed_is_a_whole_number_from_0(oracle):
             rehearse(oracle.cluster_of(4), [plan], seed)
 
 
-def test_what_cannot_be_rehearsed(oracle):
+def test_impossible_simulations_raise(oracle):
     plan = TransferPlan(StripeLayout.over(100, 4, (0, 9)), "a", 1.0, False)
     for plans, message in (([], "plans: none given"), ([plan], "agent 9: the cluster has agents 0 to 3")):
         with pytest.raises(InputError, match=message):

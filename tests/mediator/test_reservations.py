@@ -1,4 +1,4 @@
-"""Several mediators over one ledger, in any order: it is never overbooked, and a release leaves nothing behind."""
+"""Several mediators over the same reservations, in any order: no overbooking, and a release leaves nothing behind."""
 
 import sys
 from copy import copy
@@ -60,8 +60,8 @@ requests = st.builds(
 )
 
 
-def same(one, other):
-    """Whether two ledgers are the same for whoever asks next, to the last bit."""
+def assert_same(one, other):
+    """Check that the next request would get the same result from both, to the last bit."""
     for client in "abx":
         left, right = one.state(client), other.state(client)
         for name in vars(left):
@@ -72,7 +72,7 @@ def same(one, other):
 
 
 class Bookings(RuleBasedStateMachine):
-    """Mediators that look at one moment and commit at another."""
+    """Mediators that propose at one time and commit at another."""
 
     oracle = None
     proposals = Bundle("proposals")
@@ -83,10 +83,10 @@ class Bookings(RuleBasedStateMachine):
         self.ledger = Ledger(CLUSTER)
         self.mediators = [Mediator(self.ledger, policy) for policy in (Economical(), Widest(), FirstFit())]
 
-    @rule(target=proposals, which=st.integers(0, 2), asked=requests)
-    def propose(self, which, asked):
+    @rule(target=proposals, which=st.integers(0, 2), wanted=requests)
+    def propose(self, which, wanted):
         version = self.ledger.version
-        answer = self.mediators[which].propose(asked)
+        answer = self.mediators[which].propose(wanted)
         assert self.ledger.version == version
         return answer if isinstance(answer, Proposal) else multiple()
 
@@ -101,9 +101,9 @@ class Bookings(RuleBasedStateMachine):
             return multiple()
         return answer
 
-    @rule(target=sessions, which=st.integers(0, 2), asked=requests)
-    def request(self, which, asked):
-        answer = self.mediators[which].request(asked)
+    @rule(target=sessions, which=st.integers(0, 2), wanted=requests)
+    def request(self, which, wanted):
+        answer = self.mediators[which].request(wanted)
         return answer.session if isinstance(answer, Admitted) else multiple()
 
     @rule(session=consumes(sessions))
@@ -113,15 +113,15 @@ class Bookings(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_overbooked(self):
-        assert self.oracle.fullest(CLUSTER, self.oracle.sessions_of(self.ledger)) <= 1 + 1e-6
+        assert self.oracle.highest_ratio(CLUSTER, self.oracle.sessions_of(self.ledger)) <= 1 + 1e-6
         assert self.ledger.utilization().most <= 1
 
     @invariant()
-    def it_is_as_if_only_these_had_come(self):
+    def only_present_sessions_count(self):
         fresh = Ledger(CLUSTER)
         for proposal in self.ledger.sessions.values():
             assert isinstance(fresh.commit(proposal), int)
-        same(self.ledger, fresh)
+        assert_same(self.ledger, fresh)
 
 
 def test_interleaved_mediators_never_overbook_and_releases_restore(oracle):
@@ -129,16 +129,16 @@ def test_interleaved_mediators_never_overbook_and_releases_restore(oracle):
     run_state_machine_as_test(machine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None))
 
 
-def test_the_slower_of_two_mediators_looks_again():
-    """Both see room for one session on the one disk; the second to commit is told what is in the way."""
+def test_the_slower_of_two_mediators_tries_again():
+    """Both find capacity for one session on the one disk; the second to commit receives the constraint."""
     ledger = Ledger(replace(CLUSTER, disks=CLUSTER.disks[:1]))
     first, second = Mediator(ledger), Mediator(ledger)
-    asked = Request("a", 1.5e6, 10**7)
-    early, late = first.propose(asked), second.propose(replace(asked, client="b"))
+    wanted = Request("a", 1.5e6, 10**7)
+    early, late = first.propose(wanted), second.propose(replace(wanted, client="b"))
     assert isinstance(early, Proposal) and isinstance(late, Proposal)
     session = ledger.commit(early)
-    told = ledger.commit(late)
-    assert isinstance(told, Binding) and "disk of agent 0" in told.constraint
+    reason = ledger.commit(late)
+    assert isinstance(reason, Binding) and "disk of agent 0" in reason.constraint
     assert isinstance(second.request(late.request), Rejected)
     ledger.release(session)
     assert isinstance(ledger.commit(late), int)
@@ -148,11 +148,11 @@ def test_the_slower_of_two_mediators_looks_again():
 
 def test_mediators_in_threads_do_not_overbook(oracle):
     ledger = Ledger(CLUSTER)
-    asked = [Request(f"{n % 5}", 2e5, 10**6 + n) for n in range(200)]
+    wanted = [Request(f"{n % 5}", 2e5, 10**6 + n) for n in range(200)]
 
     def work(part):
         mediator = Mediator(ledger, (Economical(), Widest())[part % 2])
-        for one in asked[part::4]:
+        for one in wanted[part::4]:
             mediator.request(one)
 
     threads = [Thread(target=work, args=(part,)) for part in range(4)]
@@ -160,15 +160,15 @@ def test_mediators_in_threads_do_not_overbook(oracle):
         thread.start()
     for thread in threads:
         thread.join()
-    assert 0.9 < oracle.fullest(CLUSTER, oracle.sessions_of(ledger)) <= 1 + 1e-6
+    assert 0.9 < oracle.highest_ratio(CLUSTER, oracle.sessions_of(ledger)) <= 1 + 1e-6
     fresh = Ledger(CLUSTER)
     for session in list(ledger.sessions):
         ledger.release(session)
-    same(ledger, fresh)
+    assert_same(ledger, fresh)
 
 
 def interrupted(work, after: int) -> bool:
-    """Whether `work` was ended by Ctrl-C before so many lines of the package more had run; else it has come to its end."""
+    """Return whether Ctrl-C ended `work` after this number of lines of the package; otherwise `work` has finished."""
     left = after
 
     def trace(frame, event, argument):
@@ -191,21 +191,21 @@ def interrupted(work, after: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("what", ["commit", "release", "more rows"])
-def test_wherever_it_is_interrupted_a_ledger_equals_its_sessions(what):
-    """Ctrl-C before every line: sums are those of the sessions that it says it has, and it goes on as such a ledger does."""
+@pytest.mark.parametrize("change_kind", ["commit", "release", "more rows"])
+def test_interrupted_anywhere_the_reservations_equal_the_sessions(change_kind):
+    """Interrupt at every line: the sums equal the sessions listed, and later requests get the same results."""
     mine = Request("a", 2e5, 10**6)
     # a table of 16 rows is full, so that the next session doubles it
-    others = [Request("ab"[n % 2], 1e4, 10**6 + n) for n in range(16 if what == "more rows" else 3)]
+    others = [Request("ab"[n % 2], 1e4, 10**6 + n) for n in range(16 if change_kind == "more rows" else 3)]
     base = Ledger(CLUSTER)
     mediator = Mediator(base, FirstFit())
     sessions = [mediator.request(one).session for one in others]
     proposal = mediator.propose(mine)
 
     def change(ledger):
-        return ledger.release(sessions[1]) if what == "release" else ledger.commit(proposal)
+        return ledger.release(sessions[1]) if change_kind == "release" else ledger.commit(proposal)
 
-    def afresh(sessions) -> Ledger:
+    def fresh_ledger(sessions) -> Ledger:
         ledger = Ledger(CLUSTER)
         for one in sessions:
             assert isinstance(ledger.commit(one), int)
@@ -213,12 +213,12 @@ def test_wherever_it_is_interrupted_a_ledger_equals_its_sessions(what):
 
     done = copy(base)
     change(done)
-    # as they were, and as they are when it is done: nothing else may be
-    either = {tuple(one.sessions): afresh(one.sessions.values()) for one in (base, done)}
+    # the sums before the change and after it: no other state is allowed
+    either = {tuple(one.sessions): fresh_ledger(one.sessions.values()) for one in (base, done)}
     after, ended = 0, False
     while not ended:
         after += 1
         ledger = copy(base)
         ended = not interrupted(partial(change, ledger), after)
-        same(ledger, either[tuple(ledger.sessions)])
+        assert_same(ledger, either[tuple(ledger.sessions)])
     assert after > 40 and list(ledger.sessions) == list(done.sessions)
