@@ -1,4 +1,4 @@
-"""Laws of a declustered layout: copies around a ring of bricks, every extent in a place of its own."""
+"""Test a declustered layout: copies on a ring of bricks, with a separate location for every extent."""
 
 from functools import partial
 
@@ -28,19 +28,19 @@ from storagekit.workload import (
 from storagekit.workload.trace import request_trace
 
 TRACK, CYLINDERS = 40, 60
-# one head and no skew, so that a place on the drive is its address: (cylinder + angle) x track
+# one head and no skew, so that the location on the drive is its address: (cylinder + angle) x track
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, cylinders=CYLINDERS, sectors_per_track=TRACK)
 
 # bricks and copies, the first a multiple of the second
 rings = st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda pair: (pair[0] * pair[1], pair[1]))
 # sectors, up to a tenth of the drive
 extents = st.integers(4, 240)
-# JAX compiles for every length: enumerations are filled up to one
+# JAX compiles for every length, so enumerations are padded to one length
 LENGTH = 8192
 
 
 def located(placement, sector):
-    """Home brick of each sector, and its address on all bricks that hold it."""
+    """Return the home brick of each sector, and its address on all bricks that hold it."""
     sector = np.atleast_1d(sector)
     filled = np.zeros(LENGTH, np.int32)
     filled[: sector.size] = sector
@@ -50,7 +50,7 @@ def located(placement, sector):
 
 
 def holders(placement, home) -> np.ndarray:
-    """The bricks that hold a block, by copy: `[copy, block]`."""
+    """Return the bricks that hold a block, by copy: `[copy, block]`."""
     filled = np.zeros(LENGTH, np.int32)
     filled[: home.size] = home
     copies = range(int(placement.parts))
@@ -59,7 +59,7 @@ def holders(placement, home) -> np.ndarray:
 
 
 def on_bricks(placement):
-    """For every extent and each of its copies the brick and the place there, in extents: `[copy, extent]` both."""
+    """Return the brick and the location there, in extents, of each copy of each extent: `[copy, extent]` both."""
     extent = placement.extent
     firsts = np.arange(0, int(placement.capacity(DRIVE)), extent)
     home, address = located(placement, firsts)
@@ -70,14 +70,14 @@ def on_bricks(placement):
 
 @settings(max_examples=60, derandomize=True)
 @given(rings, extents, st.integers(0, 2**30))
-def test_copies_are_on_bricks_of_their_own(ring, extent, sector):
+def test_copies_are_on_separate_bricks(ring, extent, sector):
     bricks, copies = ring
     placement = Declustered(bricks, copies, extent=extent)
     home, _ = located(placement, sector)
     on = holders(placement, home).ravel()
     assert len(set(on)) == copies and on.min() >= 0 and on.max() < bricks
     assert on[0] == home[0] == sector // extent % bricks
-    # the bricks of one extent are neighbours on the ring, and the next extent begins a brick further
+    # the bricks of one extent are neighbours on the ring, and the next extent starts one brick further
     assert on.tolist() == [(int(home[0]) + copy) % bricks for copy in range(copies)]
     for brick in range(bricks):
         copy = np.asarray(placement.part_on(np.int32(brick), Location(None, home)))[0]
@@ -89,8 +89,11 @@ def test_copies_are_on_bricks_of_their_own(ring, extent, sector):
 
 @settings(max_examples=60, derandomize=True)
 @given(rings, extents)
-def test_no_two_extents_share_a_place(ring, extent):
-    """As much data as the bricks hold: every brick is equally full, and no place is taken twice or beyond the drive."""
+def test_no_two_extents_share_a_location(ring, extent):
+    """Store as much data as the bricks can hold.
+
+    Every brick is equally full, and no location is used twice or lies beyond the drive.
+    """
     bricks, copies = ring
     placement = Declustered(bricks, copies, extent=extent)
     brick, place = on_bricks(placement)
@@ -98,14 +101,14 @@ def test_no_two_extents_share_a_place(ring, extent):
     assert len(np.unique(taken)) == taken.size
     _, held = np.unique(brick, return_counts=True)
     assert len(held) == bricks and np.all(held == held[0])
-    # not a copy of every home fits, and the last place is kept free
+    # there may be no space for a copy of every home, and the last location is kept free
     assert DRIVE.capacity // extent - 2 * copies <= held[0] <= DRIVE.capacity // extent
     assert np.all((place >= 0) & ((place + 1) * extent <= DRIVE.capacity))
 
 
 @settings(max_examples=60, derandomize=True)
 @given(rings, extents, st.floats(0.01, 0.95))
-def test_less_data_lies_evenly_apart(ring, extent, share):
+def test_less_data_is_spread_evenly(ring, extent, share):
     bricks, copies = ring
     whole = (DRIVE.capacity // extent - 2 * copies) * extent * bricks // copies
     if whole <= 0:
@@ -115,26 +118,32 @@ def test_less_data_lies_evenly_apart(ring, extent, share):
     brick, place = on_bricks(placement)
     assert len(np.unique(brick.astype(np.int64) * 2**32 + place)) == brick.size
     assert np.all((place >= 0) & ((place + 2) * extent <= DRIVE.capacity))
-    # bricks hold equally much, but for the last round of the ring
+    # bricks hold equal amounts, except for the last round of the ring
     _, held = np.unique(brick, return_counts=True)
     assert held.max() - held.min() <= copies
-    # places taken are so many apart, one round of the ring after the other
-    apart = int(np.gcd.reduce(place.ravel()))
+    # used locations are evenly spaced, one round of the ring after the other
+    spacing = int(np.gcd.reduce(place.ravel()))
     rounds = -(-brick.shape[1] // bricks)
-    assert place.max() <= (rounds * copies - 1) * apart
-    # and one more apart would not have fitted
-    assert apart == 0 or DRIVE.capacity // extent - 1 < (rounds + 1) * copies * (apart + 1)
+    assert place.max() <= (rounds * copies - 1) * spacing
+    # and a larger spacing would not have fitted
+    assert spacing == 0 or DRIVE.capacity // extent - 1 < (rounds + 1) * copies * (spacing + 1)
 
 
 def test_a_sixteenth_of_the_data_spreads_over_the_whole_drive():
-    """100 extents in 17 rounds of 3 places on each brick, the last for 4 extents: every 599 // 51 = 11th place of 600."""
+    """Store 100 extents in 17 rounds of 3 locations on each brick, the last round for 4 extents.
+
+    They use every 599 // 51 = 11th location of 600.
+    """
     brick, place = on_bricks(Declustered(6, 3, data=400, extent=4))
     assert sorted(set(place.ravel().tolist())) == [11 * row for row in range(51)]
     assert [np.sum(brick == one) for one in range(6)] == [49, 50, 51, 51, 50, 49]
 
 
 def test_more_data_than_the_bricks_hold_wraps_around():
-    """Ten times as much: every place of the drive is used, about equally often, but the last, kept free."""
+    """Store ten times as much as the bricks can hold.
+
+    Every location of the drive is used about equally often, except the last, which is kept free.
+    """
     whole = int(Declustered(6, 3, extent=10).capacity(DRIVE))
     placement = Declustered(6, 3, data=10 * whole, extent=10)
     brick, place = on_bricks(placement)
@@ -148,7 +157,10 @@ def test_more_data_than_the_bricks_hold_wraps_around():
 @settings(max_examples=60, derandomize=True)
 @given(rings)
 def test_a_brick_shares_data_with_its_neighbours(ring):
-    """copies - 1 to each side, and with each further one less: the shares of 2 (copies - 1) others add up to its data."""
+    """A brick has copies - 1 neighbours on each side, and each further one shares one copy less.
+
+    The shares of these 2 (copies - 1) bricks add up to copies - 1 times its data.
+    """
     bricks, copies = ring
     brick, _ = on_bricks(Declustered(bricks, copies, extent=40))
     holds = np.zeros((bricks, brick.shape[1]), int)
@@ -159,14 +171,14 @@ def test_a_brick_shares_data_with_its_neighbours(ring):
     for one in range(bricks):
         others = np.delete(shared[one], one)
         assert np.count_nonzero(others) == min(2 * (copies - 1), bricks - 1)
-        # every extent of it is on copies - 1 others
+        # every extent of the brick is on copies - 1 others
         assert others.sum() == own * (copies - 1)
 
 
 @settings(max_examples=60, derandomize=True)
 @given(st.integers(1, 8), extents, st.floats(0, 1, exclude_max=True), st.integers(1, 30))
 def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sectors):
-    """All bricks hold everything, where a replica group has it; only which copy is number 0 goes round."""
+    """All bricks hold all data, at the locations in a replica group; only the number of copy 0 rotates."""
     placement, group = Declustered(copies, copies, extent=extent), Replicas(copies)
     capacity = int(placement.capacity(DRIVE))
     assert 0 <= DRIVE.capacity - capacity <= (2 * copies + 1) * extent
@@ -181,7 +193,7 @@ def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sec
 @settings(max_examples=60, derandomize=True)
 @given(rings, extents, st.floats(0, 1, exclude_max=True))
 def test_an_extent_lies_in_order(ring, extent, where):
-    """Its sectors follow one another, on the bricks of its first, and a copy is where copy 0 is."""
+    """The sectors of an extent are consecutive, on the bricks of its first sector; each copy has the address of copy 0."""
     placement = Declustered(*ring, extent=extent)
     first = int(where * int(placement.capacity(DRIVE))) // extent * extent
     home, address = located(placement, first + np.arange(extent))
@@ -195,25 +207,28 @@ def test_an_extent_lies_in_order(ring, extent, where):
     assert float(placement.sweep(DRIVE, home)) == 0
 
 
-def test_many_layouts_are_numbers_of_one():
-    """Lanes of one batch: arrays of bricks, copies and data locate as each alone."""
+def test_a_batch_of_layouts_agrees_with_single_layouts():
+    """In one batch, arrays of bricks, copies and data give the locations of single layouts."""
     bricks, copies, data = np.array([(1, 1, 0), (6, 2, 900), (6, 3, 0), (8, 4, 40_000)]).T
     both = Declustered(bricks[None], copies[None], data[None], extent=16)
     sector = np.array([0, 100, 801])
     requests = jax.tree.map(lambda column: np.broadcast_to(column[:, None], (3, 4)), asking(sector))
     target, home = both.locate(DRIVE, requests)
-    for lane in range(4):
-        alone = Declustered(bricks[lane], copies[lane], data[lane], extent=16)
+    for element in range(4):
+        alone = Declustered(bricks[element], copies[element], data[element], extent=16)
         ours = alone.locate(DRIVE, asking(sector))
-        np.testing.assert_array_equal(home[:, lane], ours.home)
-        np.testing.assert_array_equal(target.cylinder[:, lane], ours.target.cylinder)
-        np.testing.assert_array_equal(target.angle[:, lane], ours.target.angle)
-        np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, lane], alone.capacity(DRIVE))
+        np.testing.assert_array_equal(home[:, element], ours.home)
+        np.testing.assert_array_equal(target.cylinder[:, element], ours.target.cylinder)
+        np.testing.assert_array_equal(target.angle[:, element], ours.target.angle)
+        np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, element], alone.capacity(DRIVE))
 
 
 @pytest.mark.parametrize("bricks", [119, 128, 256])
-def test_a_capacity_beyond_32_bits_is_told_and_addressed(bricks):
-    """Bricks of 9 GB: 119 are just within 32 bits; in these 128 were below 0, and 256 as large as 16."""
+def test_a_capacity_beyond_32_bits_is_reported_and_addressed(bricks):
+    """Use bricks of 9 GB: 119 fit into 32 bits.
+
+    A 32-bit number would be negative for 128 and as large as for 16 for 256.
+    """
     drive = load_drive("atlas10k")
     placement = Declustered(bricks, 1)
     extents = drive.capacity // placement.extent - 1
@@ -232,20 +247,20 @@ def test_a_capacity_beyond_32_bits_is_told_and_addressed(bricks):
     ],
 )
 @pytest.mark.parametrize("placement", [Declustered(6, 3, extent=40), Bricks(Declustered(6, 3, extent=40), 2)])
-def test_requests_longer_than_an_extent_are_refused(placement, size):
-    """Beyond it lies another extent, on other bricks."""
+def test_requests_longer_than_an_extent_raise(placement, size):
+    """The next extent is on other bricks."""
     system = System(DRIVE, placement, Hashing(), SATF(), slots=4)
-    requests, says = (
+    requests, message = (
         RandomRequests(size, 0.5),
         "a request of up to (41|42|684) sectors: it must be at most 40, an extent",
     )
-    assert_refused(lambda: Scenario(system, ClosedLoop(requests, 2)), says)
-    assert_refused(lambda: Scenario(system, PoissonArrivals(requests, 2.0)), says)
-    assert_refused(lambda: Scenario(system, Threads(requests, 2)), says)
+    assert_refused(lambda: Scenario(system, ClosedLoop(requests, 2)), message)
+    assert_refused(lambda: Scenario(system, PoissonArrivals(requests, 2.0)), message)
+    assert_refused(lambda: Scenario(system, Threads(requests, 2)), message)
     Scenario(system, ClosedLoop(RandomRequests(FixedSize(40 * SECTOR), 0.5), 2))
 
 
-def test_a_trace_with_a_request_longer_than_an_extent_is_refused():
+def test_a_trace_with_a_request_longer_than_an_extent_raises():
     system = System(DRIVE, Declustered(6, 3, extent=40), Hashing(), SATF(), slots=4)
     trace = request_trace(np.arange(2.0), np.zeros(2), np.zeros(2), np.array([40, 41]) * SECTOR, np.ones(2, bool))
     Scenario(system, recorded(trace.take(slice(1)), 10**6))
@@ -255,7 +270,7 @@ def test_a_trace_with_a_request_longer_than_an_extent_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (partial(Declustered, 4, 0), "0 copies of a block: give 1 to 32"),
         (partial(Declustered, 66, 33), "33 copies of a block: give 1 to 32"),
@@ -275,5 +290,5 @@ def test_a_trace_with_a_request_longer_than_an_extent_is_refused():
         ),
     ],
 )
-def test_impossible_layouts_are_refused_in_one_line(build, says):
-    assert_refused(build, says)
+def test_impossible_layouts_raise_in_one_line(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,7 @@
-"""Groups with parity: where data and parity are, that a write occupies both, and that one parity is RAID 5."""
+"""Test groups with parity.
+
+The tests check locations of data and parity, writes that occupy both, and agreement of one parity with RAID 5.
+"""
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)).map(
 
 
 def holders(layout, sector: int, read: bool = False) -> list[int]:
-    """The drives of the parts of a request, in their order."""
+    """Return the drives of the parts of a request, in the order of the parts."""
     place = layout.locate(DRIVE, asking(sector)._replace(read=np.array([read])))
     count = int(layout.needed_of(place)[0])
     found = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(count)]
@@ -31,9 +34,11 @@ def holders(layout, sector: int, read: bool = False) -> list[int]:
 
 @settings(max_examples=60)
 @given(SHAPES, st.integers(1, 16), st.integers(0, 500))
-def test_a_row_has_every_drive_of_its_group_once_and_parity_goes_round(shape, unit, row):
-    """The data units of a row, and its parity, are on as many drives as the group has; of as many rows as it has disks parity
-    is equally often on each."""
+def test_a_row_has_every_drive_of_its_group_once_and_parity_rotates(shape, unit, row):
+    """The data units and the parity of a row use every drive of the group once.
+
+    Over as many rows as the group has disks, parity is equally often on each.
+    """
     disks, parities, groups = shape
     layout, data = ParityGroups(disks, parities, groups, unit), disks - parities
     first = row * data * groups * unit
@@ -48,10 +53,10 @@ def test_a_row_has_every_drive_of_its_group_once_and_parity_goes_round(shape, un
 
 @settings(max_examples=60)
 @given(st.integers(3, 9), st.integers(1, 16), st.integers(0, 3000), st.booleans())
-def test_one_group_with_one_parity_is_raid_5(disks, unit, sector, read):
+def test_one_group_with_one_parity_equals_raid_5(disks, unit, sector, read):
     ours, theirs = ParityGroups(disks, unit=unit), RAID5(disks, unit)
-    asked = asking(sector)._replace(read=np.array([read]))
-    here, there = ours.locate(DRIVE, asked), theirs.locate(DRIVE, asked)
+    request = asking(sector)._replace(read=np.array([read]))
+    here, there = ours.locate(DRIVE, request), theirs.locate(DRIVE, request)
     assert int(here.touched[0]) == int(there.touched[0])
     for part in range(1 if read else 2):
         which = np.array([part])
@@ -61,8 +66,8 @@ def test_one_group_with_one_parity_is_raid_5(disks, unit, sector, read):
 
 
 @pytest.mark.slow
-def test_a_small_write_takes_a_revolution_more_on_every_drive_that_it_needs(unfold, recorded):
-    """Platters at 0, sector 1000: the drives wait 100 ms for it, read it in 0.1 and come by again 409.6 ms later."""
+def test_a_small_write_takes_one_more_revolution_on_every_drive_of_its_parts(unfold, recorded):
+    """Platters start at 0. The drives wait 100 ms for sector 1000, read it in 0.1 ms and reach it again 409.6 ms later."""
     for parities in (1, 2, 3):
         system = System(DRIVE, ParityGroups(6, parities, 2, 2000), Broadcast(), FCFS(), slots=4)
         for read, response, served in ((True, 100.1, 1), (False, 509.7, 1 + parities)):
@@ -72,7 +77,7 @@ def test_a_small_write_takes_a_revolution_more_on_every_drive_that_it_needs(unfo
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("build", "message"),
     [
         (lambda: ParityGroups(3, 2), "a group of 3 drives: it must be two drives of data at least"),
         (lambda: ParityGroups(5, 0), "parities 0: it must be 1 to"),
@@ -80,5 +85,5 @@ def test_a_small_write_takes_a_revolution_more_on_every_drive_that_it_needs(unfo
         (lambda: ParityGroups(5, 1, 1, 0), "a stripe unit of 0 sectors"),
     ],
 )
-def test_impossible_groups_are_refused(ask, says):
-    assert_refused(ask, says)
+def test_impossible_groups_raise(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,7 @@
-"""Segments on nodes of unequal disks: every part where a program that looks at one request after the other finds it."""
+"""Test segments on nodes of unequal disks.
+
+Parts lie at the locations of a program that places one request after the other.
+"""
 
 import itertools
 import math
@@ -26,10 +29,10 @@ from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests
 from storagekit.workload.trace import request_trace
 
-# so long a track that a drive is four of them, without skew: cylinder and angle are an address
+# A track is so long that a drive has four of them, without skew: cylinder and angle give the address.
 TRACK, SECOND = 2**13, 1e-4
 DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * SECOND, cylinders=4, sectors_per_track=TRACK)
-# JAX compiles for every length: requests are filled up to one
+# JAX compiles for every length, so requests are padded to one length
 LENGTH = 64
 UNIT = 128
 
@@ -40,7 +43,7 @@ clusters = st.lists(plain | raids, min_size=1, max_size=4).map(tuple)
 
 @st.composite
 def volumes_on(draw, nodes: tuple[Node, ...]) -> tuple[Volume, ...]:
-    """One to three volumes that may be larger than the nodes."""
+    """Draw one to three volumes that may be larger than the nodes."""
 
     def volume() -> Volume:
         parts = draw(st.integers(1, len(nodes)))
@@ -51,8 +54,8 @@ def volumes_on(draw, nodes: tuple[Node, ...]) -> tuple[Volume, ...]:
     return tuple(volume() for _ in range(draw(st.integers(1, 3))))
 
 
-class Program:
-    """The layout one segment, and one request, after the other, by hand."""
+class ReferenceLayout:
+    """Compute the layout by hand, one segment and one request after the other."""
 
     def __init__(self, nodes, volumes, wraps: bool, whole_blocks: bool):
         self.nodes, self.volumes, self.wraps, self.whole_blocks = nodes, volumes, wraps, whole_blocks
@@ -64,21 +67,21 @@ class Program:
             for segment in range(math.ceil(volumes[v].sectors / volumes[v].segment)):
                 self.places[v, segment] = self.put(v, segment)
 
-    def room(self, node: Node) -> int:
+    def usable_sectors(self, node: Node) -> int:
         return (node.disks - 1) * UNIT * (node.sectors // UNIT - 1) if node.raid5 else node.sectors
 
     def rank(self, v: int, segment: int, n: int) -> float:
         word = int(np.random.Philox(key=[v, n]).random_raw(segment + 1)[segment])
-        held = self.room(self.nodes[n]) * len(self.cursors[n])
+        held = self.usable_sectors(self.nodes[n]) * len(self.cursors[n])
         return -math.log(((word >> 11) + 0.5) / 2**53) / held
 
     def put(self, v: int, segment: int) -> list[tuple[int, int, int]]:
-        """Node, disk and first sector of each part."""
+        """Return node, disk and first sector of each part."""
         size = self.volumes[v].segment // self.volumes[v].needed
         able = []
         for n, node in enumerate(self.nodes):
             disk = self.count[n] % len(self.cursors[n])
-            left = self.room(node) - (0 if self.wraps else self.cursors[n][disk])
+            left = self.usable_sectors(node) - (0 if self.wraps else self.cursors[n][disk])
             if size <= left:
                 able.append((self.rank(v, segment, n), n))
         if len(able) < self.volumes[v].parts:
@@ -87,7 +90,7 @@ class Program:
         places = []
         for n in chosen:
             disk = self.count[n] % len(self.cursors[n])
-            if self.cursors[n][disk] + size > self.room(self.nodes[n]):
+            if self.cursors[n][disk] + size > self.usable_sectors(self.nodes[n]):
                 self.cursors[n][disk] = 0
             places.append((n, disk, self.cursors[n][disk]))
             self.cursors[n][disk] += size
@@ -95,7 +98,7 @@ class Program:
         return places
 
     def find(self, sector: int, sectors: int, read: bool):
-        """m, and of each part its drive, address and length, and its parity's drive, if it has one."""
+        """Return m, and for each part its drive, address, length, and the drive of its parity or None."""
         v = 0
         while sector >= self.volumes[v].sectors:
             sector, v = sector - self.volumes[v].sectors, v + 1
@@ -130,11 +133,11 @@ def address(target) -> np.ndarray:
     st.booleans(),
     st.data(),
 )
-def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, data):
+def test_every_part_lies_where_the_reference_finds_it(both, wraps, whole_blocks, data):
     nodes, volumes = both
     layout = Segments(nodes, volumes, wraps, whole_blocks)
     try:
-        program = Program(nodes, volumes, wraps, whole_blocks)
+        program = ReferenceLayout(nodes, volumes, wraps, whole_blocks)
     except InputError:
         assert_refused(lambda: layout.capacity(DRIVE), "volume . on full nodes: no . left for its segment")
         return
@@ -146,8 +149,8 @@ def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, d
     read = random.random(LENGTH) < 0.5
     most = max(volume.parts for volume in volumes)
 
-    def found_by(layout: Segments, asked: Requests) -> tuple:
-        place = layout.locate(DRIVE, asked)
+    def found_by(layout: Segments, requests: Requests) -> tuple:
+        place = layout.locate(DRIVE, requests)
         parts, numbers = layout.parts_of(place), [jnp.full(LENGTH, part) for part in range(int(layout.parts))]
         return (
             parts,
@@ -155,13 +158,13 @@ def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, d
             [layout.drive_of(number, place) for number in numbers],
             [layout.target_on(number, place) for number in numbers],
             [layout.part_on(jnp.full(LENGTH, drive), place) for drive in range(int(layout.drives))],
-            layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), place, asked.sectors),
+            layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), place, requests.sectors),
             layout.companions(parts & jnp.uint32(2**most - 1), place),
         )
 
-    asked = asking(sector)._replace(sectors=sectors, read=read)
+    requests = asking(sector)._replace(sectors=sectors, read=read)
     parts, needed, drives, there, on, sizes, with_them = jax.tree.map(
-        np.asarray, jax.jit(partial(found_by, layout))(asked)
+        np.asarray, jax.jit(partial(found_by, layout))(requests)
     )
     targets = [(address(target), np.rint(target.transfer / SECOND)) for target in there]
     for i in range(LENGTH):
@@ -182,7 +185,7 @@ def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, d
 @settings(max_examples=12, derandomize=True)
 @given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))))
 def test_no_two_parts_share_a_sector(both):
-    """Every sector of every part has a drive and an address to itself, and none of them is of parity; on the drive."""
+    """Every sector of every part has a drive and an address of its own, outside parity and within the drive."""
     nodes, volumes = both
     layout = Segments(nodes, volumes)
     try:
@@ -192,8 +195,8 @@ def test_no_two_parts_share_a_sector(both):
     length = 2**13
 
     @jax.jit
-    def laid(asked: Requests) -> tuple:
-        place = layout.locate(DRIVE, asked)
+    def located(requests: Requests) -> tuple:
+        place = layout.locate(DRIVE, requests)
         return [layout.drive_of(jnp.full(length, part), place) for part in range(int(layout.parts))], place.targets
 
     taken, parity = set(), set()
@@ -204,7 +207,7 @@ def test_no_two_parts_share_a_sector(both):
         begin += volume.sectors
         expected += every.size * volume.parts
         ask = asking(np.resize(every, length))
-        found, targets = laid(ask._replace(read=np.zeros(length, bool)))
+        found, targets = located(ask._replace(read=np.zeros(length, bool)))
         on = np.asarray(found)
         at = np.asarray([address(target) for target in targets])
         for part in range(volume.parts):
@@ -218,25 +221,27 @@ def test_no_two_parts_share_a_sector(both):
     assert all(at < ends[drive] for drive, at in taken | parity)
 
 
-@pytest.mark.parametrize("lanes", [1, 3])
-def test_places_have_the_shape_of_what_is_asked(lanes):
-    """`[chunk, *batch]` and `[1, *batch]` say the same as one request after the other."""
+@pytest.mark.parametrize("batch", [1, 3])
+def test_locations_have_the_shape_of_the_requests(batch):
+    """Requests of shape `[chunk, *batch]` and `[1, *batch]` get the same locations as one request after the other."""
     layout = Segments([Node(2), Node(3, True), Node(1)], [Volume(2048, 512, 2), Volume(4096, 512, 3, 2)])
-    sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 * 70 % 6000
-    locate = jax.jit(lambda asked: layout.locate(DRIVE, asked))
+    sector = np.arange(4 * batch, dtype=np.int32).reshape(4, batch) * 7 * 70 % 6000
+    locate = jax.jit(lambda requests: layout.locate(DRIVE, requests))
     many = locate(asking(sector, 9))
     for row in range(4):
-        for lane in range(lanes):
-            alone = locate(asking(sector[row, lane], 9))
+        for element in range(batch):
+            alone = locate(asking(sector[row, element], 9))
             row_of_one = locate(asking(sector[row : row + 1], 9))
             for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
-                assert every.shape == (4, lanes) and one.shape == (1, lanes)
-                assert every[row, lane] == one[0, lane] == single[0]
+                assert every.shape == (4, batch) and one.shape == (1, batch)
+                assert every[row, element] == one[0, element] == single[0]
 
 
 def included(weights: list[float], count: int) -> np.ndarray:
-    """How likely each is among the first `count` drawn one after the other in proportion to their weights (successive
-    sampling): the sum over all ways to draw them."""
+    """Return the probability of each item to be among the first `count` of successive sampling.
+
+    Items are drawn in proportion to their weights, without replacement. The function sums over all sequences.
+    """
     chance = np.zeros(len(weights))
     for drawn in itertools.permutations(range(len(weights)), count):
         left, likely = sum(weights), 1.0
@@ -249,9 +254,11 @@ def included(weights: list[float], count: int) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_nodes_are_drawn_by_what_they_hold(count):
-    """10,000 segments on nodes of 16, 24 (RAID 5, less a unit a drive), 80 and 40 thousand sectors: four standard errors
-    from successive sampling. Another volume draws others."""
+def test_nodes_are_drawn_in_proportion_to_their_capacity(count):
+    """Place 10,000 segments on nodes of 16, 24 (RAID 5, less one unit per drive), 80 and 40 thousand sectors.
+
+    Shares agree with successive sampling within four standard errors. Another volume draws other nodes.
+    """
     nodes = [Node(2, sectors=8000), Node(3, True, sectors=12_160), Node(8, sectors=10_000), Node(5, sectors=8000)]
     weights = [16_000, 2 * (12_160 - UNIT), 80_000, 40_000]
     volume = Volume(80_000, 8, count, block=8)
@@ -279,9 +286,11 @@ def of_table_ii(scale: float = 1.0) -> tuple[Volume, Volume]:
 
 
 def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
-    """Tables I and II. Scaled to 18.2 and 36.4 GB the fragments fill node 0: a segment has one on each node, and its copies
-    on the three others; no two share sectors of a disk, and the disks of a node are used alike. At their full size they
-    only wrap."""
+    """Use Tables I and II. Scaled to 18.2 and 36.4 GB, the fragments fill node 0.
+
+    A segment has one fragment on each node, and its copies are on the three others. No two share sectors of a disk, and
+    the disks of a node are used equally. At full size the volumes need wrapping.
+    """
     assert_refused(
         lambda: Segments(NODES, of_table_ii()).capacity(PAPER), "volume 1 on full nodes: no 4 left .* node 0 holds"
     )
@@ -298,7 +307,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
         for drives, target in zip(on, place.targets, strict=False):
             for drive, at in zip(drives.tolist(), np.asarray(target.sector).tolist(), strict=True):
                 taken[drive].append((at, at + volume.part))
-    # of the RAID 5 a part is not in one piece
+    # a part on the RAID 5 is not contiguous
     for drive in (drive for drive in taken if not 2 <= drive < 11):
         spans = sorted(taken[drive])
         assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
@@ -311,13 +320,13 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
 
 
 @pytest.mark.slow
-def test_a_raid_5_of_a_node_is_a_raid_5():
-    """One volume of one part on one node: drives and address of data and parity, and what a write takes."""
+def test_a_raid_5_node_equals_a_raid_5_layout():
+    """Put one volume of one part on one node: drives and addresses of data and parity agree, and so do write times."""
     ours, theirs = Segments([Node(5, True)], [Volume(2**14, 2**12, 1)]), RAID5(5)
     sector = np.arange(0, 2**14, 61)
     for read in (True, False):
-        asked = asking(sector, 5)._replace(read=np.full(sector.shape, read))
-        mine, others = ours.locate(DRIVE, asked), theirs.locate(DRIVE, asked)
+        requests = asking(sector, 5)._replace(read=np.full(sector.shape, read))
+        mine, others = ours.locate(DRIVE, requests), theirs.locate(DRIVE, requests)
         np.testing.assert_array_equal(ours.parts_of(mine), theirs.parts_of(others))
         for part in range(1 if read else 2):
             number = jnp.full(sector.shape, part)
@@ -331,19 +340,19 @@ def test_a_raid_5_of_a_node_is_a_raid_5():
 @settings(max_examples=25, derandomize=True)
 @given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))), st.booleans())
 def test_a_serial_node_holds_the_same_parts_on_one_drive(both, wraps):
-    """Same nodes, and the same addresses on a disk, of which a RAID 5 of n disks has 1/(n-1)."""
+    """With the same nodes, addresses on a disk are equal; a RAID 5 of n disks has 1/(n-1) of the data on each."""
     nodes, volumes = both
     serial = tuple(replace(node, serial=True) for node in nodes)
     try:
-        apart = laid_out(nodes, volumes, wraps)
+        separate = laid_out(nodes, volumes, wraps)
         together = laid_out(serial, volumes, wraps)
     except InputError as fault:
         assume("of a serial node" not in str(fault) and "on a serial node" not in str(fault))
         assert_refused(lambda: laid_out(serial, volumes, wraps), "on full nodes")
         return
     ends = np.cumsum([node.disks for node in nodes])
-    for part in range(len(apart) // 3):
-        drive, begin, disks = apart[3 * part : 3 * part + 3]
+    for part in range(len(separate) // 3):
+        drive, begin, disks = separate[3 * part : 3 * part + 3]
         node = np.searchsorted(ends, drive, "right")
         there = node < len(nodes)
         np.testing.assert_array_equal(together[3 * part], node)
@@ -357,7 +366,7 @@ def test_a_serial_node_holds_the_same_parts_on_one_drive(both, wraps):
 @settings(max_examples=25, derandomize=True)
 @given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))), st.booleans())
 def test_spread_parts_are_in_the_same_order_and_reach_the_end_of_the_disk(both, serial):
-    """No two share a sector if they did not before, and the last ends where the disk ends."""
+    """No two parts share a sector if they did not before, and the last one ends at the end of the disk."""
     nodes, volumes = both
     nodes = tuple(replace(node, serial=serial) for node in nodes)
     try:
@@ -384,9 +393,12 @@ def test_spread_parts_are_in_the_same_order_and_reach_the_end_of_the_disk(both, 
             assert room - (after + sizes)[last] <= 1 + sizes[last] * (room / (before + sizes)[last] - 1)
 
 
-def test_a_serial_node_takes_as_long_as_its_disks_one_at_a_time():
-    """Random reads of three disks, in a closed loop of one request: the same mean service time within four standard errors,
-    whether each disk has its own arm or one drive stands for all of them. A write on RAID 5 takes a revolution more."""
+def test_a_serial_node_takes_the_time_of_its_disks_one_at_a_time():
+    """Random reads of three disks in a closed loop of one request take the same mean time within four standard errors.
+
+    This holds if each disk has an arm and if one drive represents all of them. A write on RAID 5 takes one more
+    revolution.
+    """
     volume = Volume(3 * DRIVE.capacity // UNIT * UNIT // 2, 2**10, 1)
     means = {}
     for serial in (False, True):
@@ -395,15 +407,15 @@ def test_a_serial_node_takes_as_long_as_its_disks_one_at_a_time():
         loop = ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1)
         runs = [simulate(Scenario(system, loop), requests=2000, seed=seed).service_time for seed in range(8)]
         means[serial] = xr.concat(runs, "seed")
-    apart, together = means[False], means[True]
-    error = float(np.sqrt((apart.var() + together.var()) / 8))
-    assert abs(float(apart.mean() - together.mean())) < 4 * error
+    separate, together = means[False], means[True]
+    error = float(np.sqrt((separate.var() + together.var()) / 8))
+    assert abs(float(separate.mean() - together.mean())) < 4 * error
     raid = Segments([Node(4, raid5=True, serial=True)], [Volume(2**14, 2**10, 1)])
     assert int(raid.parts) == 1 and raid.brick_sizes == (1,)
     np.testing.assert_allclose(raid.sweep(DRIVE, jnp.zeros(1, jnp.int32)), DRIVE.revolution)
 
 
-def test_a_part_that_one_disk_cannot_hold_is_refused():
+def test_a_part_larger_than_one_disk_raises():
     nodes = (Node(4, raid5=True, sectors=1024, serial=True),)
     assert_refused(
         lambda: laid_out(nodes, (Volume(2560, 2560, 1),), False),
@@ -411,8 +423,11 @@ def test_a_part_that_one_disk_cannot_hold_is_refused():
     )
 
 
-def test_what_a_layout_promises():
-    """Copies stand for one another, unless one has parity beside it; what may be lost is what the weakest volume can lose."""
+def test_the_properties_of_a_layout():
+    """Copies replace one another, unless one of them has parity.
+
+    The number of spare parts is the smallest over all volumes.
+    """
     copies, coded = Volume(512, 512, 2), Volume(512, 512, 4, 2)
     four, raid = [Node(2)] * 4, [Node(3, True), *[Node(1)] * 3]
     for nodes, volumes, alike, parts, needed, spare in (
@@ -436,44 +451,53 @@ def test_only_drives_of_a_raid_5_write_twice():
 
 
 @pytest.mark.slow
-def test_in_the_engine_a_raid_5_of_a_node_answers_as_one(unfold, recorded):
-    """Two reads, and two writes of data and parity each, platters at 0: the same answers and accesses as of the layout."""
+def test_in_the_engine_a_raid_5_node_equals_a_raid_5_layout(unfold, recorded):
+    """Run two reads, and two writes of data and parity each, with platters at 0.
+
+    Responses and accesses equal those of RAID5.
+    """
     arrivals = {read: recorded([0.0, 0.3], sector=[1000, 300], sectors=4, read=read) for read in (True, False)}
     layouts = Segments([Node(4, True)], [Volume(2**14, 2**12, 1)]), RAID5(4)
     for arrival in arrivals.values():
-        told = []
+        results = []
         for layout in layouts:
             system = System(DRIVE, layout, Broadcast(), FCFS(), slots=4)
             tally, reports = unfold(Scenario(system, arrival), phase=np.zeros(4))
-            told.append((responses(reports), tally.served.ravel().tolist()))
-        assert told[0] == told[1] and len(told[0][0]) == 2
+            results.append((responses(reports), tally.served.ravel().tolist()))
+        assert results[0] == results[1] and len(results[0][0]) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("read", [True, False], ids=["reads", "writes"])
 def test_nodes_of_unequal_drives_serve_them(read):
-    """Tables I and II, wrapped, in a loop of eight: a read takes an access of one copy or of two fragments, a write one of
-    each part, parity included. Four standard errors, and what is still under way."""
+    """Use Tables I and II, wrapped, in a loop of eight.
+
+    A read takes an access to one copy or to two fragments, and a write one to each part, with parity. The counts agree
+    within four standard errors and the requests still under way.
+    """
     layout = Segments(NODES, of_table_ii(), wraps=True)
     loop = ClosedLoop(RandomRequests(FixedSize(8 * SECTOR), float(read)), 8)
     system = System(PAPER, layout, Broadcast(), SATF(), slots=16)
     tally = execute(*stack([Scenario(system, loop)], [3]), 1500, Record(sums_of(STANDARD))).tally
     sums = {name: values.sum(axis=0, dtype=float)[..., 0] for name, values in tally.items()}
-    requests = float((sums["reads"] + sums["writes"]).sum())
+    count = float((sums["reads"] + sums["writes"]).sum())
     sector = jnp.asarray(np.random.default_rng(1).integers(0, int(layout.capacity(PAPER)), 20_000), jnp.int32)
-    asked = asking(sector)._replace(read=np.full(sector.shape, read))
-    place = layout.locate(PAPER, jax.tree.map(jnp.asarray, asked))
+    requests = asking(sector)._replace(read=np.full(sector.shape, read))
+    place = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests))
     each = layout.needed_of(place) if read else jax.lax.population_count(layout.parts_of(place))
     each = np.asarray(each, float)
-    assert requests >= 1500
-    error = each.std() * np.sqrt(1 / requests + 1 / each.size)
-    assert abs(sums["served"].sum() / requests - each.mean()) <= 4 * error + 8 * 8 / requests
+    assert count >= 1500
+    error = each.std() * np.sqrt(1 / count + 1 / each.size)
+    assert abs(sums["served"].sum() / count - each.mean()) <= 4 * error + 8 * 8 / requests
     assert np.all(sums["served"] > 0)
 
 
 def test_a_trace_is_cut_where_segments_end():
-    """Three segments of 4 KB, the last of 2, and one of 8 KB in the second volume: 18 KB in all. By hand: a request across
-    all of them; one within; one that ends with a segment; one beyond the end, which wraps; one over it, which loses a KB."""
+    """The first volume has three segments, of 4, 4 and 2 KB, and the second one of 8 KB: 18 KB in all.
+
+    Worked by hand: a request across all segments, one within a segment, one that ends with a segment, one beyond the
+    end, which wraps, and one across the end, which loses 1 KB.
+    """
     block = 2
     layout = Segments([Node(1)], [Volume(20, 8, 1, block=block), Volume(16, 16, 1, block=block)])
     offset, size = np.array([0, 1, 3, 18 + 4, 17]) * 1024, np.array([18, 2, 1, 3, 2]) * 1024
@@ -496,7 +520,7 @@ PAIR = (Node(1), Node(1))
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: Node(0), "disks of a node 0: give a whole number, between 1"),
         (lambda: Node(2, True), "RAID 5 of 2 drives: give at least 3"),
@@ -540,15 +564,15 @@ PAIR = (Node(1), Node(1))
         (lambda: fitted([Node(1)] * 3, drives=5), "bricks of 3 drives in a system of 5: leave `drives` out"),
     ],
 )
-def test_impossible_segments_are_refused(unchecked, build, says):
-    assert_refused(build, says)
+def test_impossible_segments_raise(unchecked, build, message):
+    assert_refused(build, message)
 
 
 def fitted(nodes, **more) -> System:
     return System(DRIVE, Segments(nodes, [Volume(1280, 128, 1)]), Broadcast(), FCFS(), slots=4, **more)
 
 
-def test_a_node_too_large_for_an_address_is_refused():
+def test_a_node_too_large_for_an_address_raises():
     large = Mixed([load_drive("deskstar7k400")], [0] * 9)
     layout = Segments([Node(9, True)], [Volume(128, 128, 1)])
     assert_refused(lambda: layout.capacity(large), "62513.* sectors on node 0, more than 32 bits hold")

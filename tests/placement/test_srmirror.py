@@ -1,4 +1,4 @@
-"""Laws of the D_s x D_r x D_m layout (srarray, sections 2.3 to 2.5)."""
+"""Test the D_s x D_r x D_m layout (srarray, sections 2.3 to 2.5)."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ from storagekit.write import Background
 
 HEADS, TRACK, CYLINDERS = 6, 40, 200
 UNIT = 16
-# no skew, so that a place on the drive is its address: (cylinder x heads + head) x track + angle x track
+# no skew, so that the location on the drive is its address: (cylinder x heads + head) x track + angle x track
 DRIVE = Drive(
     geometry=geometry([plain_zone(CYLINDERS, TRACK)], HEADS, serpentine=False),
     seek=LinearSeek(8e-3, CYLINDERS),
@@ -37,12 +37,12 @@ fractions = st.floats(0, 1, exclude_max=True)
 
 
 def layout(aspect, share=1.0, **more) -> SRMirror:
-    """Of that aspect, with a share of the most data that it holds."""
+    """Return a layout of this aspect that holds a share of its capacity."""
     return SRMirror(*aspect, data=aspect[0] * share, unit=UNIT, **more)
 
 
 def located(placement, sector):
-    """Home drive of each sector, and its address on that drive."""
+    """Return the home drive of each sector, and its address on that drive."""
     target, home = placement.locate(DRIVE, asking(sector))
     address = (target.cylinder * HEADS + target.head) * TRACK + np.rint(target.angle * TRACK).astype(int)
     return np.asarray(home), np.asarray(address), target
@@ -55,7 +55,7 @@ def test_every_address_has_its_drives_heads_and_angles(aspect, where):
     placement = layout(aspect)
     home, _, target = located(placement, int(where * int(placement.capacity(DRIVE))))
     assert int(placement.drives) == stripes * replicas * mirrors
-    # D_m drives of its own: groups do not overlap
+    # the D_m drives form a separate group: groups do not overlap
     assert home[0] % mirrors == 0 and 0 <= home[0] <= int(placement.drives) - mirrors
     angles = {}
     for copy in range(mirrors):
@@ -72,7 +72,7 @@ def test_every_address_has_its_drives_heads_and_angles(aspect, where):
     np.testing.assert_allclose(np.diff(everywhere), 1 / (replicas * mirrors), atol=1e-5)
 
 
-def test_replica_zero_of_copy_zero_is_where_it_lies():
+def test_replica_zero_of_copy_zero_is_the_located_sector():
     placement = layout((2, 3, 2))
     _, _, target = located(placement, 1000)
     same = placement.replica(DRIVE, target, jnp.zeros(1, jnp.int32), 0)
@@ -82,20 +82,20 @@ def test_replica_zero_of_copy_zero_is_where_it_lies():
 
 @settings(max_examples=100, derandomize=True)
 @given(layouts, fractions)
-def test_no_two_addresses_share_a_place(aspect, share):
-    """Nor the room that follows each stripe unit for its other replicas."""
+def test_no_two_addresses_share_a_location(aspect, share):
+    """The space after each stripe unit for its other replicas is also not shared."""
     placement = layout(aspect, max(share, 0.05))
     capacity = int(placement.capacity(DRIVE))
     home, address, _ = located(placement, np.arange(capacity))
     assert len(np.unique(home.astype(np.int64) * 2**32 + address)) == capacity
     replicas = aspect[1]
-    # within the rooms of D_r units, the first is taken and the others are free
+    # each unit has space for D_r units: the first is used and the others are free
     assert np.all(address % (UNIT * replicas) < UNIT)
     assert address.max() + (replicas - 1) * UNIT < DRIVE.capacity
     # a stripe unit lies on one drive, in order
     first = np.arange(capacity) // UNIT * UNIT
     assert np.all(home == home[first]) and np.all(address - address[first] == np.arange(capacity) - first)
-    # units go round the groups, so that these are equally full
+    # units rotate over the groups, so that these are equally full
     _, held = np.unique(home, return_counts=True)
     assert held.max() - held.min() <= UNIT
     if capacity >= UNIT * aspect[0] * replicas:
@@ -105,11 +105,11 @@ def test_no_two_addresses_share_a_place(aspect, share):
 @settings(max_examples=100, derandomize=True)
 @given(layouts, st.floats(0.05, 1))
 def test_the_arm_moves_over_its_part_of_the_drive(aspect, share):
-    """data / D_s of the cylinders: 1/D_s of them for the data of one drive, however many replicas."""
+    """The arm uses data / D_s of the cylinders: 1/D_s of them for the data of one drive, for any number of replicas."""
     placement = layout(aspect, share)
     capacity = int(placement.capacity(DRIVE))
     _, _, target = located(placement, np.arange(0, capacity, UNIT))
-    # but for one row of units and the room left at the drive's end
+    # except for one row of units and the space left at the end of the drive
     row = (6 + aspect[1]) * UNIT / (HEADS * TRACK) + 1
     assert abs(int(target.cylinder.max()) + 1 - share * CYLINDERS) <= row
     assert int(target.cylinder.min()) == 0
@@ -118,23 +118,23 @@ def test_the_arm_moves_over_its_part_of_the_drive(aspect, share):
     assert capacity <= aspect[0] * share * units * UNIT
 
 
-def test_many_layouts_are_numbers_of_one():
-    """Lanes of one batch: arrays of aspects locate as each alone."""
+def test_a_batch_of_layouts_agrees_with_single_layouts():
+    """In one batch, arrays of aspects give the locations of single layouts."""
     aspects = np.array([(1, 1, 1), (4, 1, 2), (2, 3, 1), (1, 6, 2)]).T
     data = aspects[0] * 0.5
     both = SRMirror(*(row[None, :] for row in aspects), data=data[None, :], unit=UNIT)
     sector = np.array([[0], [100], [3000]])
     requests = jax.tree.map(lambda column: np.broadcast_to(column.reshape(-1, 1), (3, 4)), asking(sector.ravel()))
     target, home = both.locate(DRIVE, requests)
-    for lane, aspect in enumerate(aspects.T):
-        alone = SRMirror(*aspect, data=data[lane], unit=UNIT)
+    for element, aspect in enumerate(aspects.T):
+        alone = SRMirror(*aspect, data=data[element], unit=UNIT)
         ours = alone.locate(DRIVE, asking(sector.ravel()))
-        np.testing.assert_array_equal(home[:, lane], ours.home)
-        np.testing.assert_array_equal(target.cylinder[:, lane], ours.target.cylinder)
-        np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, lane], alone.capacity(DRIVE))
+        np.testing.assert_array_equal(home[:, element], ours.home)
+        np.testing.assert_array_equal(target.cylinder[:, element], ours.target.cylinder)
+        np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, element], alone.capacity(DRIVE))
 
 
-def test_a_plain_mirror_is_a_replica_group():
+def test_a_plain_mirror_equals_a_replica_group():
     mirror, group = SRMirror(1, 1, 3, unit=UNIT), Replicas(3)
     sector = np.arange(0, int(mirror.capacity(DRIVE)), 97)
     ours, theirs = (placement.locate(DRIVE, asking(sector)) for placement in (mirror, group))
@@ -143,7 +143,7 @@ def test_a_plain_mirror_is_a_replica_group():
     assert (int(mirror.drives), int(mirror.parts), int(mirror.replicas)) == (3, 3, 1)
 
 
-def test_spindles_turn_in_step_where_they_are_synchronized():
+def test_synchronized_spindles_turn_in_step():
     placement = SRMirror(2, 1, 2, unit=UNIT)
     for synchronized in (0, 1):
         system = System(DRIVE, placement, NearestIdle(), SATF(), drives=4, slots=2, synchronized=synchronized)
@@ -152,7 +152,7 @@ def test_spindles_turn_in_step_where_they_are_synchronized():
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (partial(SRMirror, 2, 7), "D_r 7: it must be at most 6"),
         (partial(SRMirror, 2, 3, most_replicas=2), "D_r 3: it must be at most 2"),
@@ -173,5 +173,5 @@ def test_spindles_turn_in_step_where_they_are_synchronized():
         (lambda: Background(20_000), "delayed writes forced at 20000, memory for 16000: raise Background.most"),
     ],
 )
-def test_impossible_layouts_are_refused_in_one_line(build, says):
-    assert_refused(build, says)
+def test_impossible_layouts_raise_in_one_line(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,4 @@
-"""Requests that are cut up: every sector of them is somewhere, once, and where it belongs."""
+"""Test requests that are split: every sector lies at the right location, once."""
 
 import numpy as np
 import pytest
@@ -15,20 +15,20 @@ from storagekit.placement import RAID5, Coded, Striped
 from storagekit.schedule import FCFS
 from storagekit.write import Background, ReceivingBrick
 
-# a track of as many sectors as the drive has, so that an angle is an address
+# a track with as many sectors as the drive, so that an angle is an address
 TRACK = 4096
 DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * 1e-4, cylinders=2, sectors_per_track=TRACK)
 
 
-def lies(target) -> tuple[int, int]:
-    """The first sector of a target on its drive, and how many there are."""
+def extent_of(target) -> tuple[int, int]:
+    """Return the first sector of a target on its drive, and the number of sectors."""
     return round(float(target.angle[0]) * TRACK) % TRACK, round(float(target.transfer[0]) / 1e-4)
 
 
 @settings(max_examples=80, derandomize=True)
 @given(disks=st.integers(1, 7), unit=st.integers(1, 20), sector=st.integers(0, 500), sectors=st.integers(1, 200))
 def test_every_sector_is_on_its_drive_once(disks, unit, sector, sectors):
-    """Sector s is in unit s // unit, which goes round the drives, a row after the other."""
+    """Sector s is in unit s // unit; units rotate over the drives, row by row."""
     place = Striped(disks, unit).locate(DRIVE, asking(sector, sectors))
     every = np.arange(sector, sector + sectors)
     on, at = every // unit % disks, every // unit // disks * unit + every % unit
@@ -36,27 +36,31 @@ def test_every_sector_is_on_its_drive_once(disks, unit, sector, sectors):
         mine = at[on == drive]
         assert bool(place.touched[0] >> drive & 1) == bool(mine.size)
         if mine.size:
-            first, count = lies(target)
+            first, count = extent_of(target)
             assert list(range(first, first + count)) == mine.tolist()
 
 
 @settings(max_examples=80, derandomize=True)
 @given(disks=st.integers(3, 9), unit=st.integers(1, 16), sector=st.integers(0, 1000))
-def test_parity_goes_round_and_never_shares_a_drive_with_its_data(disks, unit, sector):
-    """Of a row, each drive holds one unit, data or parity; of `disks` rows parity is once on each."""
+def test_parity_rotates_and_never_shares_a_drive_with_its_data(disks, unit, sector):
+    """In a row, each drive holds one unit, data or parity. In `disks` rows, parity is once on each drive."""
     layout = RAID5(disks, unit)
     per_row = (disks - 1) * unit
     row = sector // per_row
     places = [layout.locate(DRIVE, asking(row * per_row + column * unit)) for column in range(disks - 1)]
     assert sorted([*(int(place.data[0]) for place in places), int(places[0].parity[0])]) == list(range(disks))
-    assert {lies(place.target)[0] for place in places} == {row * unit}
+    assert {extent_of(place.target)[0] for place in places} == {row * unit}
     parities = {int(layout.locate(DRIVE, asking(at * per_row)).parity[0]) for at in range(row, row + disks)}
     assert parities == set(range(disks))
 
 
-def test_a_small_write_takes_a_revolution_more_on_two_drives(unfold, recorded):
-    """Platters at 0, sector 1000: both drives wait 100 ms for it, read it in 0.1 and come by again 409.6 ms later; a read
-    waits and reads."""
+def test_a_small_write_takes_one_more_revolution_on_two_drives(unfold, recorded):
+    """Platters start at 0.
+
+    Both drives wait 100 ms for sector 1000, read it in 0.1 ms and reach it again 409.6 ms later.
+
+    A read waits and reads.
+    """
     system = System(DRIVE, RAID5(4, 2000), Broadcast(), FCFS(), slots=4)
     for read, response, served in ((True, 100.1, 1), (False, 509.7, 2)):
         tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(4))
@@ -65,15 +69,18 @@ def test_a_small_write_takes_a_revolution_more_on_two_drives(unfold, recorded):
 
 
 @pytest.mark.parametrize("address_hash", [0, 1])
-def test_a_read_goes_to_its_data_whatever_its_hash(unfold, recorded, address_hash):
-    """Sector 2000 is the second unit of row 0, whose parity is on drive 3: its data is on drive 1."""
+def test_a_read_goes_to_its_data_with_any_hash(unfold, recorded, address_hash):
+    """Sector 2000 is in the second unit of row 0, with its parity on drive 3 and its data on drive 1."""
     system = System(DRIVE, RAID5(4, 2000), Hashing(), FCFS(), slots=4)
     tally, _ = unfold(Scenario(system, recorded([0.0], sector=2000, address_hash=address_hash)), phase=np.zeros(4))
     assert tally.served.ravel().tolist() == [0, 1, 0, 0]
 
 
 def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
-    """400 sectors at 100 a ms, any two of three: a read takes two fragments of 2 ms, a write three."""
+    """Transfer 400 sectors at 100 a ms, with any two of three fragments.
+
+    A read takes two fragments of 2 ms, and a write three.
+    """
     system = System(RateServer(1e5), Coded(2, 3), Broadcast(), FCFS(), slots=4)
     for read, served in ((True, 2), (False, 3)):
         tally, reports = unfold(Scenario(system, recorded([0.0], sectors=400, read=read)))
@@ -86,7 +93,7 @@ def on(placement, write=None, dispatch=None, **more) -> System:
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: Striped(0), "a stripe over 0 drives: give a whole number, between 1 and 32"),
         (lambda: Striped(33), "a stripe over 33 drives"),
@@ -105,5 +112,5 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: on(Coded(2, 3), dispatch=DSPTF()), "claims on requests that need 2 parts"),
     ],
 )
-def test_impossible_layouts_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_layouts_raise(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,7 @@
-"""Volumes on bricks of their own: every sector is in one place, requests lie where their sectors do, others' bricks rest."""
+"""Test volumes on subsets of bricks.
+
+Every sector has one location, requests lie at their sectors, and other bricks are idle.
+"""
 
 import jax
 import numpy as np
@@ -17,22 +20,24 @@ from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
 
-# a track of as many sectors as are looked at, so that an angle is an address
+# a track with as many sectors as the test uses, so that an angle is an address
 TRACK = 4096
 DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * 1e-4, cylinders=2, sectors_per_track=TRACK)
-# JAX compiles for every length: enumerations are filled up to one
+# JAX compiles for every length, so enumerations are padded to one length
 LENGTH = 2048
-# for each of up to five volumes up to three of five bricks, in any order
+# each of up to five volumes uses up to three of five bricks, in any order
 sets_of_bricks = st.lists(
     st.permutations(range(5)).flatmap(lambda all: st.integers(1, 3).map(lambda n: all[:n])), min_size=1, max_size=5
 )
-# a unit, and rows of a volume on six bricks: one, two and three divide those
+# a unit, and rows of a volume; six bricks can be divided by one, two and three
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 6))
 
 
 def oracle(size: int, bricks, unit: int) -> list[tuple[int, int]]:
-    """Brick and address of every sector, one after the other: a volume's units in turn on its bricks, each sector in the
-    first place that its brick has free."""
+    """Return brick and address of every sector, one after the other.
+
+    A volume's units rotate over its bricks, and each sector takes the first free location of its brick.
+    """
     used, places = {}, []
     for on in bricks:
         for sector in range(size):
@@ -53,7 +58,7 @@ def filled(values) -> np.ndarray:
 
 @settings(max_examples=30, derandomize=True)
 @given(sets_of_bricks, shapes)
-def test_every_sector_of_every_volume_has_a_place_of_its_own(bricks, shape):
+def test_every_sector_of_every_volume_has_a_separate_location(bricks, shape):
     unit, rows = shape
     size = 6 * rows * unit
     expected = oracle(size, bricks, unit)
@@ -68,7 +73,10 @@ def test_every_sector_of_every_volume_has_a_place_of_its_own(bricks, shape):
 @settings(max_examples=30, derandomize=True)
 @given(sets_of_bricks, shapes, st.data())
 def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
-    """Each touched brick has one piece, of the sectors that the oracle puts there; across volumes too, up to the last."""
+    """Each target brick has one piece, with the sectors that the oracle puts there.
+
+    This holds also for requests across volumes, up to the last one.
+    """
     unit, rows = shape
     size = 6 * rows * unit
     places = oracle(size, bricks, unit)
@@ -88,23 +96,23 @@ def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
 
 @settings(max_examples=6, derandomize=True)
 @given(sets_of_bricks, st.integers(1, 5), st.integers(1, 3), st.sampled_from([Volumes, SplitVolumes]))
-def test_places_have_the_shape_of_what_is_asked(bricks, unit, lanes, layout):
-    """`[chunk, *batch]` and `[1, *batch]` say the same as one request after the other."""
+def test_locations_have_the_shape_of_the_requests(bricks, unit, batch, layout):
+    """Requests of shape `[chunk, *batch]` and `[1, *batch]` get the same locations as one request after the other."""
     size = 12 * unit
     layout = layout(size, bricks, unit)
-    sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 % (size * len(bricks) - 3)
+    sector = np.arange(4 * batch, dtype=np.int32).reshape(4, batch) * 7 % (size * len(bricks) - 3)
     many = layout.locate(DRIVE, asking(sector, 3))
     for row in range(4):
-        for lane in range(lanes):
-            alone = layout.locate(DRIVE, asking(sector[row, lane], 3))
+        for element in range(batch):
+            alone = layout.locate(DRIVE, asking(sector[row, element], 3))
             row_of_one = layout.locate(DRIVE, asking(sector[row : row + 1], 3))
             for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
-                assert every.shape == (4, lanes) and one.shape == (1, lanes)
-                assert every[row, lane] == one[0, lane] == single[0]
+                assert every.shape == (4, batch) and one.shape == (1, batch)
+                assert every[row, element] == one[0, element] == single[0]
 
 
-def test_volumes_that_go_round_all_bricks_are_a_stripe():
-    """One volume over four bricks is RAID 0 of four drives."""
+def test_a_volume_over_all_bricks_is_a_stripe():
+    """One volume over four bricks equals RAID 0 of four drives."""
     sector = np.arange(0, 900, 7)
     ours = SplitVolumes(960, [range(4)], 20).locate(DRIVE, asking(sector, 60))
     theirs = sk.placement.Striped(4, 20).locate(DRIVE, asking(sector, 60))
@@ -119,7 +127,7 @@ REQUESTS = RandomRequests(FixedSize(8 * 512), 0.5, alignment=1)
 
 
 def served_and_ran(layout, arrivals, seeds=(3,)):
-    """Sums of a run of each seed, `[drive, seed]`, and what was answered."""
+    """Return the sums of a run for each seed, `[drive, seed]`, and the completions."""
     system = System(sk.load_drive("atlas10k"), layout, Hashing() if layout.alike else Broadcast(), SATF(), slots=16)
     outcome = execute(*stack([Scenario(system, arrivals)], seeds), 2000, Record(sums_of(STANDARD)))
     return {name: sums.sum(axis=0, dtype=float) for name, sums in outcome.tally.items()}
@@ -128,8 +136,11 @@ def served_and_ran(layout, arrivals, seeds=(3,)):
 @pytest.mark.parametrize("arrivals", [ClosedLoop(REQUESTS, 6), Threads(REQUESTS, 6)], ids=["loop", "threads"])
 @pytest.mark.parametrize("seeds", [(3,), (3, 4)], ids=["alone", "batch"])
 def test_only_the_bricks_of_volumes_are_accessed(arrivals, seeds):
-    """Of requests over the whole space half go to brick 0; the three that share volume 2 have a twelfth each, brick 4 a
-    quarter more: four standard errors. All but those outstanding are answered, by one access each."""
+    """Of requests over the whole address space, half go to brick 0.
+
+    The three bricks that share volume 2 get a twelfth each, and brick 4 a quarter more, within four standard errors.
+    All requests except those outstanding complete, by one access each.
+    """
     tally = served_and_ran(Volumes(SIZE, BRICKS, UNIT), arrivals, seeds)
     for seed in range(len(seeds)):
         served = tally["served"][:, seed]
@@ -140,10 +151,12 @@ def test_only_the_bricks_of_volumes_are_accessed(arrivals, seeds):
 
 
 @pytest.mark.parametrize("seeds", [(3,), (3, 4)], ids=["alone", "batch"])
-def test_requests_that_are_cut_up_take_an_access_of_each_brick(seeds):
-    """A request of 8 sectors at any sector crosses a boundary between units of 16 with probability 7/16: in the volume with
-    three bricks, a quarter of the space, it then takes two accesses, and so do those that begin in the 7 sectors before it,
-    or before its end."""
+def test_split_requests_take_an_access_of_each_brick(seeds):
+    """A request of 8 sectors crosses a boundary between units of 16 with probability 7/16.
+
+    In the volume on three bricks, a quarter of the space, it then takes two accesses. Requests that begin in the 7
+    sectors before this volume or before its end also take two.
+    """
     tally = served_and_ran(SplitVolumes(SIZE, BRICKS, UNIT), ClosedLoop(REQUESTS, 6), seeds)
     for seed in range(len(seeds)):
         served = tally["served"][:, seed]
@@ -156,8 +169,10 @@ def test_requests_that_are_cut_up_take_an_access_of_each_brick(seeds):
 
 @pytest.mark.parametrize("layout", [Volumes, SplitVolumes])
 def test_on_bricks_of_four_disks(layout):
-    """Each disk of a brick has a part of its volumes, in units of 32 sectors: an even share of what the brick serves, and on
-    every disk within what its volumes take."""
+    """Each disk of a brick has a part of its volumes, in units of 32 sectors.
+
+    It serves an even share of the brick's requests, within the sectors of its volumes.
+    """
     placement = Bricks(layout(SIZE, BRICKS, UNIT), disks=4, unit=32)
     assert int(placement.capacity(DRIVE)) == (len(BRICKS) * SIZE - 32) * 4
     tally = served_and_ran(placement, ClosedLoop(REQUESTS, 6))
@@ -166,7 +181,8 @@ def test_on_bricks_of_four_disks(layout):
     for brick in (0, 1, 2, 4):
         each = served[brick].sum() / 4
         assert each > 20 and np.all(abs(served[brick] - each) < 4 * np.sqrt(each))
-    # logical volume v of `size` on every disk is 4 size sectors, and its first disk's part is where the volume lies
+    # logical volume v has 4 x `size` sectors, `size` on every disk, and the part of its first disk has the volume's
+    # location
     firsts = np.arange(len(BRICKS)) * 4 * SIZE
     place = placement.locate(DRIVE, asking(firsts))
     assert np.all(np.asarray(place.disk) == 0)
@@ -175,8 +191,8 @@ def test_on_bricks_of_four_disks(layout):
         assert addresses(place.across.target).tolist() == [0, SIZE, 0, SIZE // 3]
 
 
-def test_sectors_of_bricks_of_several_disks_are_apart():
-    """Every sector of every volume has brick, disk and address to itself, a quarter of each volume on every disk."""
+def test_sectors_of_bricks_of_several_disks_do_not_overlap():
+    """Every sector of every volume has a separate brick, disk and address, with a quarter of each volume on every disk."""
     bricks = ((0,), (1, 0), (1,))
     placement = Bricks(Volumes(48, bricks, 8), disks=4, unit=12)
     place = placement.locate(DRIVE, asking(filled(range(4 * 48 * 3))))
@@ -195,7 +211,7 @@ def fitted(layout) -> System:
 
 @pytest.mark.parametrize("layout", [Volumes, SplitVolumes])
 @pytest.mark.parametrize(
-    ("size", "bricks", "unit", "says"),
+    ("size", "bricks", "unit", "message"),
     [
         (64, [], 8, "no volumes: give for each the numbers of its bricks"),
         (64, [[0], []], 8, "volume 1 has no bricks"),
@@ -216,11 +232,11 @@ def fitted(layout) -> System:
         (4096, [[0, 1], [2], [1], [1]], 8, "volumes of 10240 sectors on brick 1, whose drive has room for 81[89]"),
     ],
 )
-def test_impossible_volumes_are_refused(layout, size, bricks, unit, says):
-    assert_refused(lambda: fitted(layout(size, bricks, unit)), says)
+def test_impossible_volumes_raise(layout, size, bricks, unit, message):
+    assert_refused(lambda: fitted(layout(size, bricks, unit)), message)
 
 
-def test_volumes_fill_a_drive_and_whole_requests_want_a_unit_more():
+def test_volumes_fill_a_drive_and_requests_of_whole_size_need_one_more_unit():
     full = DRIVE.capacity
     assert fitted(SplitVolumes(full, [[0]], 8)).drives == 1
     assert fitted(Volumes(full - 8, [[0]], 8)).drives == 1

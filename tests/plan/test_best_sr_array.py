@@ -1,4 +1,4 @@
-"""The planner's ranking against the formulas it never calls for it, draws from its definitions, and its own rules."""
+"""Test the planner's ranking against independent formulas, random draws from its definitions, and its documented rules."""
 
 import json
 from dataclasses import astuple
@@ -42,8 +42,8 @@ def layouts_of(answer):
 
 @given(questions)
 @settings(max_examples=60)
-def test_one_disk_of_a_block_costs_what_the_paper_says(question):
-    """Equations 9, 12, 15 and 16 for D_m = 1, beside what queues at disks make of throughput."""
+def test_one_disk_per_block_costs_as_in_the_paper(question):
+    """Equations 9, 12, 15 and 16 hold for D_m = 1, apart from the effect of disk queues on throughput."""
     answer = best_sr_array(PLAIN, **question | {"mirrors": 1})
     disks, p, queue = question["disks"], answer.share, question["queue"]
     for one in answer.ranking:
@@ -54,7 +54,7 @@ def test_one_disk_of_a_block_costs_what_the_paper_says(question):
         rate = equations.array_throughput(disks, disks * queue, equations.disk_throughput(T, service))
         assert (one.paper_latency, one.paper_throughput) == pytest.approx((one.latency, rate))
         assert one.response == pytest.approx(disks * queue / one.throughput)
-        # not more than all disks without a seek, nor less than one request on each after random ones
+        # at most all disks without a seek, and at least one request on each after random ones
         arc = R / one.layout.replicas
         least = T + (2 * p - 1) * arc / 2 + (1 - p) * R
         assert one.throughput <= disks / least
@@ -63,7 +63,7 @@ def test_one_disk_of_a_block_costs_what_the_paper_says(question):
 
 @given(questions)
 @settings(max_examples=60)
-def test_the_ranking_holds_what_fits_best_first(question):
+def test_the_ranking_has_all_feasible_layouts_best_first(question):
     answer = best_sr_array(PLAIN, **question)
     latency = question["objective"] == Latency()
     scores = [one.latency if latency else -one.throughput for one in answer.ranking]
@@ -84,7 +84,7 @@ def test_the_ranking_holds_what_fits_best_first(question):
     assert str(answer)
 
 
-def test_a_layout_is_read_as_it_is_written():
+def test_a_layout_is_parsed_from_its_text():
     assert Layout.parse("2x3x1") == Layout(2, 3, 1)
     assert Layout.parse(str(Layout(6, 1, 2))) == Layout(6, 1, 2)
 
@@ -95,8 +95,8 @@ def test_a_layout_is_three_numbers(name):
         Layout.parse(name)
 
 
-def test_the_papers_rule_stands_beside_the_ranking():
-    """Six disks, L = 4.14: the rule rounds 4.7 down to 3; equation 4 itself is less at 6 (1.31 ms against 1.40)."""
+def test_the_papers_rule_is_shown_with_the_ranking():
+    """With six disks and L = 4.14, the rule rounds 4.7 down to 3. Equation 4 is smaller at 6 (1.31 ms against 1.40 ms)."""
     answer = best_sr_array(DriveFigures(S, R), 6, read_share=1, queue=1, locality=4.14)
     assert answer.optimum.replicas == pytest.approx(4.73, abs=0.005)
     assert answer.paper.layout == Layout(2, 3, 1)
@@ -104,14 +104,14 @@ def test_the_papers_rule_stands_beside_the_ranking():
     assert answer.paper.latency == pytest.approx(equations.read_latency(S, R, 2, 3, 4.14))
 
 
-def test_the_papers_rule_lets_mirrors_stand_for_replicas():
-    """24 disks, L = 1.5: 5.7 copies, of which two mirrors leave 2.8 to a disk, and 2 divides 12."""
+def test_the_papers_rule_counts_mirrors_as_replicas():
+    """With 24 disks and L = 1.5 the optimum is 5.7 copies. Two mirrors leave 2.8 per disk, and 2 divides 12."""
     answer = best_sr_array(PLAIN, 24, read_share=1, queue=1, locality=1.5, mirrors=2)
     assert answer.optimum.replicas == pytest.approx(5.69, abs=0.01)
     assert answer.paper.layout == Layout(6, 2, 2)
 
 
-def test_nine_disks_are_held_back_by_their_factors():
+def test_nine_disks_are_limited_by_their_factors():
     answer = best_sr_array(PLAIN, 9, read_share=1, queue=1, locality=4.14)
     assert answer.paper.layout == answer.configuration == Layout(3, 3, 1)
     assert answer.binding.constraint == "factors of 9"
@@ -119,7 +119,7 @@ def test_nine_disks_are_held_back_by_their_factors():
 
 
 @pytest.mark.parametrize(
-    ("disks", "asked", "constraint"),
+    ("disks", "question", "constraint"),
     [
         (12, {"read_share": 0.4}, "p <= 1/2"),
         (7, {"read_share": 1.0}, "factors of 7"),
@@ -129,8 +129,8 @@ def test_nine_disks_are_held_back_by_their_factors():
         (6, {"read_share": 1.0, "locality": 2.0}, "none"),
     ],
 )
-def test_what_binds(disks, asked, constraint):
-    assert best_sr_array(PLAIN, disks, queue=1, **asked).binding.constraint.startswith(constraint)
+def test_the_binding_constraint(disks, question, constraint):
+    assert best_sr_array(PLAIN, disks, queue=1, **question).binding.constraint.startswith(constraint)
 
 
 @pytest.mark.parametrize(("scheduler", "assumed"), [(RLOOK(), "RLOOK: an elevator"), (RSATF(), "RSATF: the nearest")])
@@ -141,12 +141,12 @@ def test_the_assumptions_name_the_regime(scheduler, assumed):
     assert any(line.startswith("25% of the writes") for line in answer.assumptions)
 
 
-def test_of_scores_that_only_rounding_tells_apart_the_one_with_fewer_mirrors_comes_first():
+def test_fewer_mirrors_win_when_scores_differ_by_rounding_only():
     score, mirrors = np.array([1.0, 1.0 - 1e-13, 0.9, 1.0]), np.array([2, 3, 4, 1])
     assert _order(score, mirrors).tolist() == [2, 3, 0, 1]
 
 
-def test_half_foreground_writes_leave_pure_striping():
+def test_half_foreground_writes_give_pure_striping():
     for objective in (Latency(), Throughput()):
         answer = best_sr_array(PLAIN, 12, read_share=0.5, queue=8, mirrors=None, objective=objective)
         assert answer.configuration == Layout(12, 1, 1)
@@ -162,10 +162,10 @@ def test_writes_in_the_background_count_like_reads():
 @pytest.mark.parametrize("queue", [1, 8])
 @pytest.mark.parametrize("objective", [Latency(), Throughput()])
 def test_a_linear_curve_agrees_with_the_closed_forms(queue, objective):
-    """Numbers by integrals over the curve and by search, against formulas."""
-    asked = {"read_share": 0.9, "queue": queue, "locality": 2.0, "objective": objective, "mirrors": None}
-    curve = best_sr_array(ideal_drive(full_seek=S, revolution=R, overhead=T), 12, **asked)
-    plain = best_sr_array(PLAIN, 12, **asked)
+    """Compare results of integrals over the curve and of search with formulas."""
+    question = {"read_share": 0.9, "queue": queue, "locality": 2.0, "objective": objective, "mirrors": None}
+    curve = best_sr_array(ideal_drive(full_seek=S, revolution=R, overhead=T), 12, **question)
+    plain = best_sr_array(PLAIN, 12, **question)
     assert curve.optimum.replicas == pytest.approx(plain.optimum.replicas, rel=1e-4)
     assert curve.paper.layout == plain.paper.layout
     assert curve.configuration == plain.configuration
@@ -191,7 +191,7 @@ def test_a_measured_curve_is_averaged_over_its_distances():
     assert striped.latency == pytest.approx(seek + float(drive.revolution) / 2 + settle)
 
 
-def test_outer_zones_hold_more():
+def test_outer_zones_have_more_capacity():
     drive = load_drive("cheetah9lp")
     sectors = np.array([0.1, 0.5, 0.9]) * drive.capacity
     cylinders = drive.locate(sectors.astype(int), np.ones(3, int)).cylinder
@@ -227,37 +227,43 @@ def test_mirrors_without_arcs_or_seeks_reduce_to_the_papers_expectations():
 
 
 def test_a_foreground_write_occupies_every_mirror():
-    """All writes: an access on each of two disks that are never idle, each choosing among two thirds of the 15 others."""
+    """With writes only, each of two disks makes an access for every request and is never idle.
+
+    Each access is chosen among two thirds of the 15 other requests.
+    """
     double = best_sr_array(PLAIN, 2, read_share=0.0, queue=8, mirrors=2, data=0.5)
     access = T + 0.5 * S * 2 / (3 * (15 * 2 / 3 + 1)) + R / 2
     assert double.recommended.throughput * access == pytest.approx(1)
 
 
 @pytest.mark.parametrize("drive", [PLAIN, ideal_drive(full_seek=S, revolution=R, overhead=T)])
-def test_an_overhead_stands_in_the_place_of_the_drives_own(drive):
-    asked = {"read_share": 1, "queue": 1}
-    own, given = best_sr_array(drive, 2, **asked), best_sr_array(drive, 2, **asked, overhead=5 * MS)
+def test_a_given_overhead_replaces_the_overhead_of_the_drive(drive):
+    question = {"read_share": 1, "queue": 1}
+    own, given = best_sr_array(drive, 2, **question), best_sr_array(drive, 2, **question, overhead=5 * MS)
     assert given.recommended.latency - own.recommended.latency == pytest.approx(3 * MS)
 
 
 def test_a_background_write_settles_once():
-    """Half writes, one disk: seven to choose from, half a turn, and the settling of every second request."""
+    """Half of the requests are writes, on one disk.
+
+    Each takes a choice of seven, half a turn, and settling for every second request.
+    """
     drive = DriveFigures(S, R, T, write_settle=1 * MS)
     (one,) = best_sr_array(drive, 1, read_share=0.5, background=1.0, queue=8).ranking
     assert 1 / one.throughput == pytest.approx(T + S / 12 + R / 2 + 0.5 * MS)
 
 
-def test_reads_choose_among_the_heads_that_are_idle():
-    """Two mirrored disks: a request alone has both heads to choose from, of two requests each has one."""
+def test_reads_choose_among_the_idle_heads():
+    """Of two mirrored disks, a single request can choose between both heads; each of two requests has one."""
     (alone,) = best_sr_array(PLAIN, 2, read_share=1, queue=0.5, mirrors=2).ranking[:1]
     (both,) = best_sr_array(PLAIN, 2, read_share=1, queue=1, mirrors=2).ranking[:1]
     line = np.array([S]), np.array([R]), np.array([2])
-    # half the disks work: each finds the other head idle half of the time by the mean, not each time
+    # half of the disks are busy: on average, a request finds the other head idle with probability 1/2
     assert alone.throughput == pytest.approx(1 / (T + least_linear(*line, 0.5)[0]))
     assert both.throughput == pytest.approx(2 / (T + S / 3 + R / 2))
 
 
-def test_a_reach_between_whole_cylinders_is_integrated_exactly():
+def test_a_distance_between_whole_cylinders_is_integrated_exactly():
     timing = spindle(ideal_drive(full_seek=S, revolution=R, cylinders=4))
     reach = np.array([0.1, 0.5, 0.8, 1.0])
     np.testing.assert_allclose(timing.mean_seek(reach), S * reach / 3, rtol=1e-6)
@@ -270,15 +276,15 @@ def test_data_that_shrinks_shortens_the_seek():
 
 
 @pytest.mark.parametrize(
-    ("disks", "asked", "constraint", "value", "limit"),
+    ("disks", "question", "constraint", "value", "limit"),
     [
         (7, {"mirrors": 2}, "mirrors: 7 disks do not divide", 7, 8),
         (2, {"data": 3.5}, "capacity: 3.5 drives of data", 3.5, 2),
         (4, {"data": 3.0, "mirrors": 2}, "capacity: 3 drives of data, 2 of each", 6, 4),
     ],
 )
-def test_an_impossible_question_says_why(disks, asked, constraint, value, limit):
-    answer = best_sr_array(PLAIN, disks, read_share=1, queue=1, **asked)
+def test_an_infeasible_question_names_the_constraint(disks, question, constraint, value, limit):
+    answer = best_sr_array(PLAIN, disks, read_share=1, queue=1, **question)
     assert not answer.feasible
     assert answer.ranking == () and answer.recommended is None
     assert answer.binding.constraint.startswith(constraint)
@@ -319,30 +325,32 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
         ({"drive": [PLAIN]}, "1 drives for 4 disks"),
     ],
 )
-def test_bad_input_is_refused(wrong, message):
-    asked = {"drive": PLAIN, "disks": 4, "read_share": 0.7, "queue": 2} | wrong
-    assert_refused(lambda: best_sr_array(**asked), message)
+def test_bad_input_raises(wrong, message):
+    question = {"drive": PLAIN, "disks": 4, "read_share": 0.7, "queue": 2} | wrong
+    assert_refused(lambda: best_sr_array(**question), message)
 
 
 @pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
-def test_impossible_figures_of_a_drive_are_refused(field):
+def test_impossible_figures_of_a_drive_raise(field):
     assert_refused(
         lambda: DriveFigures(**{"full_seek": S, "revolution": R} | {field: -1.0}), f"{field.replace('_', ' ')} -1"
     )
 
 
-def test_any_number_of_mirrors_is_as_many_as_can_be_told():
+def test_the_number_of_mirrors_has_an_upper_limit():
     answer = best_sr_array(PLAIN, 2200, read_share=1, queue=1, mirrors=None, most_replicas=1)
     assert max(one.layout.mirrors for one in answer.ranking) == 550
 
 
-def test_equal_drives_in_a_sequence_are_one_kind():
-    asked = {"read_share": 0.8, "queue": 2, "locality": 3.0}
-    assert best_sr_array([DriveFigures(S, R, T)] * 6, 6, **asked).ranking == best_sr_array(PLAIN, 6, **asked).ranking
+def test_equal_drives_in_a_sequence_act_as_one_kind():
+    question = {"read_share": 0.8, "queue": 2, "locality": 3.0}
+    assert (
+        best_sr_array([DriveFigures(S, R, T)] * 6, 6, **question).ranking == best_sr_array(PLAIN, 6, **question).ranking
+    )
 
 
 def test_different_drives_are_equally_busy():
-    """Two of each kind, striped: shares fall with the time of a request, which grows with the share."""
+    """Stripe over two drives of each kind: a share decreases with the time of a request, which grows with the share."""
     slow, fast = DriveFigures(S, R, T), DriveFigures(S / 2, R / 2, T / 2, name="fast")
     answer = best_sr_array([slow, fast, slow, fast], 4, read_share=1, queue=1, objective=Throughput())
     shares = np.array(answer.shares)
@@ -350,12 +358,12 @@ def test_different_drives_are_equally_busy():
     replicas, busy = answer.configuration.replicas, []
     for timing, share in zip((slow, fast), shares, strict=True):
         used = share * replicas
-        # four requests at four disks: a choice sees 1.2 on average
+        # with four requests at four disks, a choice has 1.2 candidates on average
         service = timing.overhead + used * timing.full_seek * 2 / 3 / 2.2 + timing.revolution / (2 * replicas)
         busy.append(answer.recommended.throughput * share * service)
     assert busy[0] == pytest.approx(busy[1], rel=0.02)
     assert 0.57 < busy[0] < 0.68
-    # twice as fast at an equal share, less so at its larger one
+    # twice as fast at an equal share, and less at its larger share
     assert 1.5 < shares[1] / shares[0] < 2
     assert "equally busy" in str(answer)
 
@@ -369,7 +377,7 @@ def test_mirrors_are_of_one_kind():
 
 @pytest.mark.parametrize("objective", [Latency(), Throughput()])
 @pytest.mark.parametrize("mirrors", [1, 2, None])
-def test_a_grid_of_questions_gets_the_single_answers(objective, mirrors):
+def test_a_grid_of_questions_gets_the_results_of_single_questions(objective, mirrors):
     generator = np.random.default_rng(3)
     count = 60
     grid = {
@@ -397,7 +405,7 @@ def test_a_grid_of_questions_gets_the_single_answers(objective, mirrors):
             assert ranked.optimum[number] == pytest.approx(answer.optimum.replicas)
 
 
-def test_a_grid_broadcasts_and_refuses():
+def test_a_grid_broadcasts_and_raises():
     ranked = rank_many(np.array([[6], [7]]), full_seek=S, revolution=R, read_share=np.array([0.4, 0.8, 1]), queue=1)
     assert ranked.replicas.shape == (2, 3)
     assert np.all(ranked.replicas[:, 0] == 1)

@@ -1,4 +1,4 @@
-"""Answers against the simulated array, which the planner never calls."""
+"""Check results against the simulated array, which the planner never calls."""
 
 import json
 import subprocess
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.optimized
 PLAIN = DriveFigures(12 * MS, 8 * MS, 2 * MS)
 
 
-def test_an_answer_is_checked_in_the_order_of_its_ranking():
+def test_a_result_is_checked_in_the_order_of_its_ranking():
     answer = best_sr_array(PLAIN, 12, read_share=0.8, queue=4, locality=3)
     check = answer.check(candidates=3)
     assert [row.layout for row in check.rows] == [one.layout for one in answer.ranking[:3]]
     for row, one in zip(check.rows, answer.ranking, strict=False):
         assert row.predicted == one.latency
         assert row.low < row.simulated < row.high
-        # a sector's transfer, a 500th of a revolution, is not in T_o
+        # T_o does not include the transfer of a sector, a 500th of a revolution
         assert abs(row.difference) < 0.02
     assert "95% interval" in str(check)
     found = json.loads(json.dumps(check.to_dict()))
@@ -35,7 +35,7 @@ def test_an_answer_is_checked_in_the_order_of_its_ranking():
 
 @pytest.mark.slow
 def test_background_writes_of_one_request_at_a_time_cost_one_copy():
-    """The latency is that of reads; that a copy under way is not interrupted, the planner leaves out."""
+    """The latency is the latency of reads. The planner ignores that a copy under way is not interrupted."""
     answer = best_sr_array(PLAIN, 12, read_share=0.5, background=1.0, queue=1, locality=3)
     (row,) = answer.check(seeds=4, requests=500).rows
     assert row.predicted == best_sr_array(PLAIN, 12, read_share=1.0, queue=1, locality=3).recommended.latency
@@ -43,9 +43,9 @@ def test_background_writes_of_one_request_at_a_time_cost_one_copy():
 
 
 def test_a_throughput_is_checked_under_its_scheduler():
-    asked = {"read_share": 0.8, "queue": 8, "locality": 3, "objective": Throughput()}
-    elevator = best_sr_array(PLAIN, 8, **asked).check(seeds=4)
-    nearest = best_sr_array(PLAIN, 8, **asked, scheduler=RSATF()).check(seeds=4)
+    question = {"read_share": 0.8, "queue": 8, "locality": 3, "objective": Throughput()}
+    elevator = best_sr_array(PLAIN, 8, **question).check(seeds=4)
+    nearest = best_sr_array(PLAIN, 8, **question, scheduler=RSATF()).check(seeds=4)
     assert nearest.rows[0].simulated > 1.05 * elevator.rows[0].simulated
     assert abs(elevator.rows[0].difference) < 0.04
     assert (nearest.scheduler, nearest.attrs["schedule"]) == ("RSATF", "SATF")
@@ -61,23 +61,23 @@ def test_a_size_is_checked(goal):
     assert abs(row.difference) < 0.06
 
 
-def test_an_answer_is_checked_by_what_it_was_given():
+def test_a_result_is_checked_by_its_checker():
     answer = best_sr_array(PLAIN, 4, read_share=0.8, queue=4)
-    given = replace(answer, checker=lambda *asked, **how: (asked, how))
+    given = replace(answer, checker=lambda *results, **how: (results, how))
     assert given.check(seeds=3) == ((given,), {"candidates": 1, "seeds": 3, "requests": None})
     assert given == answer
 
 
-def refused():
-    asked = {"read_share": 0.8, "queue": 2}
+def rejected():
+    question = {"read_share": 0.8, "queue": 2}
     return [
-        (best_sr_array(PLAIN, 7, **asked, mirrors=2), {}, "nothing to check, .* 7 disks do not divide"),
+        (best_sr_array(PLAIN, 7, **question, mirrors=2), {}, "nothing to check, .* 7 disks do not divide"),
         (size_array(PLAIN, ResponseGoal(1 * MS, 10), read_share=1), {}, "nothing to check, .*mechanical floor"),
-        (best_sr_array(PLAIN, 4, **asked, background=0.5), {}, r"background 0\.5: the simulation"),
-        (best_sr_array([PLAIN, DriveFigures(5 * MS, 4 * MS)], 2, **asked), {}, "several kinds"),
-        (best_sr_array(PLAIN, 4, **asked), {"candidates": 0}, "candidates 0"),
+        (best_sr_array(PLAIN, 4, **question, background=0.5), {}, r"background 0\.5: the simulation"),
+        (best_sr_array([PLAIN, DriveFigures(5 * MS, 4 * MS)], 2, **question), {}, "several kinds"),
+        (best_sr_array(PLAIN, 4, **question), {"candidates": 0}, "candidates 0"),
         (
-            best_sr_array(PLAIN, 4, **asked),
+            best_sr_array(PLAIN, 4, **question),
             {"seeds": 1},
             "seeds 1: give a whole number, between 2 and 10000, for an interval",
         ),
@@ -85,8 +85,8 @@ def refused():
     ]
 
 
-@pytest.mark.parametrize(("answer", "given", "message"), refused())
-def test_what_cannot_be_checked_is_refused_in_a_line(answer, given, message):
+@pytest.mark.parametrize(("answer", "given", "message"), rejected())
+def test_checks_of_impossible_results_raise_in_one_line(answer, given, message):
     assert_refused(lambda: answer.check(**given), message)
 
 

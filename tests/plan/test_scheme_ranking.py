@@ -1,4 +1,4 @@
-"""Schemes side by side: what is asked comes back, what is refused says why, and the ranking is borne out by simulation."""
+"""Test the comparison of schemes: inputs are returned, rejections give a reason, and simulation confirms the ranking."""
 
 import json
 import re
@@ -48,8 +48,8 @@ def names(answer) -> list[str]:
     return [str(one.scheme) for one in answer.ranking]
 
 
-def test_schemes_are_called_what_planners_call_them_and_hold_what_they_hold():
-    """Usable disks of twelve, losses survived, and reads of the busiest disk once one is lost over those of before."""
+def test_schemes_have_the_usual_names_capacities_and_redundancy():
+    """Compare usable disks of twelve, losses tolerated, and the growth of the busiest disk's reads after a loss."""
     known = {
         "RAID 0": (Mirrored(Layout(12, 1, 1)), 12, 0, np.nan),
         "RAID 10": (Mirrored(Layout(6, 1, 2)), 6, 1, 2),
@@ -72,8 +72,11 @@ def test_schemes_are_called_what_planners_call_them_and_hold_what_they_hold():
 
 
 @pytest.mark.parametrize(("group", "parities"), [(3, 1), (12, 1), (12, 2), (6, 3)])
-def test_a_lost_disk_of_a_parity_group_costs_what_counting_says(group, parities):
-    """Every request on every row of a group, once; disk 0 is lost. Reads take 1, plain writes 1.1, others 2."""
+def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
+    """Send every request to every row of a group once, with disk 0 lost.
+
+    Reads cost 1, plain writes 1.1, other writes 2.
+    """
     reads, read, plain, write = 0.6, 1.0, 1.1, 2.0
     data, work, before = group - parities, np.zeros(group), np.zeros(group)
     for turn in range(group):
@@ -84,7 +87,7 @@ def test_a_lost_disk_of_a_parity_group_costs_what_counting_says(group, parities)
             before[[disk, *parity]] += (1 - reads) * write
             others = [other for other in row if other != disk]
             if disk == 0:
-                # from any as many as hold data: all that are left take their turns
+                # any `data` disks suffice, so all remaining disks take turns
                 alive = [other for other in held if other != 0]
                 work[alive] += reads * read * data / len(alive)
                 work[others] += (1 - reads) * read
@@ -97,7 +100,7 @@ def test_a_lost_disk_of_a_parity_group_costs_what_counting_says(group, parities)
 
 @pytest.mark.parametrize("load", [{"rate": 300.0}, {"outstanding": 48}])
 @pytest.mark.parametrize("goal", AIMS, ids=lambda goal: goal.name)
-def test_the_first_is_best_for_the_goal_and_all_meet_what_is_needed(goal, load):
+def test_the_first_scheme_is_best_for_the_goal_and_all_meet_the_requirements(goal, load):
     answer = schemes(DRIVE, 12, **SCENARIO, **load, goal=goal, tolerate=1, mean=0.3, price=250.0, budget=3000.0)
     assert answer.feasible
     assert [goal.key(one) for one in answer.ranking] == sorted(goal.key(one) for one in answer.ranking)
@@ -116,11 +119,11 @@ def test_the_table_has_a_row_for_each_scheme_with_units():
     assert "RAID 0" in str(answer) and "assumptions:" in str(answer)
 
 
-def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
-    """A dispatcher that has one, simulated: both say the same."""
+def test_a_scheme_without_a_formula_is_simulated_and_ranked_with_the_others():
+    """Simulate a dispatcher that also has a formula: both give the same result."""
     mine = Protocols(dispatchers=(("mine", Hashing()),))
-    asked = SCENARIO | {"data": 20 * TB, "rate": 100.0, "tolerate": 1}
-    answer = schemes(DRIVE, 4, **asked, families=[ReplicatedBricks(copies=2), mine])
+    question = SCENARIO | {"data": 20 * TB, "rate": 100.0, "tolerate": 1}
+    answer = schemes(DRIVE, 4, **question, families=[ReplicatedBricks(copies=2), mine])
     known, seen = (
         next(one for one in answer.ranking if one.name == f"2 copies, {name}") for name in ("hashing", "mine")
     )
@@ -135,11 +138,11 @@ def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
 
 
 @pytest.mark.slow
-def test_a_simulated_scheme_that_cannot_keep_up_is_refused_as_its_formula_is():
-    """Of 112 writes of a part of a sector that four disks bear, 118 come."""
+def test_an_overloaded_simulated_scheme_is_rejected_like_its_formula():
+    """Four disks can serve 112 writes of part of a sector per second; 118 arrive."""
     mine = Protocols(dispatchers=(("mine", Hashing()),))
-    asked = {"data": 20 * TB, "size": 512.0, "read_share": 0.0, "tolerate": 1}
-    answer = schemes(DRIVE, 4, **asked, rate=118.0, families=[mine, ReplicatedBricks(copies=2)])
+    question = {"data": 20 * TB, "size": 512.0, "read_share": 0.0, "tolerate": 1}
+    answer = schemes(DRIVE, 4, **question, rate=118.0, families=[mine, ReplicatedBricks(copies=2)])
     assert not answer.feasible
     refused = {one.name: one for one in answer.refused}
     assert np.isinf(refused["2 copies, mine"].mean) and refused["2 copies, mine"].utilization >= 1
@@ -155,12 +158,12 @@ def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_goal():
 
 
 @pytest.mark.slow
-def test_large_requests_alone_are_answered_sooner_by_several_disks():
-    """Half of a request takes half the transfer, and the slower of two positionings, R/6 and S/5 or so more on average."""
-    asked = {"data": 20 * TB, "size": 4096 * KB, "rate": 1.0}
-    answer = schemes(DRIVE, 4, **asked, families=[SRArrays(replicas=1, mirrors=1), SplitTransfers(ways=(2,))])
-    named = {one.name: one for one in answer.ranking}
-    whole, split = named["RAID 0"], named["RAID 0, requests split over 2 disks"]
+def test_large_single_requests_complete_sooner_on_several_disks():
+    """Half of a request takes half the transfer and the slower of two positionings, about R/6 and S/5 more on average."""
+    question = {"data": 20 * TB, "size": 4096 * KB, "rate": 1.0}
+    answer = schemes(DRIVE, 4, **question, families=[SRArrays(replicas=1, mirrors=1), SplitTransfers(ways=(2,))])
+    by_name = {one.name: one for one in answer.ranking}
+    whole, split = by_name["RAID 0"], by_name["RAID 0, requests split over 2 disks"]
     assert 0.5 * whole.parts["transfer"] == pytest.approx(split.parts["transfer"], rel=0.01)
     slower = split.mean - (whole.mean - whole.parts["transfer"] / 2)
     assert 0 < slower < float(DRIVE.revolution) / 6 + whole.parts["seek"] / 3
@@ -168,13 +171,13 @@ def test_large_requests_alone_are_answered_sooner_by_several_disks():
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_impossible_families_are_refused_in_a_line():
+def test_impossible_families_raise_in_one_line():
     assert_refused(lambda: SplitTransfers(ways=(3,)), "ways 3: a request is split in 2, 4 or 8")
     assert_refused(lambda: Protocols(dispatchers=(("mine", cast(Any, Hashing)),)), "dispatcher 'mine'")
     assert Protocols().of(62) == [] and SplitTransfers().of(64) == []
 
 
-def test_least_cost_takes_the_fewest_disks_that_do():
+def test_min_cost_takes_the_fewest_feasible_disks():
     answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, tolerate=1, mean=0.02, goal=MinCost())
     assert answer.recommended is not None
     fewest = answer.recommended.scheme.disks
@@ -183,27 +186,27 @@ def test_least_cost_takes_the_fewest_disks_that_do():
     assert schemes(DRIVE, fewest, **SCENARIO, rate=600.0, tolerate=1, mean=0.02).feasible
 
 
-def test_least_cost_leaves_disks_some_time():
-    """A fifth of it, unless another share is asked for."""
+def test_min_cost_leaves_disks_idle_time():
+    """By default the disks are idle for a fifth of the time; another share can be given."""
 
     def fewest(goal: MinCost) -> int:
         best = schemes(DRIVE, 40, **SCENARIO, rate=900.0, tolerate=1, goal=goal).recommended
         assert best is not None and best.utilization <= goal.busiest
         return best.scheme.disks
 
-    asked = fewest(MinCost())
-    found = schemes(DRIVE, asked - 1, **SCENARIO, rate=900.0, tolerate=1).ranking
+    question = fewest(MinCost())
+    found = schemes(DRIVE, question - 1, **SCENARIO, rate=900.0, tolerate=1).ranking
     assert found and min(one.utilization for one in found) > 0.8
-    assert fewest(MinCost(0.5)) > asked > fewest(MinCost(0.99))
+    assert fewest(MinCost(0.5)) > question > fewest(MinCost(0.99))
 
 
 @pytest.mark.parametrize(("drives", "most"), [(146, 200), (22.4, 60)])
-def test_the_fewest_disks_are_those_of_every_number_tried(drives, most):
-    """Where room decides: 154 disks in groups of 22 have it, 156 in groups of 13 have not."""
-    asked = {"data": drives * DRIVE.capacity * 512.0, "rate": 10.0, "tolerate": 1, "read_share": 0.7}
-    answer = schemes(DRIVE, most, **asked, goal=MinCost())
+def test_the_fewest_disks_equal_the_minimum_of_an_exhaustive_search(drives, most):
+    """Capacity decides: 154 disks in groups of 22 have enough, and 156 in groups of 13 do not."""
+    question = {"data": drives * DRIVE.capacity * 512.0, "rate": 10.0, "tolerate": 1, "read_share": 0.7}
+    answer = schemes(DRIVE, most, **question, goal=MinCost())
     assert answer.recommended is not None
-    tried = [disks for disks in range(int(drives), most) if schemes(DRIVE, disks, **asked).feasible]
+    tried = [disks for disks in range(int(drives), most) if schemes(DRIVE, disks, **question).feasible]
     assert answer.recommended.scheme.disks == min(tried)
 
 
@@ -212,13 +215,13 @@ def test_disks_that_do_not_divide_leave_spares():
     assert answer.recommended is not None
     assert answer.recommended.name == "RAID 10, 1 spare" and answer.recommended.cost == 2900
     assert {one.scheme.disks + one.spare for one in answer.ranking} == {29}
-    # what they lack then is room, not a way to survive
+    # their constraint is then capacity, not redundancy
     full = schemes(DRIVE, 29, **(SCENARIO | {"data": 560 * TB}), rate=300.0, tolerate=1)
     assert full.binding.constraint.startswith("capacity, TB: 29 disks")
 
 
-def test_what_comes_too_fast_for_the_mean_is_refused_up_to_saturation():
-    """A mean of 0.2 s at 99% busy is too much; so is any nearer to saturation."""
+def test_a_mean_limit_rejects_all_rates_up_to_saturation():
+    """A mean of 0.2 s is over the limit at 99% utilization, and so is every higher utilization up to saturation."""
     most = schemes(DRIVE, 12, **SCENARIO, rate=1.0, tolerate=1).recommended
     assert most is not None
     for share in (0.99, 0.999, 0.9999, 0.99999):
@@ -227,16 +230,16 @@ def test_what_comes_too_fast_for_the_mean_is_refused_up_to_saturation():
 
 
 @pytest.mark.slow
-def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
-    """512 bytes on sectors of 4 KB take a revolution more to write; all copies of a write of 4 MB have 4 MB."""
+def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
+    """A write of 512 bytes on sectors of 4 KB takes one more revolution; all copies of a write of 4 MB have 4 MB."""
     for size in (512.0, {4 * KB: 0.8, 4096 * KB: 0.2}):
-        asked = {"data": 60 * TB, "size": size, "read_share": 0.3, "rate": 40.0, "tolerate": 1}
-        check = schemes(DRIVE, 12, **asked).check(schemes=1, seeds=2, requests=3000)
+        question = {"data": 60 * TB, "size": size, "read_share": 0.3, "rate": 40.0, "tolerate": 1}
+        check = schemes(DRIVE, 12, **question).check(schemes=1, seeds=2, requests=3000)
         assert abs(check.rows[0].measures["mean"].difference) < 0.06
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("question", "message"),
     [
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
@@ -254,15 +257,15 @@ def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
         ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),
     ],
 )
-def test_a_question_without_an_answer_says_why_and_what_would_help(asked, says):
-    answer = schemes(DRIVE, 12, **(SCENARIO | asked))
+def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, message):
+    answer = schemes(DRIVE, 12, **(SCENARIO | question))
     assert not answer.feasible and not answer.ranking
-    assert re.search(says, str(answer)), str(answer)
+    assert re.search(message, str(answer)), str(answer)
     json.dumps(answer.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("question", "message"),
     [
         ({}, "load: give rate, requests a second, or outstanding"),
         ({"rate": 10.0, "outstanding": 4}, "load: give rate"),
@@ -287,12 +290,12 @@ def test_a_question_without_an_answer_says_why_and_what_would_help(asked, says):
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_what_nothing_can_have_is_refused_in_a_line(asked, says):
-    assert_refused(lambda: schemes(DRIVE, 12, **(SCENARIO | asked)), says)
+def test_impossible_requirements_raise_in_one_line(question, message):
+    assert_refused(lambda: schemes(DRIVE, 12, **(SCENARIO | question)), message)
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_other_impossible_disks_are_refused():
+def test_other_impossible_disks_raise():
     assert_refused(lambda: schemes(DRIVE, 0, **SCENARIO, rate=1.0), "disks 0")
     assert_refused(
         lambda: schemes(DRIVE, 10**6, **SCENARIO, rate=1.0),
@@ -305,9 +308,11 @@ def test_other_impossible_disks_are_refused():
 @given(
     st.integers(1, 60), st.floats(0.01, 1.0), st.floats(0, 1), st.sampled_from([4 * KB, 256 * KB]), st.floats(1, 5000)
 )
-def test_figures_are_possible_whatever_is_asked(disks, filled, read_share, size, rate):
-    """Disks are as busy as the rate is of what they bear, within what a choice among idle heads saves; no mean is below the
-    bare access."""
+def test_figures_are_possible_for_any_question(disks, filled, read_share, size, rate):
+    """The utilization agrees with the rate over the capacity, up to the gain of a choice among idle heads.
+
+    No mean is below the time of a bare access.
+    """
     data = filled * disks * DRIVE.capacity * 512 * 0.99
     answer = schemes(
         DRIVE, disks, data=data, size=size, read_share=read_share, rate=rate, families=[*ARRAYS, ReplicatedBricks()]
@@ -321,7 +326,7 @@ def test_figures_are_possible_whatever_is_asked(disks, filled, read_share, size,
     json.dumps(answer.to_dict(), allow_nan=False)
 
 
-def test_a_check_simulates_the_first_and_says_where_it_differs():
+def test_a_check_simulates_the_first_scheme_and_reports_differences():
     answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0, tolerate=1)
     check = answer.check(schemes=2, seeds=4)
     assert [row.scheme for row in check.rows] == names(answer)[:2]
@@ -342,16 +347,19 @@ def test_a_check_simulates_the_first_and_says_where_it_differs():
 
 
 @pytest.mark.parametrize("outstanding", [2, 24])
-def test_parity_in_a_closed_loop_is_as_simulated(outstanding):
-    """With few outstanding an access of a write, a revolution longer than a read's, waits for hardly anything."""
-    asked = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding}
-    answer = schemes(DRIVE, 12, **asked, tolerate=2, families=ParityRAID(parities=2, group=12))
+def test_parity_in_a_closed_loop_agrees_with_simulation(outstanding):
+    """With few requests outstanding, a write access waits for almost nothing.
+
+    It takes one revolution longer than a read.
+    """
+    question = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding}
+    answer = schemes(DRIVE, 12, **question, tolerate=2, families=ParityRAID(parities=2, group=12))
     check = answer.check(schemes=1, seeds=3, requests=4000)
     assert check.rows[0].scheme == "RAID 6, 10+2"
     assert abs(check.rows[0].measures["throughput"].difference) < 0.05
 
 
-def test_a_check_says_in_words_what_is_off_and_why():
+def test_a_check_describes_the_differences_and_their_reasons():
     off = SchemeCheck("RAID 6", "because", {"mean": Checked(0.012, 0.010, 0.0099, 0.0101)}, overloaded=False)
     assert off.remarks == ["RAID 6: mean is predicted +20% off: because"]
     unsure = SchemeCheck("RAID 6", "", {"mean": Checked(0.012, 0.010, 0.008, 0.013)}, overloaded=False)
@@ -361,37 +369,40 @@ def test_a_check_says_in_words_what_is_off_and_why():
 
 
 def test_the_recommended_scheme_is_near_the_best_simulated():
-    """A reduced version of the hundred questions below."""
+    """This is a reduced version of the hundred questions below."""
     found = ranking_against_simulation(random_needs(3, 5, disks=(8, 14)), seeds=2)
     assert float(found.within) == 1.0
     assert float(abs(found.each_error).max()) < 0.25
 
 
 @pytest.mark.slow
-def test_of_a_hundred_questions_ninety_five_have_the_best_or_nearly():
+def test_ninety_five_of_a_hundred_recommendations_are_nearly_the_best():
     found = ranking_against_simulation(random_needs(100, 7), seeds=2)
     assert float(found.within) >= 0.95
     assert float(abs(found.each_error).quantile(0.9)) < 0.15
 
 
-def test_what_is_not_recommended_is_named_with_its_reason():
-    """Mirrors have no room for 150 TB of 240; parity has, and is too slow. What is overloaded once a disk is lost says so."""
-    told = str(schemes(DRIVE, 12, **(SCENARIO | {"data": 150 * TB}), rate=700.0, tolerate=1))
-    assert "not feasible: requests/s" in told
-    rows = [line for line in told.splitlines() if line.lstrip().startswith(("RAID 5", "code"))]
+def test_schemes_that_are_not_recommended_have_a_reason():
+    """Mirrors do not have the capacity for 150 TB of 240; parity has it and is too slow.
+
+    A scheme that is overloaded after the loss of a disk is marked.
+    """
+    text = str(schemes(DRIVE, 12, **(SCENARIO | {"data": 150 * TB}), rate=700.0, tolerate=1))
+    assert "not feasible: requests/s" in text
+    rows = [line for line in text.splitlines() if line.lstrip().startswith(("RAID 5", "code"))]
     assert len(rows) > 1 and all("overloaded: " in row for row in rows)
-    assert "too small: RAID 10; SR-Array" in told
+    assert "too small: RAID 10; SR-Array" in text
     table = str(schemes(DRIVE, 12, **SCENARIO, rate=480.0, tolerate=1))
     lost = next(line for line in table.splitlines() if line.lstrip().startswith("RAID 6")).split()
     assert "never" in lost and any(cell.endswith("%") and float(cell[:-1]) >= 100 for cell in lost[1:])
 
 
-def test_a_limit_that_simulation_does_not_keep_is_said():
-    """So near to it that the formula's error decides: 3% of the mean here, from the other side."""
+def test_a_limit_exceeded_in_simulation_is_reported():
+    """The limit is so near that the formula's error decides: 3% of the mean, on the other side here."""
     loose = schemes(DRIVE, 12, **SCENARIO, rate=500.0, tolerate=1)
     seen = loose.check(schemes=1, seeds=2, requests=4000).rows[0].measures["p99"]
-    for limit, said in ((0.999 * seen.simulated, True), (1.5 * seen.simulated, False)):
+    for limit, reported in ((0.999 * seen.simulated, True), (1.5 * seen.simulated, False)):
         row = SchemeCheck("RAID 10", "", {"p99": seen}, overloaded=False, limits={"p99": limit})
-        assert any("over the" in one for one in row.remarks) == said
+        assert any("over the" in one for one in row.remarks) == reported
     kept = schemes(DRIVE, 12, **SCENARIO, rate=500.0, tolerate=1, p99=0.3).check(schemes=1, seeds=2, requests=1000)
     assert kept.rows[0].limits == {"p99": 0.3}

@@ -1,4 +1,4 @@
-"""Shares of bricks: closed forms, what binds, refusals, and the simulation beside them."""
+"""Test shares of bricks: closed forms, binding constraints, error messages, and agreement with simulation."""
 
 import json
 
@@ -16,7 +16,7 @@ TWO = [6e6, 6e6]
 F, G = Stream(weight=1, bricks=[0]), Stream(weight=1, bricks=[0, 1])
 
 
-def least(minimum, **more) -> dict[str, Stream]:
+def with_minimums(minimum, **more) -> dict[str, Stream]:
     return {"f": Stream(1, [0], minimum, **more), "g": Stream(1, [0, 1], minimum)}
 
 
@@ -25,8 +25,11 @@ def rates(answer) -> list[float]:
 
 
 @pytest.mark.parametrize("limit", [0.5, 2, 4, 6])
-def test_a_stream_with_a_brick_more(limit):
-    """f on A; g on A, and with a limit on B. In total they are equal, up to B's all; each brick alone leaves A in halves."""
+def test_a_stream_with_one_more_brick(limit):
+    """Stream f uses A; stream g uses A, and B up to a limit.
+
+    Under total sharing both are equal, unless B gives g more. With separate bricks each gets half of A.
+    """
     streams = {"f": F, "g": Stream(1, [0, 1], demand={1: limit * 1e6})}
     total = shares(TWO, streams)
     np.testing.assert_allclose(rates(total), [(6 + limit) / 2] * 2)
@@ -39,39 +42,42 @@ def test_a_stream_with_a_brick_more(limit):
     assert [one.otherwise for one in single.shares.values()] == list(total.rates.values())
 
 
-def test_rates_over_weights():
-    """At 1 to 3 g has three quarters of 8 over both; f's quarter is all it gets of A's 6."""
+def test_rates_in_proportion_to_weights():
+    """At weights 1 to 3, g gets three quarters of the 8 MB/s of both bricks; the quarter for f comes from A's 6."""
     answer = shares([6e6, 2e6], {"f": F, "g": Stream(3, [0, 1])})
     np.testing.assert_allclose(rates(answer), [2, 6])
     assert [one.normalized for one in answer.shares.values()] == pytest.approx([2e6, 2e6])
 
 
 def test_minimums_keep_a_part_of_every_brick():
-    """A twelfth of A for g, whose total is above f's; without minimums it is shut out; by itself A is halved."""
-    answer = shares(TWO, least(1 / 12))
+    """A minimum gives g a twelfth of A although its total exceeds f's.
+
+    Without minimums g gets nothing of A; under single it gets half.
+    """
+    answer = shares(TWO, with_minimums(1 / 12))
     np.testing.assert_allclose(rates(answer), [5.5, 6.5])
     np.testing.assert_allclose(rates(shares(TWO, {"f": F, "g": G})), [6, 6])
-    np.testing.assert_allclose(rates(shares(TWO, least(1 / 12), policy="single")), [3, 9])
+    np.testing.assert_allclose(rates(shares(TWO, with_minimums(1 / 12), policy="single")), [3, 9])
 
 
-def test_what_holds_each_back():
-    def said(streams, policy: Policy = "total"):
+def test_the_limit_of_each_stream():
+    def constraints(streams, policy: Policy = "total"):
         return [share.binding.constraint for share in shares(TWO, streams, policy=policy).shares.values()]
 
-    assert said({"f": F, "g": G}) == ["brick 0", "bricks 0, 1"]
-    assert said({"f": F, "g": Stream(1, [0, 1], demand=1e6)}) == ["brick 0", "demand"]
-    assert said(least(1 / 12)) == ["brick 0", "brick 1, and its minimum share of brick 0"]
-    assert said(least(1 / 12), "single") == ["brick 0", "bricks 0, 1"]
+    assert constraints({"f": F, "g": G}) == ["brick 0", "bricks 0, 1"]
+    assert constraints({"f": F, "g": Stream(1, [0, 1], demand=1e6)}) == ["brick 0", "demand"]
+    assert constraints(with_minimums(1 / 12)) == ["brick 0", "brick 1, and its minimum share of brick 0"]
+    assert constraints(with_minimums(1 / 12), "single") == ["brick 0", "bricks 0, 1"]
     lifted = shares(TWO, {"f": F, "g": Stream(1, [0, 1], 1 / 12, {1: 5.9e6})}).shares["g"].binding
     assert lifted.constraint == "its minimum share of brick 0"
     assert (lifted.value, lifted.limit) == pytest.approx((0.5e6, 6e6))
 
 
 def test_it_prints_and_turns_into_a_dictionary():
-    answer = shares(TWO, least(1 / 12, demand=4e6))
-    told = str(answer)
+    answer = shares(TWO, with_minimums(1 / 12, demand=4e6))
+    text = str(answer)
     for words in ("2 streams, 2 bricks, shared over all bricks together", "held back by:", "demand", "assumed:"):
-        assert words in told
+        assert words in text
     found = json.loads(json.dumps(answer.to_dict()))
     assert found["streams"]["g"]["rate_bytes_per_s"] == answer.rates["g"]
     assert found["question"]["streams"]["f"] == {
@@ -80,7 +86,7 @@ def test_it_prints_and_turns_into_a_dictionary():
 
 
 @pytest.mark.parametrize(
-    ("bricks", "streams", "says"),
+    ("bricks", "streams", "message"),
     [
         (TWO, {}, "no streams: give them by name"),
         ([], {"f": F}, "no bricks: give for each the bytes"),
@@ -91,22 +97,22 @@ def test_it_prints_and_turns_into_a_dictionary():
         (TWO, {"f": Stream(1, [-1])}, "stream 'f': brick -1: give a whole number"),
         (TWO, {"f": Stream(1, [1, 1])}, "name each once"),
         (TWO, {"f": Stream(1, [0], -0.1)}, "stream 'f': a minimum share of -0.1: it must be 0 or more"),
-        (TWO, least(0.6), "brick 0: minimum shares that sum to 1.2: it must be at most 1; lower some"),
+        (TWO, with_minimums(0.6), "brick 0: minimum shares that sum to 1.2: it must be at most 1; lower some"),
         (TWO, {"f": F, "g": Stream(1, [1], 0.6)}, "stream 'g': a minimum share of 0.6: .* at most its weight's .* 0.5"),
         (TWO, {"f": Stream(1, [0], demand=0)}, "stream 'f': a demand of 0: it must be above 0; leave out bricks"),
         (TWO, {"f": Stream(1, [0], demand={1: 1e6})}, "stream 'f': a demand at brick 1, which it does not use"),
         (TWO, {"f": {"weight": 1}}, "stream 'f': a dict; give a Stream"),
     ],
 )
-def test_impossible_questions_are_refused(unchecked, bricks, streams, says):
-    assert_refused(lambda: shares(bricks, streams), says)
+def test_impossible_questions_raise(unchecked, bricks, streams, message):
+    assert_refused(lambda: shares(bricks, streams), message)
 
 
-def test_an_unknown_policy_is_refused(unchecked):
+def test_an_unknown_policy_raises(unchecked):
     assert_refused(lambda: shares(TWO, {"f": F}, policy="fair"), "policy .fair.: give one of total, single")
 
 
-def test_impossible_checks_are_refused():
+def test_impossible_checks_raise():
     answer = shares(TWO, {"f": F})
     assert_refused(lambda: answer.check(seeds=1), "seeds 1: give a whole number, between 2 and")
     assert_refused(lambda: answer.check(seconds=0.0), "seconds 0 s: it must be above 0")
@@ -118,15 +124,15 @@ def test_impossible_checks_are_refused():
 
 CASES: dict[str, tuple[list[float], dict[str, Stream], Policy, float]] = {
     "total": ([6e6, 4e6], {"f": F, "g": Stream(1, [0, 1], demand={1: 2e6})}, "total", 0.015),
-    # both g and h are capped at the slower brick, where without minimums f would have all
-    "hybrid": ([4e6, 12e6], least(1 / 12) | {"h": Stream(1, [0, 1], 1 / 12)}, "total", 0.01),
+    # the slower brick caps both g and h; without minimums f would have the whole brick
+    "hybrid": ([4e6, 12e6], with_minimums(1 / 12) | {"h": Stream(1, [0, 1], 1 / 12)}, "total", 0.01),
     "single": ([6e6, 4e6], {"f": F, "g": Stream(2, [0, 1])}, "single", 0.005),
 }
 
 
 @pytest.mark.parametrize("name", slow_but({"hybrid"}, CASES))
 def test_the_simulation_agrees(name):
-    """On bricks of different speeds."""
+    """The bricks have different speeds."""
     bricks, streams, policy, within = CASES[name]
     check = shares(bricks, streams, policy=policy).check(seeds=4, within=within)
     assert check.agrees, str(check)
@@ -137,7 +143,7 @@ def test_the_simulation_agrees(name):
 
 
 def test_a_wrong_prediction_does_not_agree():
-    """What single-brick sharing gives, held against a simulation of it, and beside that total shares."""
+    """Compare the shares of single-brick sharing with its simulation, and then the shares of total sharing."""
     streams = {"f": F, "g": G}
     check = shares(TWO, streams, policy="single").check(seeds=2, seconds=2.0)
     total = sk.plan.SharesCheck(

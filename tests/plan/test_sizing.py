@@ -1,4 +1,4 @@
-"""The fewest disks for a goal, and memory against disks."""
+"""Test the fewest disks for a goal, and memory against disks."""
 
 import json
 import math
@@ -25,8 +25,8 @@ S, R, T = 10 * MS, 6 * MS, 2 * MS
 PLAIN = DriveFigures(S, R, T)
 
 
-def test_response_is_that_of_mg1_with_drawn_service_times():
-    """One kind of access, reads on striped disks, its two moments drawn."""
+def test_response_equals_mg1_with_drawn_service_times():
+    """There is one kind of access, reads on striped disks; random draws give its two moments."""
     generator = np.random.default_rng(1)
     seek = np.abs(generator.random(400_000) - generator.random(400_000)) * S / 4
     service = T + seek + generator.random(400_000) * R
@@ -37,8 +37,8 @@ def test_response_is_that_of_mg1_with_drawn_service_times():
     assert busy[0] == pytest.approx(60 * service.mean(), rel=2e-3)
 
 
-def test_writes_add_their_own_moments_and_every_mirror():
-    """Half writes, all in the foreground, on 2 mirrored pairs with two replicas each."""
+def test_writes_add_their_moments_on_every_mirror():
+    """Half of the requests are foreground writes, on 2 mirrored pairs with two replicas each."""
     generator = np.random.default_rng(2)
     count = 400_000
     drive = DriveFigures(S, R, T, write_settle=1 * MS)
@@ -54,7 +54,7 @@ def test_writes_add_their_own_moments_and_every_mirror():
     read = np.where(free.all(axis=1), time.min(axis=1), time[:, 0])
     mean = (0.5 * read.mean() + write.mean()) / accesses
     assert busy[0] == pytest.approx(rate * accesses / 4 * mean, rel=3e-3)
-    # a chosen read keeps the spread of an unchosen one
+    # the chosen read has the same variance as a read without a choice
     squares = (0.5 * (read.mean() ** 2 + time.var()) + write.mean() ** 2 + write.var()) / accesses
     wait = response_mg1(rate * accesses / 4, mean, squares) - mean
     assert response[0] == pytest.approx(wait + 0.5 * read.mean() + 0.5 * write.max(axis=1).mean(), rel=5e-3)
@@ -72,9 +72,9 @@ def test_without_load_the_response_is_the_latency(mirrors):
 
 @given(st.floats(6 * MS, 40 * MS), st.floats(10, 2000), st.floats(0, 1), st.sampled_from([1, 2]))
 @settings(max_examples=40)
-def test_the_fewest_disks_meet_the_goal_and_one_less_misses_it(response, rate, read_share, mirrors):
-    asked = {"read_share": read_share, "mirrors": mirrors}
-    answer = size_array(PLAIN, ResponseGoal(response, rate), **asked)
+def test_the_fewest_disks_meet_the_goal_and_one_less_does_not(response, rate, read_share, mirrors):
+    question = {"read_share": read_share, "mirrors": mirrors}
+    answer = size_array(PLAIN, ResponseGoal(response, rate), **question)
     json.dumps(answer.to_dict())
     if not answer.feasible:
         assert answer.binding.remedy in str(answer)
@@ -84,14 +84,14 @@ def test_the_fewest_disks_meet_the_goal_and_one_less_misses_it(response, rate, r
     assert 0 < answer.utilization < 1
     assert answer.utilization * answer.throughput == pytest.approx(rate)
     if answer.disks > 1:
-        fewer = size_array(PLAIN, ResponseGoal(response, rate), **asked, most_disks=answer.disks - 1)
+        fewer = size_array(PLAIN, ResponseGoal(response, rate), **question, most_disks=answer.disks - 1)
         assert not fewer.feasible
 
 
 @given(st.floats(10, 3000), st.floats(1, 32), st.floats(0, 1), st.floats(0.3, 4))
-@example(500, 32, 1.0, 2.5)  # where more copies than fit would be faster
+@example(500, 32, 1.0, 2.5)  # more copies than fit would be faster
 @settings(max_examples=40)
-def test_a_throughput_goal_is_what_the_best_layout_gives(rate, queue, read_share, data):
+def test_a_throughput_goal_is_met_by_the_best_layout(rate, queue, read_share, data):
     answer = size_array(PLAIN, ThroughputGoal(rate, queue), read_share=read_share, data=data)
     if answer.feasible:
         layout = best_sr_array(PLAIN, answer.disks, read_share=read_share, queue=queue, data=data)
@@ -99,8 +99,8 @@ def test_a_throughput_goal_is_what_the_best_layout_gives(rate, queue, read_share
         assert answer.throughput == pytest.approx(max(one.throughput for one in layout.ranking))
 
 
-def test_data_of_a_part_of_a_disk_needs_the_whole_disk():
-    """10.5 drives of data do not fit on 10 disks, and 21 of mirrors do not fit on 20."""
+def test_data_on_part_of_a_disk_needs_the_whole_disk():
+    """Data of 10.5 drives does not fit on 10 disks; mirrored, it does not fit on 20."""
     for data, mirrors, most in ((10.5, 1, 10), (10.25, 2, 20)):
         goal = ThroughputGoal(100, 8)
         answer = size_array(PLAIN, goal, read_share=1.0, data=data, mirrors=mirrors, most_disks=most)
@@ -108,14 +108,14 @@ def test_data_of_a_part_of_a_disk_needs_the_whole_disk():
         assert answer.binding.remedy == f"allow {most + 1} disks"
 
 
-def test_capacity_and_mirrors_decide_where_the_goal_is_easy():
+def test_capacity_and_mirrors_decide_for_an_easy_goal():
     answer = size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, data=3.4, mirrors=2)
     assert answer.disks == 8
     assert answer.binding.constraint.startswith("capacity")
 
 
 @pytest.mark.parametrize(
-    ("goal", "asked", "constraint", "limit"),
+    ("goal", "question", "constraint", "limit"),
     [
         (ResponseGoal(2 * MS, 100), {}, "mechanical floor", T + R / 12),
         (ResponseGoal(2.52 * MS, 1), {}, "response, s, of the best layout up to 256", 2.52 * MS),
@@ -124,8 +124,8 @@ def test_capacity_and_mirrors_decide_where_the_goal_is_easy():
         (ResponseGoal(10 * MS, 1000), {"price": 400.0, "budget": 900.0}, "budget", 900),
     ],
 )
-def test_an_impossible_goal_says_why(goal, asked, constraint, limit):
-    answer = size_array(PLAIN, goal, read_share=1, **asked)
+def test_an_impossible_goal_names_the_constraint(goal, question, constraint, limit):
+    answer = size_array(PLAIN, goal, read_share=1, **question)
     assert not answer.feasible
     assert answer.disks is None
     assert answer.binding.constraint.startswith(constraint)
@@ -133,9 +133,12 @@ def test_an_impossible_goal_says_why(goal, asked, constraint, limit):
     assert answer.binding.remedy in str(answer)
 
 
-def test_disks_that_cannot_serve_so_many_are_said_to_be_saturated_and_how_many_can():
-    """M/G/1 by hand: an access of one disk takes T + S/3 + R/2 = 8.33 ms at most, so that one serves 120 a second, and not
-    500. What the closest serves is its utilization's share of what is asked."""
+def test_saturated_disks_are_reported_with_the_number_that_suffices():
+    """Work M/G/1 by hand: an access of one disk takes T + S/3 + R/2 = 8.33 ms.
+
+    One disk therefore serves 120 a second, not 500. The limit for the closest number of disks is the requested rate
+    divided by their utilization.
+    """
     goal = ResponseGoal(20 * MS, 500)
     answer = size_array(PLAIN, goal, read_share=1)
     binding = answer.binding
@@ -149,8 +152,8 @@ def test_disks_that_cannot_serve_so_many_are_said_to_be_saturated_and_how_many_c
     assert one.remedy == f"{answer.disks} disks meet the goal"
 
 
-def test_fewer_disks_than_are_needed_say_how_many_are():
-    """Disks that there may be are a budget without a price."""
+def test_too_few_disks_are_reported_with_the_number_needed():
+    """The argument most_disks acts as a budget without a price."""
     goal = ResponseGoal(9 * MS, 500)
     needed = size_array(PLAIN, goal, read_share=1).disks
     short = size_array(PLAIN, goal, read_share=1, most_disks=needed - 1)
@@ -158,7 +161,7 @@ def test_fewer_disks_than_are_needed_say_how_many_are():
     assert short.binding.constraint == f"response, s, of the best layout up to {needed - 1} disks"
 
 
-def test_a_price_is_counted():
+def test_a_price_is_multiplied_by_the_disks():
     answer = size_array(PLAIN, ResponseGoal(10 * MS, 1000), read_share=1, price=400, budget=1e6)
     assert answer.price == 400 * answer.disks
 
@@ -197,19 +200,22 @@ def test_a_real_drive_is_sized():
         (lambda: price_ratio(memory_price=1, memory_size=1, disk_price=-3, disk_size=1), "disk_price -3"),
     ],
 )
-def test_bad_input_is_refused(make, message):
+def test_bad_input_raises(make, message):
     with pytest.raises(InputError, match=message):
         make()
 
 
 @pytest.mark.parametrize(("cache", "disks", "expected"), [(126, 1, 67), (336, 3, 75)])
-def test_break_even_as_in_the_paper(cache, disks, expected):
-    """Section 4.1: an added disk is charged 8.4 GB, the data set's size, a GB being 1000 MB."""
+def test_break_even_agrees_with_the_paper(cache, disks, expected):
+    """Section 4.1: an added disk costs 8.4 GB, the size of the data set, with 1 GB = 1000 MB."""
     assert round(memory_or_disks(cache=cache * 1e6, disks=disks, disk_size=8.4e9).break_even) == expected
 
 
-def test_the_price_ratio_of_the_papers_prices():
-    """57 in section 4.1: GB of 2^30 bytes for the disk, MB of 10^6 for the memory; no one convention gives it."""
+def test_the_price_ratio_agrees_with_the_paper():
+    """Section 4.1 gives 57.
+
+    It uses GB of 2^30 bytes for the disk and MB of 10^6 for the memory; no single convention gives this ratio.
+    """
     prices = {"memory_price": 300, "disk_price": 400}
     assert round(price_ratio(**prices, memory_size=256e6, disk_size=18 * 2**30)) == 57
     assert price_ratio(**prices, memory_size=256e6, disk_size=18e9) == pytest.approx(52.7, abs=0.05)

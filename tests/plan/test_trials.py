@@ -1,4 +1,4 @@
-"""The law of the best layout, on random questions: plans against the simulated array, which they never call."""
+"""The rule for the best layout on random questions: plans against the simulated array, which they never call."""
 
 import numpy as np
 import pytest
@@ -10,20 +10,20 @@ from storagekit.plan import plan_against_simulation, random_questions
 pytestmark = pytest.mark.optimized
 
 
-def follows_the_law(data):
-    """The layout that the plan recommends is the best one simulated, or within 5% of it, for 95% of the questions."""
+def assert_plans_near_the_best(data):
+    """For 95% of the questions, the recommended layout is the best simulated one or within 5% of it."""
     share = data.within.sel(rule="plan")
     assert np.all(share >= 0.95), f"{share.to_series().to_dict()}; worst {float(data.shortfall.max()):.1%}"
 
 
 def test_the_recommended_layout_is_the_best_simulated_or_near_it():
-    """Drives, disks, writes, queues and localities at random; every layout simulated."""
+    """Drives, disks, writes, queues and localities are random; every layout is simulated."""
     data = plan_against_simulation(random_questions(20, seed=11, most_disks=16), effort=0.5)
-    follows_the_law(data)
+    assert_plans_near_the_best(data)
     assert data.sizes == {"case": 3, "rule": 2, "question": 20}
     assert np.all(data.shortfall >= 0)
     assert data.attrs["basis"] == "simulated"
-    # the elevator is the formulas' own; where the arm chooses by the platter, predictions are only near
+    # the formulas describe the elevator; where the arm also chooses by rotation, predictions are approximate
     error = data.predicted / data.figure - 1
     assert np.all(np.abs(error.sel(rule="plan", case=["latency", "throughput, RLOOK"]).mean("question")) < 0.02)
     assert np.all(np.abs(error.sel(rule="plan")) < 0.15)
@@ -31,13 +31,13 @@ def test_the_recommended_layout_is_the_best_simulated_or_near_it():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mirrors", [1, 2])
-def test_the_law_up_to_48_disks_and_on_measured_drives(mirrors):
+def test_plans_are_near_the_best_up_to_48_disks_and_on_measured_drives(mirrors):
     real = [load_drive("cheetah9lp"), load_drive("atlas10k")]
     data = plan_against_simulation(random_questions(60, seed=12, real=real), effort=0.5, mirrors=mirrors)
-    follows_the_law(data)
+    assert_plans_near_the_best(data)
 
 
-def test_a_comparison_refuses_what_it_does_not_know():
+def test_a_comparison_with_unknown_input_raises():
     with pytest.raises(InputError, match="case 'speed': give one of latency"):
         plan_against_simulation([], cases=["speed"])
     with pytest.raises(InputError, match="effort 0"):
