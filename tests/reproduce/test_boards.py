@@ -1,4 +1,4 @@
-"""The lab's boards in the site: all there, of this code, or none."""
+"""The site has either all boards of the lab, made by the present code, or none."""
 
 import sys
 
@@ -8,7 +8,7 @@ from storagekit import lab
 from storagekit.reproduce import cache
 from storagekit.reproduce.site import boards, pages
 
-# in place of the process that writes boards: writes their names, but for a board that it is told not to
+# replaces the process that writes boards: it writes their names and fails at the board given as FAILS
 WRITES = """
 import pathlib, sys
 for name in NAMES:
@@ -42,13 +42,13 @@ def test_boards_are_made_once_and_again_where_the_code_has_changed(tmp_path, pyt
     assert not boards.are_current(tmp_path) and boards.there(tmp_path) == {}
 
 
-def test_a_board_that_fails_is_named_and_none_is_taken_for_whole(tmp_path, python):
+def test_a_failing_board_is_named_and_the_set_counts_as_incomplete(tmp_path, python):
     python(fails="fair")
     assert boards.export(tmp_path, {}, lambda: None) == "the lab's board fair was not made: no such board"
     assert boards.there(tmp_path) == {}
 
 
-def test_every_board_is_written_and_named_once_it_is_there(tmp_path, monkeypatch, capsys):
+def test_every_board_is_written_and_then_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lab, "export", lambda name, path: path.write_text(name))
     monkeypatch.setattr(boards.sys, "argv", ["-c", str(tmp_path)])
     boards.main()
@@ -56,7 +56,7 @@ def test_every_board_is_written_and_named_once_it_is_there(tmp_path, monkeypatch
     assert [path.name for path in sorted(tmp_path.iterdir())] == sorted(f"{name}.html" for name in boards.BOARDS)
 
 
-def test_the_first_page_leads_to_the_boards_that_are_there():
+def test_the_first_page_links_to_the_existing_boards():
     assert "lab/array.html" in pages.index((), {}, {}, {"array": "which <way>"})
     assert "which &lt;way&gt;" in pages.index((), {}, {}, {"array": "which <way>"})
     assert "lab/" not in pages.index((), {}, {})

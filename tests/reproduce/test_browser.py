@@ -1,4 +1,4 @@
-"""The site in a real browser without a network."""
+"""Test the site in a real browser without a network."""
 
 from dataclasses import replace
 
@@ -26,20 +26,20 @@ page.show("fig5", data, chart)
 
 
 def bind_a_package(site):
-    """The site with a reference that starts no JAX."""
+    """Build the site with a reference that does not start JAX."""
     return runner.bind(replace(site, packages=("storagekit.core.units",)))
 
 
 @pytest.fixture
 def out(write, notebooks, tmp_path):
-    """What a run leaves, the site and all."""
+    """Return the folder of a run, with the results and the site."""
     write("dsptf", *CELLS)
     folder = tmp_path / "out"
     assert not runner.reproduce(out=folder, notebooks=notebooks, bind=bind_a_package).failed
     return folder
 
 
-def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
+def test_pages_show_everything_and_use_no_network(out, tab):
     def follow(link):
         with tab.expect_navigation():
             link.click()

@@ -1,4 +1,4 @@
-"""What a run is said to be made from."""
+"""Test the inputs from which the cache decides whether a run is current."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ MINE = (
 ALL = (
     "storagekit/charts/marks.py",
     "storagekit/papers/rows.py",
-    # who takes a request in the engine, and no paper's claims
+    # the choice of the drive in the engine, not the claims of a paper
     "storagekit/arbitration/dsptf.py",
     "data/drives/atlas10k.json",
     "data/reference/disksim_atlas10k.csv",
@@ -28,7 +28,7 @@ NOBODYS = ("storagekit/_data/claims/dsptf.yaml", "storagekit/__pycache__/axes.py
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch) -> Path:
-    """A package, its data and two notebooks, a few words in each file."""
+    """Create a package, its data and two notebooks, with a few words in each file."""
     for name in (*MINE, *ALL, *NOBODYS, "swift.ipynb", "data/claims/swift.yaml"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

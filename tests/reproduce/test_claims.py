@@ -1,4 +1,4 @@
-"""Claims files: what they hold, how lists and mappings become rows, what is refused."""
+"""Test claims files: their content, the rows made from lists and mappings, and rejected files."""
 
 import pytest
 import yaml
@@ -13,7 +13,7 @@ def by_id(paper: str):
     return {claim.id: claim for claim in load_claims(paper)}
 
 
-def test_five_papers_come_along():
+def test_five_papers_are_included():
     assert papers() == ["ars", "dsfq", "dsptf", "srarray", "swift"]
 
 
@@ -49,7 +49,7 @@ def test_range_stays_one_claim():
 
 
 @pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
-def test_every_claim_of_the_file_is_there_and_every_list_says_what_it_is(paper):
+def test_every_claim_of_the_file_is_loaded_and_every_list_has_its_kind(paper):
     page = yaml.safe_load(data_path("claims", f"{paper}.yaml").read_text())
     entries = [c for exhibit in page["exhibits"] for c in exhibit.get("claims", ())]
     claims = load_claims(paper)
@@ -63,7 +63,7 @@ def test_every_claim_of_the_file_is_there_and_every_list_says_what_it_is(paper):
             assert ("range" in entry) != ("over" in entry), entry["id"]
 
 
-def test_what_a_claim_rests_on_is_told():
+def test_a_claim_has_its_evidence():
     claims = by_id("dsfq")
     assert claims["dsfq.fig9.b_start[f]"].evidence == "calibrated" and claims["dsfq.fig9.b_ratio"].evidence == "paper"
 
@@ -73,7 +73,7 @@ def test_exhibits_keep_the_papers_order():
     assert names[:3] == ["dsptf.fig1", "dsptf.table1", "dsptf.fig5"]
 
 
-def test_unknown_paper_is_named_with_those_there_are():
+def test_an_unknown_paper_raises_with_the_known_papers():
     assert_refused(lambda: load_exhibits("nope"), r"'nope'.*ars, dsfq, dsptf, srarray, swift")
 
 
@@ -100,7 +100,7 @@ def test_unknown_paper_is_named_with_those_there_are():
 def test_damage_is_an_input_error_that_names_the_file(tmp_path, claim, message):
     path = tmp_path / "x.yaml"
     path.write_text(f"paper: x\nexhibits:\n- id: x.a\n  claims: [{claim}]\n")
-    # not by `assert_refused`: YAML's own account of what is wrong makes a longer line
+    # not with `assert_refused`: the message of YAML makes a longer line
     with pytest.raises(InputError) as caught:
         read_exhibits(path)
     assert str(path) in str(caught.value)

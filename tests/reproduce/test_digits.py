@@ -1,4 +1,4 @@
-"""Numbers in the digits that a reader can use."""
+"""Numbers appear with the digits that a reader can use."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_a_measurement_has_the_papers_digits(expected, measured, shown):
     assert fixed(measured, beside(expected, measured)) == shown
 
 
-def test_the_papers_number_is_printed_as_its_claim_has_it():
+def test_the_papers_number_is_printed_as_in_its_claim():
     assert [printed(value) for value in (188, 2.0, 0.89, (1.12, 1.3), 1717483, 0.0, None)] == [
         "188", "2.0", "0.89", "1.12 to 1.3", "1717483", "0.0", ""
     ]  # fmt: skip
@@ -41,28 +41,28 @@ def test_decimals_are_those_printed():
     assert [decimals_of(text) for text in ("188", "5.28", "1.12 to 1.3", "", "true")] == [0, 2, 2, None, None]
 
 
-def test_a_mean_has_the_digits_that_its_interval_is_sure_of():
+def test_a_mean_has_the_digits_that_its_interval_supports():
     assert sure(183.84778, 183.18658, 184.50898) == 2
     assert sure(183.84778, 170.1, 197.6) == 0
     assert sure(183.84778, float("nan"), float("nan")) == 1
-    # an interval of rounding errors does not make a number a long one
+    # an interval of the size of rounding errors adds no digits
     assert sure(75.1, 75.1 - 1e-9, 75.1 + 1e-9) == 4
 
 
-def test_whole_numbers_and_what_rounds_to_nothing():
+def test_whole_numbers_and_numbers_that_round_to_zero():
     assert significant(1716812.0) == 0 and significant(0.0) == 0
     assert fixed(-0.0004, 2) == "0.00" and fixed(0.02, 1, "+") == "+0.0"
 
 
 def test_the_scorecard_has_no_powers_of_ten():
-    """In HTML and as text; what scorecard.csv holds is not rounded."""
+    """Neither in HTML nor as text; numbers in scorecard.csv are not rounded."""
     rows = [
         _row("one", 1717483, 1716812.0, -0.0004),
         _row("two", 0.0, -2.021e-05, -2.021e-05),
         _row("three", 5.28, 5.4396312, 0.0302),
     ]
-    told = [dict(zip(COLUMNS, [_cell(value) for value in row], strict=True)) for row in rows]
-    for page in (html_table(rows, {}), text_table(told)):
+    cells = [dict(zip(COLUMNS, [_cell(value) for value in row], strict=True)) for row in rows]
+    for page in (html_table(rows, {}), text_table(cells)):
         assert "e+" not in page and "e-0" not in page
         assert "1716812" in page and "5.440" in page and "+3.0%" in page
         assert "-0.000" not in page

@@ -1,4 +1,4 @@
-"""Disks that are full or not to be written, a pipe that closes, signals: a line each, a status that says so, nothing left."""
+"""Test full or read-only disks, closed pipes and signals: one line, a matching exit status, and nothing left behind."""
 
 import json
 import os
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="no signals, no /dev/ful
 
 
 @contextmanager
-def standing_for_stdout(handle: int):
-    """sys.stdout as a program has it that is started with this file or pipe."""
+def as_stdout(handle: int):
+    """Replace sys.stdout as in a program that starts with this file or pipe."""
     before = sys.stdout
     with suppress(BrokenPipeError), open(handle, "w", encoding="utf-8") as sys.stdout:
         yield
@@ -31,12 +31,12 @@ def standing_for_stdout(handle: int):
 
 
 @pytest.fixture
-def said(monkeypatch, capsys):
-    """Run the command line with a file handle for standard output: status and stderr."""
+def run_with_stdout(monkeypatch, capsys):
+    """Run the command line with a file handle for standard output: return status and stderr."""
 
-    def call(handle: int, *arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])
-        with standing_for_stdout(handle), pytest.raises(SystemExit) as left:
+    def call(handle: int, *words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["storagekit", *words])
+        with as_stdout(handle), pytest.raises(SystemExit) as left:
             cli.main()
         return int(left.value.code or 0), capsys.readouterr().err
 
@@ -44,24 +44,24 @@ def said(monkeypatch, capsys):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("asked", ["list", "list --json", "--help", "--version", "plan size -h"])
-def test_a_full_standard_output_is_a_line(said, asked):
-    status, line = said(os.open("/dev/full", os.O_WRONLY), *asked.split())
+@pytest.mark.parametrize("arguments", ["list", "list --json", "--help", "--version", "plan size -h"])
+def test_a_full_standard_output_gives_one_line(run_with_stdout, arguments):
+    status, line = run_with_stdout(os.open("/dev/full", os.O_WRONLY), *arguments.split())
     assert status == 1 and line.startswith("storagekit: ") and line.count("\n") == 1
 
 
-@pytest.mark.parametrize("asked", ["list", "list --json", "--help"])
-def test_a_pipe_that_is_closed_ends_it_without_a_word(said, asked, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # typer puts another in its place
+@pytest.mark.parametrize("arguments", ["list", "list --json", "--help"])
+def test_a_closed_pipe_ends_the_program_without_output(run_with_stdout, arguments, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # typer replaces it
     reads, writes = os.pipe()
     os.close(reads)
-    status, line = said(writes, *asked.split())
+    status, line = run_with_stdout(writes, *arguments.split())
     assert status in (1, 141) and line == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_python_has_nothing_to_add_to_the_line():
-    """As it ends it would flush what could not be written, once more."""
+def test_python_adds_nothing_to_the_line():
+    """At exit, Python would flush the unwritten output again."""
     command = [sys.executable, "-m", "storagekit.cli", "list"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
@@ -75,15 +75,15 @@ NOTEBOOK_WAITS = (
 )
 
 
-# who runs the tests in the background has these ignored, by children too
+# Processes that run in the background ignore these signals, and so do their children.
 AS_FROM_A_TERMINAL = (
     "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
 )
 
 
-def gone(process: int) -> bool:
-    """Whether a process has ended, or nobody has asked yet how."""
+def has_ended(process: int) -> bool:
+    """Return whether a process has ended; its exit status may still be unread."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:
@@ -92,7 +92,7 @@ def gone(process: int) -> bool:
 
 @pytest.fixture
 def temporary():
-    """A folder for temporary files with a short name, as sockets need."""
+    """Return a folder for temporary files with a short name, as sockets need."""
     folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))
     yield folder
     shutil.rmtree(folder)
@@ -106,11 +106,13 @@ def temporary():
         pytest.param("SIGHUP", 129, marks=pytest.mark.slow),
     ],
 )
-def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebooks, tmp_path, temporary, number, status):
+def test_a_stopped_run_leaves_the_earlier_results_and_nothing_else(
+    write, notebooks, tmp_path, temporary, number, status
+):
     write("dsptf", *NOTEBOOK_WAITS)
     out, kernel = tmp_path / "out", tmp_path / "out" / "begun"
     (out / "dsptf").mkdir(parents=True)
-    (out / "dsptf" / "measurements.json").write_text("of an earlier run")
+    (out / "dsptf" / "measurements.json").write_text("from an earlier run")
     (out / "dsptf" / "fingerprint.json").write_text(json.dumps({"fingerprint": "?", "outputs": {"a.csv": "?"}}))
     code = (
         f"{AS_FROM_A_TERMINAL}import sys; from pathlib import Path\n"
@@ -126,19 +128,21 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
         time.sleep(0.1)
     run.send_signal(getattr(signal, number))
     try:
-        _, told = run.communicate(timeout=60)
+        _, stderr = run.communicate(timeout=60)
     finally:
         run.kill()
     assert run.returncode == status
-    assert told.splitlines()[-1] == "storagekit: stopped; what was running is not finished" and "Traceback" not in told
-    assert gone(int(kernel.read_text()))
+    assert (
+        stderr.splitlines()[-1] == "storagekit: stopped; what was running is not finished" and "Traceback" not in stderr
+    )
+    assert has_ended(int(kernel.read_text()))
     assert list(temporary.iterdir()) == []
     assert {path.name for path in out.iterdir()} == {"dsptf", "begun", folders.LOCK}
     assert {path.name for path in (out / "dsptf").iterdir()} == {"measurements.json", "fingerprint.json"}
 
 
 @pytest.mark.parametrize("module", ["typer", "storagekit.cli.plan", "storagekit.cli.main"])
-def test_ctrl_c_during_imports_is_a_line(module):
+def test_ctrl_c_during_imports_gives_one_line(module):
     code = (
         f"{AS_FROM_A_TERMINAL}import os, sys\n"
         "class Presses:\n"
@@ -154,7 +158,7 @@ def test_ctrl_c_during_imports_is_a_line(module):
     assert ran.stderr == "storagekit: stopped; what was running is not finished\n"
 
 
-def test_a_long_folder_for_temporary_files_is_none_for_sockets(tmp_path, monkeypatch):
+def test_a_folder_with_a_long_name_raises_for_sockets(tmp_path, monkeypatch):
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
     monkeypatch.setattr(folders.tempfile, "tempdir", str(deep))
@@ -166,7 +170,7 @@ def test_a_long_folder_for_temporary_files_is_none_for_sockets(tmp_path, monkeyp
         pass
 
 
-def test_sockets_of_a_killed_run_go_with_the_rest(tmp_path, temporary, monkeypatch):
+def test_sockets_of_a_killed_run_are_removed_with_the_rest(tmp_path, temporary, monkeypatch):
     monkeypatch.setattr(folders.tempfile, "tempdir", str(temporary))
     killed = temporary / "storagekit-killed"
     mine = temporary / "mine"
@@ -181,7 +185,7 @@ def test_sockets_of_a_killed_run_go_with_the_rest(tmp_path, temporary, monkeypat
 
 @pytest.fixture
 def mounted(tmp_path):
-    """A disk of so many kilobytes, at a folder."""
+    """Return a function that mounts a disk of a few kilobytes at a folder."""
     folder = tmp_path / "disk"
     folder.mkdir()
 
@@ -195,26 +199,29 @@ def mounted(tmp_path):
     subprocess.run(["umount", "-l", str(folder)], capture_output=True)
 
 
-def test_a_full_disk_is_a_line(write, notebooks, mounted, storagekit, monkeypatch):
-    """The notebook says so where it is the first to meet it; what it wrote goes, and a second attempt meets no fuller one."""
+def test_a_full_disk_gives_one_line(write, notebooks, mounted, storagekit, monkeypatch):
+    """If the notebook meets the full disk first, it reports it.
+
+    Its files are removed, so that a second attempt has the same space.
+    """
     write("dsptf", "from pathlib import Path\n(Path(out) / 'dsptf' / 'big').write_bytes(bytes(10**6))")
     monkeypatch.setattr(runner, "reproductions_path", lambda: notebooks)
     monkeypatch.setattr(Site, "write", lambda _book: "")
     out = mounted("size=300k")
-    status, _, told = storagekit("reproduce", "dsptf", "--out", str(out))
-    begins, *last = [line for line in told.splitlines() if line.startswith("storagekit: ")]
+    status, _, stderr = storagekit("reproduce", "dsptf", "--out", str(out))
+    begins, *last = [line for line in stderr.splitlines() if line.startswith("storagekit: ")]
     assert begins.startswith("storagekit: results so far, growing: ")
-    assert status == 1 and "Traceback" not in told and last and "No space left on device" in last[0]
+    assert status == 1 and "Traceback" not in stderr and last and "No space left on device" in last[0]
     assert {path.name for path in out.rglob("*")} <= {folders.LOCK, "dsptf", "dsptf.failed.ipynb", "scorecard.csv"}
     (out / "fills").write_bytes(b"0" * 200_000)
     with open(out / "fills", "ab", 0) as full, pytest.raises(OSError):
         while True:
             full.write(bytes(1000))
-    status, _, told = storagekit("reproduce", "dsptf", "--out", str(out))
-    assert status in (1, 2) and "Traceback" not in told and "No space left on device" in told
+    status, _, stderr = storagekit("reproduce", "dsptf", "--out", str(out))
+    assert status in (1, 2) and "Traceback" not in stderr and "No space left on device" in stderr
 
 
-def test_a_folder_that_may_only_be_read_is_a_line_even_when_all_is_there(
+def test_a_read_only_folder_gives_one_line_even_with_complete_results(
     mounted, storagekit, write, notebooks, monkeypatch
 ):
     write("dsptf", "x = 1")
@@ -223,15 +230,15 @@ def test_a_folder_that_may_only_be_read_is_a_line_even_when_all_is_there(
     out = mounted("size=9m")
     assert storagekit("reproduce", "dsptf", "--out", str(out))[0] in (0, 1)
     subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)
-    status, text, told = storagekit("reproduce", "dsptf", "--out", str(out))
+    status, text, stderr = storagekit("reproduce", "dsptf", "--out", str(out))
     assert (status, text) == (2, "")
-    assert told == f"storagekit: out '{out}': Read-only file system; name a folder you can write, --out DIR\n"
+    assert stderr == f"storagekit: out '{out}': Read-only file system; name a folder you can write, --out DIR\n"
 
 
-def test_what_cannot_be_written_is_named(tmp_path, storagekit, monkeypatch):
+def test_a_failed_write_names_the_file(tmp_path, storagekit, monkeypatch):
     (tmp_path / "file").write_text("a file")
-    status, _, told = storagekit("scorecard", "--out", str(tmp_path / "file"))
-    assert status == 2 and told.count("\n") == 1
+    status, _, stderr = storagekit("scorecard", "--out", str(tmp_path / "file"))
+    assert status == 2 and stderr.count("\n") == 1
 
     def full(*_given, **_options):
         raise OSError(28, "No space left on device", "/disk/x")

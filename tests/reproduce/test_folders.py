@@ -1,4 +1,7 @@
-"""Runs that are killed, and runs in one folder at once: what is accepted is whole and of the seed asked for."""
+"""Test runs that are killed, and simultaneous runs in one folder.
+
+Accepted results are complete and have the requested seed.
+"""
 
 import json
 import os
@@ -18,14 +21,14 @@ from storagekit.reproduce import cache, folders, runner
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no locks there, and no kills")
 
 TABLES = [f"table{number}.csv" for number in range(6)]
-# each table says its seed; a name that says it too must not stay behind
+# each table contains its seed; files named after a seed must be removed by later runs
 CELLS = (
     "import time\nfrom pathlib import Path\nfolder = Path(out) / 'dsptf'",
     f"for name in {TABLES}:\n    (folder / name).write_text(str(seed))\n    time.sleep(0.03)",
     "(folder / f'of_{seed}.csv').write_text(str(seed))",
 )
-# a process that has imported the runner, which takes seconds, and forks for each run; QUICK has cells run in that process, in
-# place of a kernel that takes seconds to start
+# A process imports the runner, which takes seconds, and forks for each run. With QUICK, cells run in that process
+# instead of a kernel, which takes seconds to start.
 SERVES = """
 import os, sys
 from pathlib import Path
@@ -47,15 +50,15 @@ def run(out, folder, seed, quick):
     return 0 if report.outcomes[0].state in ("ran", "cached") else 1
 
 for line in sys.stdin:
-    word, *told = line.split()
+    word, *arguments = line.split()
     if word == "wait":
-        print(os.waitstatus_to_exitcode(os.waitpid(int(told[0]), 0)[1]), flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(int(arguments[0]), 0)[1]), flush=True)
     elif pid := os.fork():
         print(pid, flush=True)
     else:
         status = 1
         try:
-            status = run(*told)
+            status = run(*arguments)
         finally:
             os._exit(status)
 """
@@ -70,18 +73,18 @@ def server():
 
 
 @pytest.fixture
-def ask(server):
-    """Tell the server a line; its answer, a number."""
+def send_command(server):
+    """Return a function that sends the server one line and returns its result, a number."""
 
-    def tell(*words) -> int:
+    def send(*words) -> int:
         print(*words, file=server.stdin, flush=True)
         return int(server.stdout.readline())
 
-    return tell
+    return send
 
 
 def accepted(out: Path, notebooks: Path) -> list[int]:
-    """Of two seeds those whose results `out` is said to hold, after a look whether it does."""
+    """Return those of two seeds whose results are accepted in `out`, after a check of the folder."""
     found = []
     for seed in (0, 1):
         values = {"profile": "quick", "seed": seed}
@@ -98,58 +101,63 @@ def hidden(out: Path) -> set[str]:
     return {path.name for path in out.rglob(".*")} - {folders.LOCK}
 
 
-def kill_some(ask, tmp_path: Path, notebooks: Path, kills: int, longest: float, quick: str) -> None:
-    """Kill runs of seed 1 over a folder that holds seed 0, whole, each after a random time."""
+def kill_some(send_command, tmp_path: Path, notebooks: Path, kills: int, longest: float, quick: str) -> None:
+    """Kill runs of seed 1 over a folder with complete results of seed 0, each after a random time."""
     before, out, times = tmp_path / "before", tmp_path / "out", random.Random(19)
-    assert ask("wait", ask("run", before, notebooks, 0, quick)) == 0 and accepted(before, notebooks) == [0]
+    assert send_command("wait", send_command("run", before, notebooks, 0, quick)) == 0 and accepted(
+        before, notebooks
+    ) == [0]
     for _ in range(kills):
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(before, out)
-        run = ask("run", out, notebooks, 1, quick)
+        run = send_command("run", out, notebooks, 1, quick)
         time.sleep(times.uniform(0, longest))
         os.kill(run, signal.SIGKILL)
-        status, left = ask("wait", run), accepted(out, notebooks)
+        status, left = send_command("wait", run), accepted(out, notebooks)
         assert left in ([0], [], [1]) and status in (0, -signal.SIGKILL)
         assert left == [1] or status != 0
         assert (left != []) == cache.is_finished(out, "dsptf")
-    assert ask("wait", ask("run", out, notebooks, 1, quick)) == 0
+    assert send_command("wait", send_command("run", out, notebooks, 1, quick)) == 0
     assert accepted(out, notebooks) == [1] and not hidden(out)
 
 
-def pair_some(ask, tmp_path: Path, notebooks: Path, pairs: int, quick: str) -> None:
-    """Two seeds at once in one folder: both run, one after the other, and the later one's results are there."""
+def pair_some(send_command, tmp_path: Path, notebooks: Path, pairs: int, quick: str) -> None:
+    """Start runs of two seeds at once in one folder.
+
+    Both run, one after the other, and the results of the later one stay.
+    """
     for _ in range(pairs):
-        runs = [ask("run", tmp_path / "out", notebooks, seed, quick) for seed in (0, 1)]
-        assert [ask("wait", run) for run in runs] == [0, 0]
+        runs = [send_command("run", tmp_path / "out", notebooks, seed, quick) for seed in (0, 1)]
+        assert [send_command("wait", run) for run in runs] == [0, 0]
         assert len(accepted(tmp_path / "out", notebooks)) == 1 and not hidden(tmp_path / "out")
 
 
-def test_a_killed_run_leaves_what_was_there_or_nothing_that_is_accepted(ask, write, notebooks, tmp_path):
+def test_a_killed_run_leaves_earlier_results_or_none_that_are_accepted(send_command, write, notebooks, tmp_path):
     write("dsptf", *CELLS)
-    kill_some(ask, tmp_path, notebooks, 5, 0.6, "QUICK")
+    kill_some(send_command, tmp_path, notebooks, 5, 0.6, "QUICK")
 
 
-def test_two_runs_in_one_folder_leave_the_results_of_one(ask, write, notebooks, tmp_path):
+def test_two_runs_in_one_folder_leave_the_results_of_one(send_command, write, notebooks, tmp_path):
     write("dsptf", *CELLS)
-    pair_some(ask, tmp_path, notebooks, 3, "QUICK")
+    pair_some(send_command, tmp_path, notebooks, 3, "QUICK")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("longest", "quick"), [(6.0, "KERNELS"), (0.6, "QUICK")])
-def test_fifty_kills(ask, write, notebooks, tmp_path, longest, quick):
+def test_fifty_kills(send_command, write, notebooks, tmp_path, longest, quick):
     write("dsptf", *CELLS)
-    kill_some(ask, tmp_path, notebooks, 50, longest, quick)
+    kill_some(send_command, tmp_path, notebooks, 50, longest, quick)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quick", ["KERNELS", "QUICK"])
-def test_twenty_pairs_in_one_folder(ask, write, notebooks, tmp_path, quick):
+def test_twenty_pairs_in_one_folder(send_command, write, notebooks, tmp_path, quick):
     write("dsptf", *CELLS)
-    pair_some(ask, tmp_path, notebooks, 20, quick)
+    pair_some(send_command, tmp_path, notebooks, 20, quick)
 
 
 class Killed(BaseException):
-    """In place of the end of the process: nothing that handles errors sees it."""
+    """Acts as the end of the process: no error handler catches it."""
 
 
 def a_run(folder: Path, seed: int) -> Path:
@@ -160,8 +168,8 @@ def a_run(folder: Path, seed: int) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["replace", "unlink"])
-def test_wherever_it_ends_what_is_accepted_is_whole(tmp_path, monkeypatch, kind):
-    """Results come into their place by renaming and removing files: the end comes before each of these in turn."""
+def test_interrupted_anywhere_accepted_results_are_complete(tmp_path, monkeypatch, kind):
+    """Results are moved by renaming and removing files; the run ends before each of these operations in turn."""
     acts, killed = 0, True
     while killed:
         out = tmp_path / str(acts)
@@ -186,9 +194,9 @@ def test_wherever_it_ends_what_is_accepted_is_whole(tmp_path, monkeypatch, kind)
                 killed = True
         for seed in (0, 1):
             if cache.is_current(out / "dsptf", f"of seed {seed}", cache.pages("dsptf")):
-                told = {path.read_text() for path in (out / "dsptf").glob("*.csv")}
-                assert told == {str(seed)}
-        # the next run knows what the last one brought
+                contents = {path.read_text() for path in (out / "dsptf").glob("*.csv")}
+                assert contents == {str(seed)}
+        # the next run detects the results of the last one
         cache.place(a_run(out / "made2", 2), out / "dsptf", "of seed 2")
         assert {path.name for path in (out / "dsptf").glob("of_*")} == {"of_2.csv"}
         assert (out / "dsptf" / "mine.txt").exists()
@@ -196,7 +204,7 @@ def test_wherever_it_ends_what_is_accepted_is_whole(tmp_path, monkeypatch, kind)
     assert acts > 3
 
 
-def test_who_waits_says_for_whom(tmp_path, capfd, monkeypatch):
+def test_a_waiting_run_names_the_other_process(tmp_path, capfd, monkeypatch):
     """The lock ends with its process."""
     holds = "import sys\nfrom pathlib import Path\nfrom storagekit.reproduce import folders\n"
     holds += "with folders.alone_in(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -207,9 +215,9 @@ def test_who_waits_says_for_whom(tmp_path, capfd, monkeypatch):
         monkeypatch.setattr(folders.time, "sleep", lambda _seconds: (other.kill(), other.wait()))
         with folders.alone_in(tmp_path):
             assert hidden(tmp_path) == set()
-    said = capfd.readouterr().err
-    assert f"process {other.pid} is at work in {tmp_path}: waiting until it is done" in said
-    assert said.count("\n") == 1 and "--out" in said
+    stderr = capfd.readouterr().err
+    assert f"process {other.pid} is at work in {tmp_path}: waiting until it is done" in stderr
+    assert stderr.count("\n") == 1 and "--out" in stderr
 
 
 @pytest.mark.parametrize(
@@ -232,8 +240,8 @@ def test_who_waits_says_for_whom(tmp_path, capfd, monkeypatch):
         "deep",
     ],
 )
-def test_a_record_of_nothing_or_of_strange_names_is_not_accepted(tmp_path, outputs):
-    """Nor does the next run remove what it names."""
+def test_an_empty_record_or_one_with_strange_names_is_not_accepted(tmp_path, outputs):
+    """The next run also removes no file that the record names."""
     mine = tmp_path / "mine.txt"
     mine.write_text("the reader's own")
     cache.place(a_run(tmp_path / "made", 0), tmp_path / "dsptf", "of seed 0")
@@ -244,15 +252,15 @@ def test_a_record_of_nothing_or_of_strange_names_is_not_accepted(tmp_path, outpu
         outputs = whole | outputs
     if outputs == "without the notebook":
         outputs = {name: its for name, its in whole.items() if name != "dsptf.ipynb"}
-    told = json.dumps({"fingerprint": "of seed 0", "outputs": outputs})
-    record.write_text("[" * 100_000 if outputs == "deep" else told)
+    record_text = json.dumps({"fingerprint": "of seed 0", "outputs": outputs})
+    record.write_text("[" * 100_000 if outputs == "deep" else record_text)
     assert not cache.is_current(tmp_path / "dsptf", "of seed 0", cache.pages("dsptf"))
     assert not cache.is_finished(tmp_path, "dsptf")
     cache.clear(tmp_path / "dsptf", ["dsptf.ipynb"])
     assert mine.exists() and not record.exists()
 
 
-def test_what_changes_while_it_runs_is_not_taken_for_what_it_was_made_from(write, notebooks, tmp_path, monkeypatch):
+def test_an_input_changed_during_a_run_invalidates_its_results(write, notebooks, tmp_path, monkeypatch):
     write("dsptf", "x = 1")
 
     def edits(notebook, folder, *_given):
@@ -291,7 +299,7 @@ def test_variables_that_change_numbers_count(write, monkeypatch, name, counts):
     assert (cache.fingerprint("dsptf", notebook, {}) != before) == counts
 
 
-def test_boards_count_the_papers_that_they_ask():
+def test_boards_depend_on_the_papers_that_they_use():
     inputs = [name for name, _ in cache.inputs("")]
     assert "storagekit/papers/dsfq/what_if.py" in inputs
 

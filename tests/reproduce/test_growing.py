@@ -1,4 +1,4 @@
-"""A run that is at work: its page and its scorecard grow, a stop keeps them, and the next call goes on."""
+"""Test a run in progress: its page and scorecard grow, a stop keeps them, and the next call continues."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def shows(exhibit: str):
 
 @pytest.fixture
 def made(tmp_path) -> Path:
-    """The private folder of a paper that has shown an exhibit and measured a claim."""
+    """Return the private folder of a paper that has shown an exhibit and measured a claim."""
     folder = tmp_path / "made"
     write_text(folder / "table1.svg", SVG)
     write_text(folder / "table1.nc", "numbers")
@@ -48,7 +48,7 @@ def rows(out: Path) -> dict[str, dict[str, str]]:
     return {row["id"]: row for row in read_scorecard(out)}
 
 
-def test_the_page_is_there_at_once_and_says_what_is_not_finished(page, tmp_path):
+def test_the_page_exists_at_once_and_names_unfinished_papers(page, tmp_path):
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {PAGE}
     assert page.page.read_text().count("<td>waiting</td>") == 2
@@ -57,7 +57,7 @@ def test_the_page_is_there_at_once_and_says_what_is_not_finished(page, tmp_path)
     assert "The run is not finished." in text and "<td>running</td><td>0 of 3</td>" in text and "refresh" in text
 
 
-def test_it_grows_with_every_exhibit_and_so_does_the_scorecard(page, made, tmp_path):
+def test_the_page_and_the_scorecard_grow_with_every_exhibit(page, made, tmp_path):
     out = tmp_path / "out"
     page.starts("dsptf")
     page.cell("dsptf", shows("dsptf.table1"), made)
@@ -73,13 +73,13 @@ def test_it_grows_with_every_exhibit_and_so_does_the_scorecard(page, made, tmp_p
     assert found["dsptf.fig1.rising"]["note"].endswith("Not measured yet: the notebook is running.")
     assert found["swift.fig5.rate_32"]["note"].endswith("Not measured yet: the notebook has not begun.")
 
-    # a file that is written anew is shown anew, and the link does not change what was linked
+    # a file written again is shown again, and the linked file stays unchanged
     write_text(made / "table1.svg", SVG.replace("640", "800"))
     page.cell("dsptf", new_code_cell(""), made)
     assert "800" in (out / source).read_text()
 
 
-def test_a_stop_keeps_what_there_is_and_marks_it(page, made, tmp_path):
+def test_a_stop_keeps_the_results_so_far_and_marks_them(page, made, tmp_path):
     page.starts("dsptf")
     page.cell("dsptf", shows("dsptf.table1"), made)
     assert page.stop()
@@ -105,7 +105,7 @@ def test_a_failed_notebook_shows_nothing(page, made, tmp_path):
     assert rows(tmp_path / "out")["dsptf.table1.gain"]["verdict"] == "not-run"
 
 
-def test_at_the_end_the_page_goes_unless_the_book_put_its_own_there(page, tmp_path):
+def test_at_the_end_the_page_is_removed_unless_the_book_replaced_it(page, tmp_path):
     page.close()
     assert not list((tmp_path / "out").iterdir())
     page.begin()
@@ -177,7 +177,7 @@ RUNS = (
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals")
-def test_a_run_that_was_stopped_goes_on_and_simulates_nothing_twice(write, notebooks, tmp_path):
+def test_a_stopped_run_continues_and_simulates_nothing_twice(write, notebooks, tmp_path):
     write("dsptf", *CELLS)
     out = tmp_path / "out"
     command = [sys.executable, "-c", RUNS, "reproduce", "dsptf", "--out", str(out), str(notebooks)]
@@ -189,11 +189,11 @@ def test_a_run_that_was_stopped_goes_on_and_simulates_nothing_twice(write, noteb
             assert run.poll() is None and time.monotonic() < end
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        _, told = run.communicate(timeout=60)
+        _, stdout = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert told.startswith(f"storagekit: results so far, growing: {out / PAGE}\n")
-    assert f"storagekit: what is there so far: {out / PAGE}; the same command goes on\n" in told
-    assert "claims met 1 of 1 so far" in told and "1/1" in told
+    assert stdout.startswith(f"storagekit: results so far, growing: {out / PAGE}\n")
+    assert f"storagekit: what is there so far: {out / PAGE}; the same command goes on\n" in stdout
+    assert "claims met 1 of 1 so far" in stdout and "1/1" in stdout
     assert "The run was stopped." in (out / PAGE).read_text()
     assert (out / UNFINISHED / "dsptf" / "table1.svg").exists() and not (out / "dsptf").exists()
     assert rows(out)["dsptf.table1.gain"]["verdict"] == "match"
@@ -203,5 +203,5 @@ def test_a_run_that_was_stopped_goes_on_and_simulates_nothing_twice(write, noteb
     assert (out / "simulated").read_text() == "x"
     assert (out / "dsptf" / "table1.svg").exists() and not (out / UNFINISHED).exists() and not (out / PAGE).exists()
     assert "dsptf: ran in" in again.stdout
-    # what was kept goes with the end of the notebook
+    # stored results are removed at the end of the notebook
     assert not list((tmp_path / "cache").rglob("simulate.*"))

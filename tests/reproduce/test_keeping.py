@@ -1,4 +1,7 @@
-"""What a notebook's calls return is kept until it has ended: whole, of the same inputs, and found by the same call."""
+"""Results of a notebook's calls are stored until it has ended.
+
+They are complete, belong to the same inputs, and are found by the same call.
+"""
 
 import os
 import time
@@ -13,7 +16,7 @@ from storagekit.reproduce import keeping
 
 @pytest.fixture
 def paper(monkeypatch):
-    """A module whose function counts its calls."""
+    """Return a module whose function counts its calls."""
     module = ModuleType("paper")
     module.calls = []
 
@@ -37,7 +40,7 @@ def test_the_same_call_of_a_later_run_finds_the_result(paper, tmp_path):
     assert paper.calls == [1.5, 2.5, 3.5]
 
 
-def test_what_is_damaged_or_half_written_is_computed_again_and_only_datasets_are_kept(paper, tmp_path):
+def test_damaged_results_are_computed_again_and_only_datasets_are_kept(paper, tmp_path):
     keeping.KeptModule(paper, tmp_path).figure(1.5)
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
@@ -62,8 +65,8 @@ def test_without_a_runner_nothing_is_kept(paper, tmp_path, monkeypatch):
     assert isinstance(keeping.kept(paper), keeping.KeptModule)
 
 
-def test_an_input_that_was_written_since_the_run_began_empties_the_folder(tmp_path, monkeypatch):
-    """A kernel may have imported it before it was written back."""
+def test_an_input_written_since_the_start_of_the_run_empties_the_folder(tmp_path, monkeypatch):
+    """A kernel may have imported the input before the change was reverted."""
     monkeypatch.setattr(keeping, "room", lambda: tmp_path / "kept")
     source = tmp_path / "source.py"
     source.write_text("one")

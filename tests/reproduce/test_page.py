@@ -1,4 +1,4 @@
-"""What a page writes, and that it is whole or not there."""
+"""Test the files of a page: each is complete or absent."""
 
 import re
 
@@ -36,7 +36,7 @@ def page(tmp_path):
     return Page(tmp_path, "dsptf", "quick", 3)
 
 
-def test_an_exhibit_is_four_files_that_say_the_same(page, tmp_path, dataset, chart):
+def test_an_exhibit_has_four_files_with_the_same_content(page, tmp_path, dataset, chart):
     page.show("fig5", dataset, chart)
     folder = tmp_path / "dsptf"
     names = sorted(path.name for path in folder.iterdir())
@@ -54,8 +54,8 @@ def test_an_exhibit_is_four_files_that_say_the_same(page, tmp_path, dataset, cha
     assert (folder / "fig5.svg").read_text().startswith("<svg")
 
 
-def test_variables_of_different_axes_have_rows_of_their_own(page, tmp_path, chart):
-    """Not one for each combination of their axes, of which there are 10^6 here."""
+def test_variables_of_different_axes_have_separate_rows(page, tmp_path, chart):
+    """There is not one row for each combination of their axes, of which there are 10^6 here."""
     apart = xr.Dataset({name: (f"of_{name}", np.arange(100.0)) for name in ("one", "other", "third")} | {"alone": 4.0})
     page.show("fig5", apart, chart)
     table = pd.read_csv(tmp_path / "dsptf" / "fig5.csv", comment="#")
@@ -65,8 +65,8 @@ def test_variables_of_different_axes_have_rows_of_their_own(page, tmp_path, char
         np.testing.assert_array_equal(table.dropna(subset=name)[f"of_{name}"], np.arange(100))
 
 
-def test_a_large_table_is_netcdf_alone_and_packed(page, tmp_path, chart):
-    """The limit is one of bytes: a table of few rows with long numbers may be over it."""
+def test_a_large_table_is_only_written_as_packed_netcdf(page, tmp_path, chart):
+    """The limit is in bytes: a table of few rows with long numbers may exceed it."""
     values = np.random.default_rng(1).normal(size=(40, 2500)).round(2)
     large = xr.Dataset({"response": (("seed", "point"), values)}, coords={"seed": range(40), "point": range(2500)})
     folder = tmp_path / "dsptf"
@@ -99,7 +99,7 @@ def test_an_exhibits_name_is_a_file_name(page, dataset, chart, name):
         page.show(name, dataset, chart)
 
 
-def test_claims_gather_over_calls_and_the_last_word_counts(page, tmp_path):
+def test_claims_add_up_over_calls_and_the_last_value_counts(page, tmp_path):
     page.claim([Measurement("dsptf.table1.gain", 1.6)])
     table = page.claim([Measurement("dsptf.fig5.growing", True), Measurement("dsptf.table1.gain", 1.4)])
     assert "dsptf.fig5.growing" in table.data
@@ -143,7 +143,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_picture_has_room_at_its_right_edge_for_wider_fonts():
+def test_a_chart_has_space_at_its_right_edge_for_wider_fonts():
     chart = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_line().encode(x="x:Q", y="x:Q")
     drawn = vl_convert.vegalite_to_svg(chart.to_dict())
     svg = as_svg(chart)

@@ -1,4 +1,4 @@
-"""Parameters given on a command line, against the notebook's own."""
+"""Compare parameters given on a command line with the notebook's parameters."""
 
 import re
 
@@ -21,7 +21,7 @@ def test_defaults_come_from_the_tagged_cell(write):
 
 
 @pytest.mark.parametrize("source", ["runs = 2 * n", "import os", "runs =", "print(1)", "runs += 1"])
-def test_a_default_that_is_no_plain_value_is_refused(write, source):
+def test_a_default_that_is_no_plain_value_raises(write, source):
     path = write("a", parameters=source)
     with pytest.raises(InputError, match=r"a\.ipynb.*plain values"):
         read_parameters(path)
@@ -90,14 +90,14 @@ def test_a_parameter_is_for_the_notebooks_that_have_it():
         ("zzz", {"a": {}}, "no parameter 'zzz' in a; there are no parameters to give"),
     ],
 )
-def test_a_parameter_that_no_notebook_has_is_refused(name, notebooks, message):
+def test_a_parameter_that_no_notebook_has_raises(name, notebooks, message):
     with pytest.raises(InputError, match=re.escape(message)):
         takers([name], notebooks)
 
 
 @pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
 def test_every_parameter_of_a_reproduction_takes_another_value(paper):
-    """As a text on a command line, and as papermill writes it into a cell."""
+    """The value is given as text on a command line, and as papermill writes it into a cell."""
     defaults = read_parameters(reproduction_path(paper))
     others = {name: OTHER[name] for name in defaults}
     read = check(others, defaults)

@@ -1,4 +1,4 @@
-"""Every file of an exhibit says how it was made."""
+"""Every file of an exhibit records how it was made."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ def chart():
 
 @pytest.fixture
 def shown(tmp_path, chart, monkeypatch):
-    """Show a tiny exhibit with these attributes; the folder with its files."""
+    """Return a function that shows a tiny exhibit with these attributes and returns the folder with its files."""
     monkeypatch.setattr(provenance, "commit", lambda: "0123abc-dirty")
 
     def show(attributes, **options) -> Path:
@@ -45,8 +45,8 @@ def shown(tmp_path, chart, monkeypatch):
     return show
 
 
-def told(path: Path) -> dict[str, str]:
-    """What a file says of how it was made, read as somebody would who has only that file."""
+def provenance_of(path: Path) -> dict[str, str]:
+    """Return the provenance stored in a file, read from that file alone."""
     if path.suffix == ".nc":
         with xr.open_dataset(path, engine="h5netcdf") as data:
             return {key: str(value) for key, value in data.attrs.items()}
@@ -57,7 +57,7 @@ def told(path: Path) -> dict[str, str]:
     return json.loads(metadata.text)
 
 
-def test_every_file_says_the_same_and_all_of_it(shown):
+def test_every_file_has_the_same_complete_provenance(shown):
     files = sorted(shown(SIMULATED).iterdir())
     assert [path.suffix for path in files] == [".csv", ".nc", ".csv", ".svg"]
     wanted = {
@@ -74,31 +74,31 @@ def test_every_file_says_the_same_and_all_of_it(shown):
     }
     assert tuple(wanted) == KEYS
     for path in files:
-        assert {key: told(path).get(key) for key in KEYS} == wanted, path.name
+        assert {key: provenance_of(path).get(key) for key in KEYS} == wanted, path.name
 
 
-def test_a_formula_has_no_drive_and_says_so(shown):
+def test_a_formula_has_no_drive_and_is_marked(shown):
     for path in shown(made_by("analytic")).iterdir():
-        found = told(path)
+        found = provenance_of(path)
         assert [found[key] for key in ("drive", "scenario", "seeds", "requests")] == ["none"] * 4, path.name
         assert found["basis"] == "analytic"
 
 
-def test_what_a_result_does_not_say_is_not_made_up(shown):
-    found = told(shown({"basis": "simulated"}) / "fig5.nc")
+def test_missing_provenance_stays_missing(shown):
+    found = provenance_of(shown({"basis": "simulated"}) / "fig5.nc")
     assert [found[key] for key in ("drive", "scenario", "seeds", "requests")] == ["not told"] * 4
-    assert told(shown({}) / "fig5.csv")["basis"] == "not told"
+    assert provenance_of(shown({}) / "fig5.csv")["basis"] == "not told"
 
 
-def test_the_data_that_an_exhibit_was_computed_from_say_how_it_was_made(shown):
+def test_an_exhibit_takes_the_provenance_of_its_source_data(shown):
     one = xr.Dataset(attrs=SIMULATED | {"exhibit": "dsptf.of_one"})
     other = xr.Dataset(attrs=SIMULATED | {"drive": "cheetah", "seeds": [2, 3], "exhibit": "dsptf.of_other"})
-    found = told(shown({}, made_from=[one, other]) / "fig5.csv")
+    found = provenance_of(shown({}, made_from=[one, other]) / "fig5.csv")
     assert found["drive"] == "atlas10k, cheetah" and found["seeds"] == "[0, 1, 2, 3]"
     assert found["exhibit"] == "dsptf.fig5"
 
 
-def test_a_picture_is_described_by_its_title_its_finding_and_what_it_is(shown):
+def test_a_chart_is_described_by_its_title_its_finding_and_its_kind(shown):
     folder = shown(SIMULATED)
     words = "Throughput. D-SPTF is ahead, by 40%. per-brick throughput against the number of replicas, four schemes."
     assert ElementTree.parse(folder / "fig5.svg").find(f"{SVG}desc").text == words
@@ -117,12 +117,15 @@ def test_a_picture_is_described_by_its_title_its_finding_and_what_it_is(shown):
         ({"requests": 15, "events_per_run": 2048}, 15),
     ],
 )
-def test_how_long_runs_were_is_said_in_words(own, words):
+def test_the_length_of_runs_is_described_in_words(own, words):
     assert provenance.whole(own, "dsptf.fig5", {})["requests"] == words
 
 
-def test_the_commit_is_that_of_the_packages_own_checkout(tmp_path, monkeypatch):
-    """With a mark where files differ; not that of a checkout around it, as of a virtual environment in somebody's project."""
+def test_the_commit_is_the_commit_of_the_packages_checkout(tmp_path, monkeypatch):
+    """The commit has a mark if files differ.
+
+    A checkout around the package, as around a virtual environment, does not count.
+    """
     package = tmp_path / "storagekit"
     package.mkdir()
     (package / "a.py").write_text("before")
@@ -144,7 +147,7 @@ def test_the_commit_is_that_of_the_packages_own_checkout(tmp_path, monkeypatch):
     assert provenance.commit.__wrapped__() == ""
 
 
-def test_joint_provenance_keeps_what_is_agreed_and_lists_what_is_not():
+def test_joint_provenance_keeps_equal_values_and_lists_different_ones():
     one = {"basis": "simulated", "wall_seconds": 1.5, "seeds": [0], "scenario": "first", "varied": ["a"], "loop": 8}
     other = {"basis": "trace", "wall_seconds": 2.0, "seeds": "[1]", "scenario": "second", "varied": ["a"], "loop": 9}
     assert made_jointly([one, other]) == {
@@ -161,7 +164,7 @@ def test_joint_provenance_keeps_what_is_agreed_and_lists_what_is_not():
     assert joined.attrs["seeds"] == [0, 1]
 
 
-def test_a_simulated_result_has_all_that_a_file_needs():
+def test_a_simulated_result_has_the_full_provenance_of_a_file():
     from storagekit.dispatch import Hashing
     from storagekit.papers.dsptf.brick_group import group
 

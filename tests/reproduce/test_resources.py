@@ -1,4 +1,4 @@
-"""The files that come along, in a checkout and beside the environment files."""
+"""Test the files included in the package, in a checkout and in an installation."""
 
 import re
 import tomllib
@@ -22,7 +22,7 @@ def test_data_and_notebooks_are_found():
     assert resources.reproduction_path("dsptf").name == "dsptf.ipynb"
 
 
-def test_an_installed_package_looks_inside_itself(tmp_path, monkeypatch):
+def test_an_installed_package_uses_its_included_files(tmp_path, monkeypatch):
     package = tmp_path / "storagekit"
     (package / "_data").mkdir(parents=True)
     monkeypatch.setattr(resources, "PACKAGE", package)
@@ -55,8 +55,8 @@ def test_constraints_pin_every_dependency_and_name_no_index():
     assert all(re.fullmatch(r"[a-z0-9._-]+==\S+( ; .+)?", line) for line in lines)
 
 
-def test_real_traces_are_looked_for_where_one_says_and_nowhere_else(tmp_path, monkeypatch):
-    """Not beside the checkout, not where a variable points: a clone scores the rows that anybody's does."""
+def test_real_traces_are_read_only_from_the_given_folder(tmp_path, monkeypatch):
+    """Neither a folder next to the checkout nor an environment variable counts: every clone scores the same rows."""
     lying = tmp_path / "shared" / "traces" / "spc"
     lying.mkdir(parents=True)
     (lying / "Financial1.spc.xz").touch()
@@ -72,7 +72,7 @@ def test_real_traces_are_looked_for_where_one_says_and_nowhere_else(tmp_path, mo
     assert resources.real_traces("swift", tmp_path) == {}
 
 
-def test_every_paper_that_takes_traces_says_which():
+def test_every_paper_that_uses_traces_names_them():
     takers = {path.stem for path in resources.reproductions_path().glob("*.ipynb") if "traces = " in path.read_text()}
     assert (
         takers

@@ -1,4 +1,4 @@
-"""Tiny notebooks through the runner: the good, the failing, the cached, the impossible."""
+"""Run tiny notebooks through the runner: working, failing, cached and impossible ones."""
 
 import json
 import os
@@ -48,13 +48,13 @@ def out(tmp_path) -> Path:
 
 
 def unbound(site: Site) -> runner.NotebookOutcome:
-    """In place of what makes the site, which takes seconds."""
+    """Replaces the function that builds the site, which takes seconds."""
     return runner.NotebookOutcome("site", "ran", 0.0)
 
 
 @pytest.fixture
 def run(notebooks, out):
-    """The runner over the tiny notebooks."""
+    """Return a function that runs the tiny notebooks."""
 
     def run_all(*papers, **options):
         return runner.reproduce(papers, out=out, notebooks=notebooks, **({"bind": unbound} | options))
@@ -70,7 +70,7 @@ def verdict(out: Path, claim: str) -> dict[str, str]:
     return next(row for row in read_scorecard(out) if row["id"] == claim)
 
 
-def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(write, run, out):
+def test_a_run_writes_its_pages_and_the_scorecard_and_a_second_run_is_cached(write, run, out):
     write("dsptf", CLAIMS, WRITES, "print('in', Path(out) / 'dsptf')")
     report = run(given={"runs": "7"}, seed=3)
     assert states(report) == {"dsptf": "ran"}
@@ -86,7 +86,7 @@ def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(wri
     assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
     assert verdict(out, "dsptf.fig1.rising")["verdict"] == "not-run"
 
-    # what it says of its folder is where a reader finds it, and not where it ran
+    # paths in the files name the final folder, not the folder in which the notebook ran
     for path in (out / "dsptf").iterdir():
         assert folders.PRIVATE not in path.read_text(encoding="utf-8")
     assert f"in {out / 'dsptf'}" in (out / "dsptf" / "dsptf.ipynb").read_text(encoding="utf-8")
@@ -106,8 +106,8 @@ def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(wri
     assert (out / "mine.txt").exists()
 
 
-def test_as_many_notebooks_as_cores_run_side_by_side(write, run, monkeypatch):
-    """Each waits until the other has begun; one after the other they would wait in vain."""
+def test_one_notebook_per_core_runs_at_the_same_time(write, run, monkeypatch):
+    """Each notebook waits for the start of the other; in sequence they would time out."""
     meets = (
         "import pathlib, time",
         "(pathlib.Path(out) / PAPER).touch()\nend = time.time() + 60",
@@ -119,7 +119,7 @@ def test_as_many_notebooks_as_cores_run_side_by_side(write, run, monkeypatch):
     assert states(run()) == {"dsptf": "ran", "swift": "ran"}
 
 
-def test_a_failing_notebook_is_named_and_kept_and_the_others_run(write, run, out):
+def test_a_failing_notebook_is_named_and_stored_and_the_others_run(write, run, out):
     write("dsptf", CLAIMS, WRITES)
     write("swift", "print('so far')", "assert seed == 1, 'first line\\nsecond'", "print('never')")
     report = run(jobs=2)
@@ -141,7 +141,7 @@ def test_a_failing_notebook_is_named_and_kept_and_the_others_run(write, run, out
     assert not kept.exists()
 
 
-def test_a_failure_takes_the_finished_look_from_what_an_earlier_run_left(write, run, out):
+def test_a_failure_marks_earlier_results_as_not_current(write, run, out):
     write("dsptf", CLAIMS, WRITES)
     run()
     write("dsptf", "raise ValueError('now it breaks')")
@@ -158,7 +158,7 @@ def test_a_kernel_that_dies_is_a_failure(write, run, out):
     assert "died" in outcome.message
 
 
-def test_a_measurement_of_no_claim_stops_the_notebook_at_its_cell(write, run, out):
+def test_a_measurement_without_a_claim_stops_the_notebook_at_its_cell(write, run, out):
     write("dsptf", CLAIMS.replace("table1.gain", "table1.gian"))
     (outcome,) = run().outcomes
     assert "InputError: measurement 'dsptf.table1.gian': no such claim" in outcome.message
@@ -192,7 +192,7 @@ def test_the_kernel_is_this_interpreter_with_the_environment_for_jax(write, run,
         ([], {"seed": -1}, "seed -1: negative"),
     ],
 )
-def test_bad_input_is_refused_before_anything_runs(write, run, out, papers, options, message):
+def test_bad_input_raises_before_anything_runs(write, run, out, papers, options, message):
     write("dsptf", WRITES)
     with pytest.raises(InputError) as caught:
         run(*papers, **options)
@@ -200,7 +200,7 @@ def test_bad_input_is_refused_before_anything_runs(write, run, out, papers, opti
     assert not list(out.glob("*"))
 
 
-def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(write, run, out, monkeypatch):
+def test_the_book_uses_the_present_results_and_its_failure_keeps_them(write, run, out, monkeypatch):
     write("dsptf", CLAIMS)
     write("swift", "raise ValueError('no')")
     bound = []
@@ -228,7 +228,7 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
     assert run(bind=runner.bind).site.state == "cached"
 
 
-def test_an_edit_of_the_book_s_looks_reruns_no_paper():
+def test_an_edit_of_the_books_style_reruns_no_paper():
     inputs = [name for name, _ in cache.inputs("swift")]
     assert "storagekit/reproduce/page.py" in inputs and "storagekit/papers/swift/figures.py" in inputs
     assert not [name for name in inputs if "/site/" in name]
@@ -242,7 +242,7 @@ def test_a_folder_without_notebooks_and_one_without_our_parameters(write, run, n
         run()
 
 
-def test_a_file_in_the_place_of_out_is_an_input_error(write, run, out):
+def test_a_file_in_place_of_out_is_an_input_error(write, run, out):
     write("dsptf")
     out.write_text("a file")
     with pytest.raises(InputError, match="name a folder"):
@@ -250,7 +250,7 @@ def test_a_file_in_the_place_of_out_is_an_input_error(write, run, out):
 
 
 def test_a_parameter_goes_to_the_papers_that_have_it(write, run, out):
-    """`swift` has no `runs`, and runs without; the cache of what did not take it stays good."""
+    """`swift` has no `runs` and runs without it; its cached results stay valid."""
     write("dsptf", WRITES)
     write("swift", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0')
     run()
@@ -260,8 +260,8 @@ def test_a_parameter_goes_to_the_papers_that_have_it(write, run, out):
     assert (out / "dsptf" / "made.txt").read_text() == "0 7"
 
 
-def test_a_run_knows_what_is_in_its_folder_of_traces(write, run, tmp_path):
-    """The files that the paper runs, by content: what else is there does not matter, and neither does the time of writing."""
+def test_a_run_depends_on_the_content_of_its_folder_of_traces(write, run, tmp_path):
+    """Only the content of the paper's trace files counts, not other files or the time of writing."""
     write("dsptf", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0\ntraces = ""')
     write("swift", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0')
     folder = tmp_path / "mine"
@@ -270,7 +270,7 @@ def test_a_run_knows_what_is_in_its_folder_of_traces(write, run, tmp_path):
     file.write_text("0,0,512,r,0.0\n")
     given = {"traces": str(folder)}
     assert states(run(given=given)) == {"dsptf": "ran", "swift": "ran"}
-    (folder / "notes.txt").write_text("of no paper")
+    (folder / "notes.txt").write_text("no trace")
     os.utime(file, (1, 1))
     assert states(run(given=given)) == {"dsptf": "cached", "swift": "cached"}
     stat = file.stat()
@@ -282,14 +282,14 @@ def test_a_run_knows_what_is_in_its_folder_of_traces(write, run, tmp_path):
     assert states(run()) == {"dsptf": "ran", "swift": "cached"}
 
 
-def test_a_folder_of_traces_without_any_is_refused(write, run, tmp_path):
+def test_a_folder_without_traces_raises(write, run, tmp_path):
     write("dsptf", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0\ntraces = ""')
     with pytest.raises(InputError, match=r"none of .*Financial1\.spc\*.* there; name the folder"):
         run(given={"traces": str(tmp_path)})
 
 
 def test_a_chart_has_its_table_below_and_the_paper_in_it(write, run, out):
-    """The table of a cell gets the paper's numbers when a later cell states what was measured for them."""
+    """The table of a cell gets the paper's numbers when a later cell gives the measurements for them."""
     write("dsptf", *TABLE)
     assert states(run()) == {"dsptf": "ran"}
     page = nbformat.read(out / "dsptf" / "dsptf.ipynb", 4)
@@ -297,7 +297,7 @@ def test_a_chart_has_its_table_below_and_the_paper_in_it(write, run, out):
     picture, table = (one for one in cell.outputs if one.output_type == "display_data")
     about = picture.metadata["image/svg+xml"]
     assert about["alt"].startswith("Rates.") and len(about["size"]) == 2
-    # stored once
+    # the image is stored only once
     assert picture.data == {"text/html": f'<img src="table1.svg" alt="{about["alt"]}">'}
     assert (out / "dsptf" / "table1.svg").read_text().startswith("<svg") and "<svg" not in nbformat.writes(page)
     assert "<details" in table.data["text/html"] and "188 IO/s per brick" in table.data["text/html"]

@@ -1,4 +1,4 @@
-"""Verdicts worked by hand, laws that hold for any numbers, and the files written."""
+"""Test verdicts worked by hand, laws for arbitrary numbers, and the files written."""
 
 import dataclasses
 import math
@@ -74,25 +74,25 @@ def test_exact_means_the_digits_given(expected, measured, wanted):
 
 
 @pytest.mark.parametrize("kind", ["order", "bound", "exact", "value"])
-def test_statements_hold_or_are_broken(kind):
+def test_statements_hold_or_fail(kind):
     assert verdict(None, True, kind) == (None, "holds")
     assert verdict(None, False, kind) == (None, "broken")
 
 
-def test_a_bound_shows_its_number_beside_whether_it_holds():
+def test_a_bound_shows_its_number_and_its_verdict():
     found = Measurement("x.a.b", 0.97, 0.96, 0.98, holds=True)
     (row,) = score([claim(0.95, "bound")], [found])
     assert (row.expected, row.measured, row.error, row.verdict) == (0.95, 0.97, None, "holds")
 
 
-def test_a_claim_without_measurement_says_why():
+def test_a_claim_without_measurement_has_a_reason():
     claims = [claim(1.0, name="x.a.b", needs="trace:SAP"), claim(1.0, name="x.a.c", caveat="odd")]
     trace, later = score(claims, [])
     assert (trace.verdict, later.verdict) == ("not-run", "not-run")
     assert trace.note == "The paper reports: 1 ms. Needs a trace that is not public: SAP."
     assert later.note == "The paper reports: 1 ms. Not measured in this release. Note: odd."
-    (told,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
-    assert (told.verdict, told.note, told.basis) == ("not-run", "The paper reports: 1 ms. The drive is too small.", "")
+    (row,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
+    assert (row.verdict, row.note, row.basis) == ("not-run", "The paper reports: 1 ms. The drive is too small.", "")
 
 
 def test_scalars_of_numpy_are_numbers():
@@ -114,7 +114,7 @@ def test_scalars_of_numpy_are_numbers():
         (lambda: verdict(1.0, True), "no number to hold against"),
     ],
 )
-def test_what_cannot_be_is_an_input_error(make, message):
+def test_an_impossible_measurement_is_an_input_error(make, message):
     with pytest.raises(InputError, match=message):
         make()
 
@@ -126,7 +126,7 @@ def test_scaling_both_changes_neither_error_nor_verdict(expected, measured):
 
 
 @given(numbers, st.floats(0, 1), st.floats(0, 1))
-def test_nearer_is_never_worse(expected, a, b):
+def test_a_smaller_error_is_never_worse(expected, a, b):
     rank = ("match", "near", "miss").index
     near, far = sorted((a, b))
     verdicts = [verdict(expected, expected * (1 + d))[1] for d in (near, far)]
@@ -142,7 +142,7 @@ def test_a_number_inside_a_range_matches_and_a_degenerate_range_is_a_number(a, b
 
 
 @given(st.sets(st.integers(0, 9)))
-def test_every_claim_has_its_row_whatever_was_measured(measured):
+def test_every_claim_has_a_row_for_any_measurements(measured):
     claims = [claim(1.0, name=f"x.a.c{i}") for i in range(10)]
     rows = score(claims, [Measurement(f"x.a.c{i}", 1.0) for i in measured])
     assert [row.id for row in rows] == [c.id for c in claims]
@@ -150,8 +150,8 @@ def test_every_claim_has_its_row_whatever_was_measured(measured):
     assert all(row.verdict in VERDICTS for row in rows)
 
 
-def test_of_a_number_that_is_mostly_certain_the_excess_is_judged():
-    """16.15 printed, of which 16 are certain: 0.145 to 0.155 beyond."""
+def test_the_excess_is_judged_when_most_of_a_number_is_certain():
+    """The paper prints 16.15, of which 16 are certain: an excess of 0.145 to 0.155."""
     mostly = claim(16.15)
     assert judge(mostly, Measurement("x.a.b", 16.08))[1] == "match"
     of_excess = dataclasses.replace(mostly, beyond=16.0, within=0.005)
@@ -162,8 +162,8 @@ def test_of_a_number_that_is_mostly_certain_the_excess_is_judged():
     assert next(one for one in load_claims("dsptf") if one.id == "dsptf.table5.way8[16]").beyond == 16
 
 
-def test_a_setting_that_is_printed_several_times_is_judged_by_the_range_of_its_rows():
-    """4.001 to 4.007 printed, of which 4 are certain: 0.0005 to 0.0075 beyond, rounding included."""
+def test_a_setting_with_several_printed_rows_is_judged_by_their_range():
+    """The paper prints 4.001 to 4.007, of which 4 are certain: an excess of 0.0005 to 0.0075 with rounding."""
     one = dataclasses.replace(claim(4.003), beyond=4.0, within=0.0005, among=(4.001, 4.007))
     assert judge(one, Measurement("x.a.b", 4.0072)) == (0.0, "match")
     assert judge(one, Measurement("x.a.b", 4.0003)) == (pytest.approx(0.0003 / 0.0005 - 1), "miss")
@@ -173,26 +173,26 @@ def test_a_setting_that_is_printed_several_times_is_judged_by_the_range_of_its_r
     assert "range of the paper's rows, 0.0005 to 0.0035" in score([share], [Measurement("x.a.b", 0.001)])[0].note
 
 
-def test_only_what_rests_on_the_paper_says_how_well_it_is_reproduced():
-    told = [("input", "match"), ("paper", "match"), ("paper", "near"), ("paper", "holds"), ("paper", "not-run")]
-    told += [("input", "miss"), ("hardware", "not-run"), ("ours", "broken")]
-    assert shares(told) == {"paper": (2, 3), "input": (1, 2), "hardware": (0, 0), "ours": (0, 1)}
-    assert list(shares(told)) == ["paper", "input", "hardware", "ours"]
-    assert shares(told)["paper"].part == pytest.approx(2 / 3) and shares(told)["hardware"].part == 0
-    assert summary(told).endswith(
+def test_only_claims_with_evidence_from_the_paper_count_as_reproduced():
+    verdicts = [("input", "match"), ("paper", "match"), ("paper", "near"), ("paper", "holds"), ("paper", "not-run")]
+    verdicts += [("input", "miss"), ("hardware", "not-run"), ("ours", "broken")]
+    assert shares(verdicts) == {"paper": (2, 3), "input": (1, 2), "hardware": (0, 0), "ours": (0, 1)}
+    assert list(shares(verdicts)) == ["paper", "input", "hardware", "ours"]
+    assert shares(verdicts)["paper"].part == pytest.approx(2 / 3) and shares(verdicts)["hardware"].part == 0
+    assert summary(verdicts).endswith(
         "judged by the papers alone 2 of 3 met (67%); by other evidence: input 1 of 2, hardware 0 of 0, ours 0 of 1"
     )
     assert summary([]) == "no claims"
 
 
 @given(st.lists(st.tuples(st.sampled_from(EVIDENCE), st.sampled_from(VERDICTS))))
-def test_every_row_counts_once_by_what_it_rests_on(told):
-    found = shares(told)
-    assert sum(share.met for share in found.values()) == sum(verdict in ("match", "holds") for _, verdict in told)
-    assert sum(share.judged for share in found.values()) == sum(verdict != "not-run" for _, verdict in told)
+def test_every_row_counts_once_by_its_evidence(verdicts):
+    found = shares(verdicts)
+    assert sum(share.met for share in found.values()) == sum(verdict in ("match", "holds") for _, verdict in verdicts)
+    assert sum(share.judged for share in found.values()) == sum(verdict != "not-run" for _, verdict in verdicts)
 
 
-def test_the_page_has_each_paper_s_share_apart():
+def test_the_page_has_a_separate_share_for_each_paper():
     rows = score([claim(1.0, name="x.a.one"), claim(1.0, name="x.a.two")], [Measurement("x.a.one", 1.0)])
     rows += [row._replace(paper="y", evidence="input", verdict="miss") for row in rows]
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in share_table(rows).split("<tr>")[2:]]
@@ -213,7 +213,7 @@ def dsptf_rows():
     return score(load_claims("dsptf"), measured)
 
 
-def test_files_say_what_the_rows_say(tmp_path):
+def test_files_have_the_content_of_the_rows(tmp_path):
     rows = dsptf_rows()
     write_scorecard(rows, tmp_path)
     read = read_scorecard(tmp_path)
@@ -235,16 +235,16 @@ def test_files_say_what_the_rows_say(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("measured", "told"), [(10.0, ""), (9.0, "all of <it>"), (5.0, "all of <it>"), (None, "")], ids=str
+    ("measured", "shown"), [(10.0, ""), (9.0, "all of <it>"), (5.0, "all of <it>"), (None, "")], ids=str
 )
-def test_what_was_tried_is_told_of_claims_that_are_not_met(measured, told):
-    tried = dataclasses.replace(claim(10.0), alternatives="all of <it>")
-    rows = score([tried], [Measurement("x.a.b", measured, note="a note")] if measured else [])
-    assert rows[0].alternatives == told
-    assert ("a note. Alternatives: all of &lt;it&gt;" in html_table(rows, {})) is bool(told)
+def test_alternatives_are_shown_for_claims_that_are_not_met(measured, shown):
+    claim_with_alternatives = dataclasses.replace(claim(10.0), alternatives="all of <it>")
+    rows = score([claim_with_alternatives], [Measurement("x.a.b", measured, note="a note")] if measured else [])
+    assert rows[0].alternatives == shown
+    assert ("a note. Alternatives: all of &lt;it&gt;" in html_table(rows, {})) is bool(shown)
 
 
-def test_the_table_is_self_contained_escapes_what_it_shows_and_says_what_a_row_is():
+def test_the_table_is_self_contained_and_escapes_its_text_and_labels_its_rows():
     table = html_table(dsptf_rows(), {"dsptf.fig5.growing": "it <grows>"}, {"dsptf.fig5.growing": "<a>there</a>"})
     assert "it &lt;grows&gt;</small><small><a>there</a></small>" in table
     assert "src=" not in table

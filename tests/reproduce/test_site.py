@@ -1,4 +1,7 @@
-"""The site of a run that was never run: every link leads somewhere, no network is asked, and it is whole or not there."""
+"""Test the site of a run that never ran.
+
+Every link has a target, no network is used, and the site is complete or absent.
+"""
 
 import importlib
 import re
@@ -21,15 +24,15 @@ from storagekit.reproduce.site.chapter import chapter, places
 from storagekit.reproduce.site.docstrings import literal, with_limits
 from storagekit.reproduce.site.reference import packages
 
-# a short room, so that Sphinx need not start JAX
-ROOMS = ("storagekit.core.units",)
+# a small package, so that Sphinx does not start JAX
+PACKAGES = ("storagekit.core.units",)
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"></svg>'
 ROWS = tuple(
     score(load_claims("dsptf"), [Measurement("dsptf.table1.gain", 1.41), Measurement("dsptf.protocol.once", True)])
 )
 
 
-def claims_of(*names: str):
+def measurements_of(*names: str):
     rows = [row for row in ROWS if row.id in names]
     about = {"text/html": {"claims": [row.id for row in rows]}}
     return new_output("execute_result", {"text/html": html_table(rows, {})}, metadata=about)
@@ -41,7 +44,10 @@ def picture_of(exhibit: str, alt: str):
 
 
 def executed():
-    """A notebook as papermill leaves it: an equation, a chart, its claims, and those of an exhibit without a chart."""
+    """Return a notebook as papermill writes it.
+
+    It has an equation, a chart and its claims, and claims of an exhibit without a chart.
+    """
     cells = [
         new_markdown_cell("# D-SPTF, reproduced\n\nOf two equations."),
         new_code_cell('profile = "quick"', metadata={"tags": ["parameters"]}),
@@ -53,16 +59,16 @@ def executed():
                 picture_of("dsptf.table1", 'more "gain" <here>'),
             ],
         ),
-        new_code_cell("page.claim(dsptf.table1_findings())", outputs=[claims_of("dsptf.table1.gain")]),
+        new_code_cell("page.claim(dsptf.table1_findings())", outputs=[measurements_of("dsptf.table1.gain")]),
         new_markdown_cell("## The protocol"),
-        new_code_cell("page.claim(dsptf.protocol())", outputs=[claims_of("dsptf.protocol.once")]),
+        new_code_cell("page.claim(dsptf.protocol())", outputs=[measurements_of("dsptf.protocol.once")]),
     ]
     return new_notebook(cells=cells, metadata={"papermill": {"parameters": {"profile": "quick", "seed": 3}}})
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Site:
-    """The site of one finished paper, one that failed and three that have not run."""
+    """Return the site of one finished paper, one that failed and three that have not run."""
     out = tmp_path_factory.mktemp("out")
     folder = out / "dsptf"
     made = tmp_path_factory.mktemp("made")
@@ -72,13 +78,13 @@ def built(tmp_path_factory) -> Site:
     cache.place(made, folder, "made up")
     write_scorecard(ROWS, out)
     write_text(out / "mine" / "index.html", "the reader's own")
-    made = Site(out, ROWS, {"swift": "swift.ipynb, cell [4]: ValueError: no"}, ROOMS)
+    made = Site(out, ROWS, {"swift": "swift.ipynb, cell [4]: ValueError: no"}, PACKAGES)
     assert made.write() == ""
     return made
 
 
 class Links(HTMLParser):
-    """The ids of a page, where it leads, and what it loads."""
+    """Collect the ids of a page, its links, and the files that it loads."""
 
     def __init__(self, page: Path):
         super().__init__()
@@ -101,7 +107,7 @@ def pages(built) -> dict[Path, Links]:
 
 
 def broken(page: Path, link: str, pages: dict[Path, Links]) -> bool:
-    """Whether an internal link leads to no file, or to no place in a page of the site."""
+    """Return whether an internal link names a missing file, or a missing id in a page of the site."""
     to = urlsplit(link)
     target = (page.parent / unquote(to.path)).resolve() if to.path else page
     place = unquote(to.fragment)
@@ -110,7 +116,7 @@ def broken(page: Path, link: str, pages: dict[Path, Links]) -> bool:
     )
 
 
-def test_every_link_leads_somewhere(pages, built):
+def test_every_link_has_a_target(pages, built):
     assert {page.relative_to(built.out).as_posix() for page in pages} >= {
         "index.html",
         "scorecard.html",
@@ -135,12 +141,12 @@ def test_nothing_is_loaded_from_anywhere_else(pages, built):
         link for link in loaded if urlsplit(link).scheme not in ("", "data") or link.startswith("//")
     ]
     styles = "".join(path.read_text(encoding="utf-8") for path in (built.out / "_static").rglob("*.css"))
-    asked = re.findall(r"(?:@import|url\()[^;)]*//[^;)]*", styles)
-    assert not [one for one in asked if "data:" not in one]
+    urls = re.findall(r"(?:@import|url\()[^;)]*//[^;)]*", styles)
+    assert not [one for one in urls if "data:" not in one]
     assert not [link for link in loaded if "mathjax" in link.lower()]
 
 
-def test_every_claim_has_a_row_that_leads_to_its_place(pages, built):
+def test_every_claim_has_a_row_that_links_to_its_exhibit(pages, built):
     text = (built.out / "scorecard.html").read_text(encoding="utf-8")
     rows = dict(re.findall(r'<tr id="([^"]+)"(.*?)</tr>', text, re.DOTALL))
     assert rows.keys() == {row.id for row in ROWS}
@@ -152,7 +158,7 @@ def test_every_claim_has_a_row_that_leads_to_its_place(pages, built):
     assert leads["dsptf.fig1.rising"] == [("papers/dsptf.html", "the paper")]
 
 
-def test_a_chart_leads_to_its_claims_its_data_and_its_code(pages, built):
+def test_a_chart_links_to_its_claims_its_data_and_its_code(pages, built):
     page = (built.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
     alt = "more &quot;gain&quot; &lt;here&gt;"
     picture = f'<img src="../dsptf/table1.svg" alt="{alt}" width="640" height="480" loading="lazy">'
@@ -171,20 +177,25 @@ def test_equations_are_mathml(built):
     assert "$R/2$" not in text and "\\frac" not in text
 
 
-def test_what_has_not_run_says_so(built):
-    told = {paper: (built.out / "papers" / f"{paper}.html").read_text(encoding="utf-8") for paper in papers()}
-    assert "The notebook failed:" in told["swift"] and "swift.ipynb, cell [4]: ValueError: no" in told["swift"]
-    assert "This paper has not run here: <code" in told["ars"] and ">reproduce</span>" in told["ars"]
-    assert "has not run" not in told["dsptf"]
+def test_a_paper_that_has_not_run_is_marked(built):
+    pages_by_paper = {paper: (built.out / "papers" / f"{paper}.html").read_text(encoding="utf-8") for paper in papers()}
+    assert (
+        "The notebook failed:" in pages_by_paper["swift"]
+        and "swift.ipynb, cell [4]: ValueError: no" in pages_by_paper["swift"]
+    )
+    assert (
+        "This paper has not run here: <code" in pages_by_paper["ars"] and ">reproduce</span>" in pages_by_paper["ars"]
+    )
+    assert "has not run" not in pages_by_paper["dsptf"]
 
 
-def test_the_results_are_beside_it_and_nothing_else(built):
+def test_the_site_folder_has_only_the_results_and_the_site(built):
     there = {path.name for path in built.out.iterdir()}
     assert {"dsptf", "mine", "scorecard.csv", "index.html", site.RECORD} <= there
     assert not [name for name in there if name.startswith(".") or name in ("doctrees", "sources")]
 
 
-def test_a_second_site_is_made_only_of_something_else(built, tmp_path):
+def test_a_second_site_is_built_only_if_its_inputs_differ(built, tmp_path):
     assert built.is_current()
     assert not replace(built, rows=ROWS[:-1]).is_current()
     assert not replace(built, failures={}).is_current()
@@ -205,7 +216,7 @@ def small(tmp_path) -> Site:
     write_text(tmp_path / "old" / "old.html", "of an earlier site")
     write_text(tmp_path / "index.html", "an earlier site")
     write_text(tmp_path / site.RECORD, '{"fingerprint": "", "files": ["api/old.html", "old/old.html", "index.html"]}')
-    return Site(tmp_path, ROWS, packages=ROOMS)
+    return Site(tmp_path, ROWS, packages=PACKAGES)
 
 
 def left(out: Path) -> set[str]:
@@ -219,7 +230,7 @@ def left(out: Path) -> set[str]:
         ("raise SystemExit(3)", "sphinx: exit status 3"),
     ],
 )
-def test_where_it_fails_one_line_says_why_and_the_results_stay(small, monkeypatch, command, message):
+def test_a_failed_build_gives_one_line_and_keeps_the_results(small, monkeypatch, command, message):
     popen = site.subprocess.Popen
     monkeypatch.setattr(site.subprocess, "Popen", lambda _, **how: popen([site.sys.executable, "-c", command], **how))
     with pytest.raises(SiteError) as caught:
@@ -229,17 +240,17 @@ def test_where_it_fails_one_line_says_why_and_the_results_stay(small, monkeypatc
     assert not (small.out / "old").exists()
 
 
-def test_what_stands_in_its_place_is_an_error_too(small):
+def test_an_obstacle_at_the_sites_path_is_an_error(small):
     with pytest.raises(SiteError, match=r"the site was not made: .*name a folder you can write"):
         replace(small, out=small.out / "scorecard.csv").write()
     assert "scorecard.csv" in left(small.out)
 
 
-def test_an_exhibit_without_a_chart_leads_to_no_data():
+def test_an_exhibit_without_a_chart_links_to_no_data():
     page = executed()
-    page.cells[4].outputs = [claims_of("dsptf.protocol.once")]
+    page.cells[4].outputs = [measurements_of("dsptf.protocol.once")]
     found = places(page, ROWS, ())
-    # its numbers may be of any exhibit before it
+    # its numbers may come from any exhibit before it
     assert (found["dsptf.protocol"].data, found["dsptf.protocol"].alt) == ("", "")
     found = places(executed(), ROWS, ())
     assert found["dsptf.protocol"].data == ""
@@ -249,7 +260,7 @@ def test_an_exhibit_without_a_chart_leads_to_no_data():
     assert "profile quick · seed 3" in text
 
 
-def test_a_table_that_was_too_large_has_no_link():
+def test_a_table_that_is_too_large_has_no_link():
     place = places(executed(), ROWS, ["table1.nc", "table10.csv", "table1.svg"])["dsptf.table1"]
     assert place.links("../") == '<a href="../dsptf/table1.nc">NetCDF</a>'
 
@@ -259,7 +270,7 @@ def test_a_description_of_an_argument_ends_with_its_limit():
     assert with_limits(lines, {"rate": "above 0"}) == [lines[0], f"{lines[1]} Valid: above 0.", *lines[2:]]
 
 
-def test_what_is_indented_in_a_docstring_stands_as_typed():
+def test_indented_text_in_a_docstring_stays_as_typed():
     lines = ["A wait.", "", "    T = S / 3D  *", "", "    more", "", "Source: x.", "", "    >>> 1", "    1"]
     assert list(literal(lines)) == [*lines[:2], "::", "", *lines[2:]]
     aligned = ["x: one", "    two"]

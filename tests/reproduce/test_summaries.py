@@ -1,4 +1,4 @@
-"""An exhibit's numbers: means with intervals, the paper's beside them where it is certain, and the table of it."""
+"""Test an exhibit's numbers: means with intervals, the paper's numbers where they are certain, and the table of both."""
 
 import re
 from html import unescape
@@ -51,12 +51,12 @@ def row(rows: pd.DataFrame, measure: str, **point) -> pd.Series:
 
 
 def text(page: str) -> str:
-    """A page's words, cells apart."""
+    """Return the text of a page, with cells separated."""
     page = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
     return unescape(re.sub(r"<[^>]+>", "", re.sub(r"</t[dhr]>", "|", page)))
 
 
-def test_means_and_intervals_are_those_of_the_metrics(data):
+def test_means_and_intervals_equal_the_metrics(data):
     rows = summary(data)
     assert axes(rows) == ["scheme", "read_share"]
     assert list(rows.columns) == ["measure", "units", "scheme", "read_share", "mean", "low", "high", "text"]
@@ -79,17 +79,17 @@ def test_bricks_are_averaged_unless_the_exhibit_is_about_them(data):
     )
 
 
-def test_intervals_that_the_data_have_are_taken_and_single_numbers_are_a_row():
-    told = interval(xr.Dataset({"rate": (("disks", "seed"), [[1.0, 3.0], [2.0, 6.0]])}, coords={"disks": [1, 2]}))
-    rows = summary(told)
+def test_intervals_of_the_data_are_used_and_single_numbers_form_one_row():
+    data = interval(xr.Dataset({"rate": (("disks", "seed"), [[1.0, 3.0], [2.0, 6.0]])}, coords={"disks": [1, 2]}))
+    rows = summary(data)
     assert rows[["disks", "mean"]].to_numpy().tolist() == [[1, 2.0], [2, 4.0]]
     assert rows["low"].notna().all()
     alone = summary(xr.Dataset({"gain": 1.4, "best": "2x3x1"}))
     assert alone["mean"].tolist()[0] == 1.4 and alone["text"].tolist()[1] == "2x3x1"
 
 
-def test_the_papers_number_stands_at_the_point_that_was_measured_for_it(data):
-    """Found by mean and interval, whatever the claim's unit."""
+def test_the_papers_number_is_at_the_point_of_its_measurement(data):
+    """The point is found by mean and interval, in any unit of the claim."""
     claims = [claim(f"{EXHIBIT}.rate", 188, "IO/s"), claim(f"{EXHIBIT}.service", 5.28, "ms")]
     found = [
         measured(claims[0].id, data.throughput, scheme="Hashing", read_share=0.9),
@@ -101,29 +101,30 @@ def test_the_papers_number_stands_at_the_point_that_was_measured_for_it(data):
     assert row(rows, "service_time", scheme="D-SPTF", read_share=0.6)["paper"] == "5.28 ms"
 
 
-def test_where_it_is_not_certain_the_papers_number_stands_nowhere(data):
+def test_without_certainty_the_papers_number_is_not_shown(data):
     rows, rate = summary(data), data.throughput
     at = {"scheme": "Hashing", "read_share": 0.9}
     right = measured("a", rate, **at)
 
-    def places(one: Claim, found: Measurement | None, exhibit=EXHIBIT) -> int:
-        told = placed(rows, [one], {one.id: found} if found else {}, exhibit)
-        return int(told["paper"].notna().sum()) if "paper" in told else 0
+    def row_count(one: Claim, found: Measurement | None, exhibit=EXHIBIT) -> int:
+        table = placed(rows, [one], {one.id: found} if found else {}, exhibit)
+        return int(table["paper"].notna().sum()) if "paper" in table else 0
 
-    assert places(claim("a", 188), right) == 1
-    assert places(claim("a", 188), right, f"{EXHIBIT}_readings") == 1
-    # not measured; of another exhibit; a bound; no number; of the mean alone, as a largest value is; another interval
-    assert places(claim("a", 188), None) == 0
-    assert places(claim("a", 188, exhibit="dsptf.fig5"), right) == 0
-    assert places(claim("a", 188, kind="bound"), right) == 0
-    assert places(claim("a", None), right) == 0
-    assert places(claim("a", 188), Measurement("a", right.measured)) == 0
-    assert places(claim("a", 188), Measurement("a", right.measured, right.low - 0.1, right.high)) == 0
-    # one of a table's numbers needs no interval, if there is one such row
-    assert places(claim("a[x]", 0.26), Measurement("a[x]", 0.25)) == 1
+    assert row_count(claim("a", 188), right) == 1
+    assert row_count(claim("a", 188), right, f"{EXHIBIT}_readings") == 1
+    # no measurement; another exhibit; a bound; no number; a mean without an interval, as for a maximum; another
+    # interval
+    assert row_count(claim("a", 188), None) == 0
+    assert row_count(claim("a", 188, exhibit="dsptf.fig5"), right) == 0
+    assert row_count(claim("a", 188, kind="bound"), right) == 0
+    assert row_count(claim("a", None), right) == 0
+    assert row_count(claim("a", 188), Measurement("a", right.measured)) == 0
+    assert row_count(claim("a", 188), Measurement("a", right.measured, right.low - 0.1, right.high)) == 0
+    # a number of a table needs no interval if there is only one such row
+    assert row_count(claim("a[x]", 0.26), Measurement("a[x]", 0.25)) == 1
     twice = pd.concat([rows, rows[rows["measure"] == "share"]], ignore_index=True)
-    told = placed(twice, [claim("a[x]", 0.26)], {"a[x]": Measurement("a[x]", 0.25)}, EXHIBIT)
-    assert "paper" not in told
+    table = placed(twice, [claim("a[x]", 0.26)], {"a[x]": Measurement("a[x]", 0.25)}, EXHIBIT)
+    assert "paper" not in table
 
 
 def test_a_table_has_mean_interval_and_paper_in_readable_units(data):
@@ -138,7 +139,7 @@ def test_a_table_has_mean_interval_and_paper_in_readable_units(data):
     assert "besides" not in page
 
 
-def test_what_no_row_carries_stands_below_with_what_was_measured(data):
+def test_claims_without_a_row_are_listed_below_with_their_measurements(data):
     claims = [claim(f"{EXHIBIT}.gain", 1.4, kind="ratio"), claim(f"{EXHIBIT}.order", None, kind="order")]
     found = {claims[0].id: Measurement(claims[0].id, 1.3711, 1.3645, 1.3777)}
     page = text(folded(summary(data), (), claims, found, EXHIBIT, "x"))
@@ -147,7 +148,7 @@ def test_what_no_row_carries_stands_below_with_what_was_measured(data):
     assert f"{EXHIBIT}.gain: in words|1.4|||" in text(folded(summary(data), (), claims, {}, EXHIBIT, "x"))
 
 
-def test_a_long_table_is_cut_and_says_so_and_keeps_the_papers_points():
+def test_a_long_table_is_shortened_with_a_note_and_keeps_the_papers_points():
     times = np.arange(1.0, 501.0)
     values = np.sqrt(times)
     data = xr.Dataset({"held": ("time", values)}, coords={"time": times})
@@ -160,7 +161,7 @@ def test_a_long_table_is_cut_and_says_so_and_keeps_the_papers_points():
     assert "2|1.414|1.5|" in page
 
 
-def test_a_table_shows_what_the_exhibit_has_of_its_own_first(data):
+def test_a_table_shows_the_exhibits_special_measures_first(data):
     assert measures(summary(data)) == ["throughput", "service_time", "share", "bottleneck"]
     own = data.assign(missed=data.throughput * 2)
     assert measures(summary(own)) == ["throughput", "service_time", "share", "missed"]
@@ -185,5 +186,5 @@ def test_a_table_shows_what_the_exhibit_has_of_its_own_first(data):
         ("s", [], "s"),
     ],
 )
-def test_units_are_those_in_which_numbers_are_short(unit, values, name):
+def test_units_make_numbers_short(unit, values, name):
     assert readable(unit, values).name == name

@@ -1,4 +1,4 @@
-"""Turns by rank: the first results of every paper before the further ones of any."""
+"""Test the order of turns: the first results of every paper come before further results of any paper."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -9,7 +9,7 @@ from storagekit.reproduce.turns import RunStopped, Turns
 
 
 def papers(places: int, names: str, cells: int = 3) -> list[str]:
-    """The order in which the cells of papers run; the first of each is its headline."""
+    """Return the order in which the cells of papers run; the first cell of each is its headline."""
     turns, order, begin = Turns(places), [], Event()
 
     def paper(number: int) -> None:
@@ -31,15 +31,15 @@ def papers(places: int, names: str, cells: int = 3) -> list[str]:
 
 def test_every_headline_comes_before_any_further_cell():
     assert papers(1, "abc")[:3] == ["a0", "b0", "c0"]
-    # of two at once one may still be at its headline
+    # with two papers at once, one may still run its headline
     assert {cell[1] for cell in papers(2, "abcd")[:3]} == {"0"}
 
 
-def test_then_papers_go_on_one_after_the_other():
+def test_papers_then_continue_one_after_the_other():
     assert papers(1, "abc")[3:] == ["a1", "a2", "b1", "b2", "c1", "c2"]
 
 
-def test_no_more_have_a_turn_than_there_are_places():
+def test_at_most_as_many_papers_run_as_there_are_places():
     turns, busy, most = Turns(2), [], []
 
     def work(number: int) -> None:

@@ -1,4 +1,7 @@
-"""Commit and write apart: timelines worked by hand, and runs replayed on a model of what is on disk and what in buffers."""
+"""Test writes that commit some parts and buffer the others.
+
+The tests use timelines worked by hand, and replay on a model of disks and buffers.
+"""
 
 from functools import partial
 from typing import NamedTuple
@@ -32,7 +35,7 @@ SERVER = RateServer(1000)  # a sector takes 1 ms
 
 
 class Access(NamedTuple):
-    """An access that has ended: when, ms since the start, to which request's part, and whether it was from a buffer."""
+    """A completed access: its end in ms since the start, its request and drive, and whether it came from a buffer."""
 
     end: float
     number: int
@@ -51,7 +54,7 @@ class Past(NamedTuple):
 
     @property
     def time(self) -> np.ndarray:
-        """When each event was over, ms."""
+        """Return the time after each event, ms."""
         return np.cumsum(self.reports.elapsed.ravel().astype(float)) / MS
 
     @property
@@ -59,24 +62,27 @@ class Past(NamedTuple):
         return len(self.reports.number)
 
     def accesses(self) -> list[Access]:
-        """In the order in which their drives tell of them: one that chooses ahead tells before the end."""
-        told = []
+        """Return the accesses in the order of their reports.
+
+        A drive that chooses ahead reports an access before its end.
+        """
+        reports_by_event = []
         for at in np.flatnonzero(self.reports.number.ravel() != NO_REQUEST):
             drive = int(np.flatnonzero(self.reports.served[at])[0])
             end = self.time[at] + float(self.states.drives.free[at, drive]) / MS
-            told.append(Access(end, int(self.reports.number[at, 0]), drive, self.late(at - 1, drive)))
-        return told
+            reports_by_event.append(Access(end, int(self.reports.number[at, 0]), drive, self.late(at - 1, drive)))
+        return reports_by_event
 
     def late(self, at: int, drive: int) -> bool:
-        """Whether what a drive had planned once event `at` was over came from its node's buffer."""
+        """Return whether the access that a drive had planned after event `at` came from its node's buffer."""
         return self.states.write is not None and bool(backlog(self.states).writes[at, drive] >= 0)
 
-    def answers(self) -> dict[int, float]:
-        """When each request was answered, ms."""
-        told = self.reports.answered
-        at = np.flatnonzero(told.number.ravel() >= 0)
-        when = self.time[at] + (told.at - self.reports.elapsed).ravel()[at].astype(float) / MS
-        return dict(zip(told.number.ravel()[at].tolist(), when.tolist(), strict=True))
+    def completions(self) -> dict[int, float]:
+        """Return the completion time of each request, ms."""
+        reports_by_event = self.reports.answered
+        at = np.flatnonzero(reports_by_event.number.ravel() >= 0)
+        when = self.time[at] + (reports_by_event.at - self.reports.elapsed).ravel()[at].astype(float) / MS
+        return dict(zip(reports_by_event.number.ravel()[at].tolist(), when.tolist(), strict=True))
 
 
 def backlog(state: State):
@@ -85,7 +91,7 @@ def backlog(state: State):
 
 @partial(jax.jit, static_argnums=(1,))
 def unfolded(arrays, static, run):
-    """A chunk of events, with the state after each."""
+    """Run a chunk of events and return the state and the report after each."""
     scenario = eqx.combine(arrays, static.value)
     coming = incoming(scenario, run)
 
@@ -93,123 +99,130 @@ def unfolded(arrays, static, run):
         state, report = event(scenario, coming, state)
         return state, (state, report)
 
-    state, told = jax.lax.scan(body, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
-    return run._replace(state=state, first=run.first + state.taken), told
+    state, reports_by_event = jax.lax.scan(
+        body, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK
+    )
+    return run._replace(state=state, first=run.first + state.taken), reports_by_event
 
 
 def past(scenario: Scenario, chunks: int | None = None) -> Past:
-    """A run of so many chunks, or until nothing is left to do."""
+    """Run a number of chunks, or run until no work is left."""
     runner = Runner(scenario, keys([0])[:, 0], Record())
-    run, told = runner.run, []
-    while len(told) < (chunks or 40):
+    run, reports_by_event = runner.run, []
+    while len(reports_by_event) < (chunks or 40):
         run, part = unfolded(runner.arrays, runner.static, run)
-        told.append(jax.tree.map(np.asarray, part))
+        reports_by_event.append(jax.tree.map(np.asarray, part))
         over = run.state.slots.answered.all() and not np.isfinite(run.state.drives.wake).any()
         if chunks is None and over and run.first[0] >= len(scenario.arrivals.requests.number):
             break
-    return Past(*jax.tree.map(lambda *rows: np.concatenate(rows), *told))
+    return Past(*jax.tree.map(lambda *rows: np.concatenate(rows), *reports_by_event))
 
 
 def ended(run: Past) -> list[tuple[float, int, int]]:
-    """When each access ended, ms, of which request and on which drive."""
+    """Return the end (ms), the request and the drive of each access."""
     return sorted((round(end, 3), number, drive) for end, number, drive, _ in run.accesses())
 
 
-def asked(recorded, times, sectors, writes=(), **more) -> RecordedArrivals:
+def arrivals_of(recorded, times, sectors, writes=(), **more) -> RecordedArrivals:
     read = [number not in writes for number in range(len(times))]
     return recorded([time * MS for time in times], sectors=sectors, read=read, **more)
 
 
-# a write of 5 KB when a read and another have arrived at one of its bricks, and before a third
-FULL, ROOM = [0.0, 5.0 * units.SECTOR], [6.0 * units.SECTOR]
+# a write of 5 KB arrives after one read and before two others, or after two and before one, at one of its bricks
+FULL, LARGER = [0.0, 5.0 * units.SECTOR], [6.0 * units.SECTOR]
 
 
-@pytest.mark.parametrize("buffer", [*FULL, *ROOM])
-def test_one_copy_is_committed_and_the_others_are_written_when_their_drives_have_nothing_else(recorded, buffer):
-    """Hashing over three bricks, a sector 1 ms.
+@pytest.mark.parametrize("buffer", [*FULL, *LARGER])
+def test_one_copy_is_committed_and_idle_drives_write_the_others(recorded, buffer):
+    """Hash over three bricks, where a sector takes 1 ms.
 
         0: A, a read of 10 at brick 1         until 10
         1: B, a read of 2 at brick 1          waits
-        2: W, a write of 5                    brick 0, which is asked, commits it from 2 to 7: answered; brick 2 is idle and
+        2: W, a write of 5                    its target, brick 0, commits it from 2 to 7: completed; brick 2 is idle
+        and
                                               writes it at the same time; brick 1 has it in its buffer
         3: C, a read of 3 at brick 1          waits
 
-    Brick 1 goes on with B until 12 and C until 15, and then writes W until 20. If 5 sectors fill its buffer W competes: B
-    came before it, and C after: W until 17, C until 20.
+    Brick 1 serves B until 12 and C until 15, and then writes W until 20. If 5 sectors fill its buffer, W competes with
+    the reads. B arrived before it and C after: W until 17, C until 20.
     """
-    arrivals = asked(recorded, [0, 1, 2, 3], [10, 2, 5, 3], {2}, address_hash=[1, 1, 0, 1])
+    arrivals = arrivals_of(recorded, [0, 1, 2, 3], [10, 2, 5, 3], {2}, address_hash=[1, 1, 0, 1])
     system = System(SERVER, Replicas(3), Hashing(), FCFS(), Committed(buffer=buffer), slots=4)
     run = past(Scenario(system, arrivals))
     first = [(7, 2, 0), (7, 2, 2), (10, 0, 1), (12, 1, 1)]
     assert ended(run) == [*first, *([(17, 2, 1), (20, 3, 1)] if buffer in FULL else [(15, 3, 1), (20, 2, 1)])]
     expected = {0: 10, 1: 12, 2: 7, 3: 20 if buffer in FULL else 15}
-    assert run.answers() == pytest.approx(expected, abs=1e-3)
+    assert run.completions() == pytest.approx(expected, abs=1e-3)
 
 
-def test_enough_fragments_to_read_the_data_are_committed(recorded):
-    """2 of 4 fragments, each half as long; who is asked for part k is asked for part k + 1 too.
+def test_as_many_fragments_are_committed_as_make_the_data(recorded):
+    """Store 2 of 4 fragments, each half as long; a target of part k is also a target of part k + 1.
 
         0: A, a read of 12, parts 3 and 0     until 6
-        1: W, a write of 8, parts 2 and 3     brick 2 from 1 to 5, brick 3 from 6 to 10: answered; in buffers for 0 and 1,
+        1: W, a write of 8, parts 2 and 3     brick 2 from 1 to 5, brick 3 from 6 to 10: completed; buffered for 0 and
+        1,
                                               of which brick 1 is idle: from 1 to 5
         2: B, a read of 4, parts 0 and 1      brick 1 from 5 to 7, brick 0 from 6 to 8
 
     Brick 0 then writes W until 12.
     """
-    arrivals = asked(recorded, [0, 1, 2], [12, 8, 4], {1}, address_hash=[3, 2, 0])
+    arrivals = arrivals_of(recorded, [0, 1, 2], [12, 8, 4], {1}, address_hash=[3, 2, 0])
     run = past(Scenario(System(SERVER, Coded(2, 4), Hashing(), FCFS(), Committed(), slots=4), arrivals))
     assert ended(run) == [(5, 1, 1), (5, 1, 2), (6, 0, 0), (6, 0, 3), (7, 2, 1), (8, 2, 0), (10, 1, 3), (12, 1, 0)]
-    assert run.answers() == pytest.approx({0: 6, 1: 10, 2: 8}, abs=1e-3)
+    assert run.completions() == pytest.approx({0: 6, 1: 10, 2: 8}, abs=1e-3)
 
 
 @pytest.mark.parametrize("buffer", FULL)
 def test_a_write_waits_at_the_node_whose_buffer_is_full(recorded, buffer):
-    """Hashing over two bricks, a sector 1 ms.
+    """Hash over two bricks, where a sector takes 1 ms.
 
         0: A, a read of 10 at brick 1         until 10
-        1: W, a write of 5                    brick 0 commits it from 1 to 6: answered; brick 1 has it in its buffer: full
+        1: W, a write of 5                    brick 0 commits it from 1 to 6: completed; it fills the buffer of brick 1
         2: B, a read of 3 at brick 1          waits
-        3: X, a write of 4                    brick 0 writes it from 6 to 10; brick 1 has no room, so that X waits there
+        3: X, a write of 4                    brick 0 writes it from 6 to 10; brick 1 has no space, so that X waits
+        there
         4: C, a read of 2 at brick 0          is not delayed: from 10 to 12
 
-    Brick 1 serves in the order of arrival, because its buffer is full: W until 15, B until 18, X until 22: answered.
+    Brick 1 serves in the order of arrival, because its buffer is full: W until 15, B until 18, X until 22: completed.
     """
-    arrivals = asked(recorded, [0, 1, 2, 3, 4], [10, 5, 3, 4, 2], {1, 3}, address_hash=[1, 0, 1, 0, 0])
+    arrivals = arrivals_of(recorded, [0, 1, 2, 3, 4], [10, 5, 3, 4, 2], {1, 3}, address_hash=[1, 0, 1, 0, 0])
     system = System(SERVER, Replicas(2), Hashing(), FCFS(), Committed(buffer=(1e6, buffer)), slots=8)
     run = past(Scenario(system, arrivals))
     assert ended(run) == [(6, 1, 0), (10, 0, 1), (10, 3, 0), (12, 4, 0), (15, 1, 1), (18, 2, 1), (22, 3, 1)]
-    assert run.answers() == pytest.approx({0: 10, 1: 6, 2: 18, 3: 22, 4: 12}, abs=1e-3)
+    assert run.completions() == pytest.approx({0: 10, 1: 6, 2: 18, 3: 22, 4: 12}, abs=1e-3)
 
 
 def test_a_claimed_write_is_on_one_disk_alone(recorded):
-    """Three bricks, all receive every request.
+    """Three bricks receive every request.
 
     0: A, a read of 7       brick 0 until 7
-    1: W, a write of 5      brick 1 from 1 to 6: answered, and written nowhere else
+    1: W, a write of 5      brick 1 from 1 to 6: completed, and no other brick writes it
     6.5: B, a read of 3     brick 1 until 9.5
     """
-    arrivals = asked(recorded, [0, 1, 6.5], [7, 5, 3], {1})
+    arrivals = arrivals_of(recorded, [0, 1, 6.5], [7, 5, 3], {1})
     run = past(Scenario(System(SERVER, Replicas(3), Broadcast(), FCFS(), Claimed(), slots=4), arrivals))
     assert ended(run) == [(6, 1, 1), (7, 0, 0), (9.5, 2, 1)]
-    assert run.answers() == pytest.approx({0: 7, 1: 6, 2: 9.5}, abs=1e-3)
+    assert run.completions() == pytest.approx({0: 7, 1: 6, 2: 9.5}, abs=1e-3)
 
 
 @pytest.mark.parametrize("waits", [0, 1])
 def test_idle_nodes_claim_a_write_like_a_read(recorded, waits):
-    """Three bricks, latency 1 ms, all of one speed.
+    """Three bricks of equal speed have a latency of 1 ms.
 
-     0: V, a write of 5       idle nodes that begin at once all write it until 5; those that wait hear of the bid of brick 0,
-                              which is as good, and it writes from 2 to 7
+     0: V, a write of 5       idle nodes that start at once all write it until 5; nodes that wait receive the equal bid
+     of
+                              brick 0, which writes from 2 to 7
     20: A, a read of 10       the same: until 30, or brick 0 until 32
-    21: W, a write of 5       all choose it at 28, and bricks 1 and 2 hear of the bid of brick 0 at 29: from 30 to 35. If idle
-                              nodes wait, bricks 1 and 2 are idle: the lower one writes from 23 to 28
+    21: W, a write of 5       all choose it at 28, and bricks 1 and 2 receive the bid of brick 0 at 29: from 30 to 35.
+    If
+                              idle nodes wait, bricks 1 and 2 are idle: the lower one writes from 23 to 28
     """
-    arrivals = asked(recorded, [0, 20, 21], [5, 10, 5], {0, 2})
+    arrivals = arrivals_of(recorded, [0, 20, 21], [5, 10, 5], {0, 2})
     dispatch = Preselection(1 * MS, waits=waits)
     run = past(Scenario(System(SERVER, Replicas(3), dispatch, FCFS(), Claimed(), slots=4), arrivals))
     at_once = [*((5, 0, brick) for brick in range(3)), *((30, 1, brick) for brick in range(3)), (35, 2, 0)]
     assert ended(run) == ([(7, 0, 0), (28, 2, 1), (32, 1, 0)] if waits else at_once)
-    assert run.answers() == pytest.approx({0: 7, 1: 32, 2: 28} if waits else {0: 5, 1: 30, 2: 35}, abs=1e-3)
+    assert run.completions() == pytest.approx({0: 7, 1: 32, 2: 28} if waits else {0: 5, 1: 30, 2: 35}, abs=1e-3)
 
 
 ASKED = 40
@@ -222,7 +235,10 @@ def stream(seed: int, read_share: float, gap: float) -> RecordedArrivals:
 
 
 class Case(NamedTuple):
-    """Members of a system. commits: how many parts a write is answered with, None for as many as make the data."""
+    """Components of a system.
+
+    commits: the number of parts that complete a write, or None for the number that makes the data.
+    """
 
     dispatch: object
     claims: bool
@@ -232,7 +248,7 @@ class Case(NamedTuple):
     most: int = 64
 
     def system(self, code: tuple[int, int], buffer: float) -> System:
-        """On 4 drives, so that codes share a compilation."""
+        """Return a system of 4 drives, so that codes share a compilation."""
         write = Claimed() if self.claims else Committed(buffer=buffer, most=self.most)
         layout = Coded(*code) if code[0] else Replicas(code[1])
         return System(SERVER, layout, self.dispatch, FCFS(), write, drives=4, slots=self.slots)
@@ -243,7 +259,7 @@ CASES = {
     "hashing": Case(Hashing(), False, FRAGMENTS),
     "two copies at once": Case(Redundant(2), False, COPIES, commits=2),
     "few slots and rows": Case(Redundant(1), False, FRAGMENTS, slots=3, most=2),
-    "who is first": Case(Broadcast(), True, FRAGMENTS),
+    "broadcast": Case(Broadcast(), True, FRAGMENTS),
     "preselection": Case(Preselection(2 * MS), True, FRAGMENTS),
     "preselection of copies, few slots": Case(Preselection(2 * MS), True, COPIES, slots=3, most=2),
     "lost claims": Case(DSPTF(1 * MS, delivery=Lossy(0.3)), True, COPIES),
@@ -251,24 +267,24 @@ CASES = {
 
 
 def assert_replays(run: Past, case: Case, system: System, requests: Requests) -> list[Access]:
-    """What holds at every event and every answer; the accesses, none of which writes a part twice."""
+    """Check every event and every completion; return the accesses, none of which writes a part twice."""
     accesses = run.accesses()
     written = [(one.number, one.drive) for one in accesses if not requests.read[one.number]]
     assert len(set(written)) == len(written)
     needed = case.commits or int(system.placement.needed)
-    for number, at in run.answers().items():
+    for number, at in run.completions().items():
         if not requests.read[number]:
             ends = sorted(one.end for one in accesses if one.number == number and not one.late)
             # a claim may arrive late, so that more parts are written; a full buffer delays the completion
             assert len(ends) >= needed
             assert at == pytest.approx(ends[needed - 1 if case.claims else -1], abs=1e-3)
     for at in range(0 if case.claims else run.count):
-        assert_buffers_are_their_rows(run, at, system, requests)
+        assert_buffers_agree_with_their_rows(run, at, system, requests)
     return accesses
 
 
-def assert_buffers_are_their_rows(run: Past, at: int, system: System, requests: Requests):
-    """And a part is written from a buffer before another that waits only while that is full."""
+def assert_buffers_agree_with_their_rows(run: Past, at: int, system: System, requests: Requests):
+    """A part is written from a buffer before a waiting request only while the buffer is full."""
     state = run.after(at)
     rows, filled = backlog(state).table.in_use(), np.zeros(4, int)
     for number, left in zip(rows.number, rows.left, strict=True):
@@ -293,16 +309,16 @@ def assert_buffers_are_their_rows(run: Past, at: int, system: System, requests: 
     read_share=st.floats(0, 0.8),
     gap=st.sampled_from([2 * MS, 10 * MS, 40 * MS]),
 )
-# two bricks serve a write, and a third takes the place of the later
+# two bricks serve a write, and a third replaces the later one
 @example(name="lost claims", which=0, buffer=0.0, seed=0, read_share=0.0, gap=2 * MS)
-def test_every_part_is_written_once_and_enough_of_them_before_the_answer(name, which, buffer, seed, read_share, gap):
-    """Drained: arrivals end, and then whatever is left for later."""
+def test_every_part_is_written_once_and_enough_before_the_completion(name, which, buffer, seed, read_share, gap):
+    """The run drains: arrivals end, and then all delayed work completes."""
     case = CASES[name]
     code = case.codes[which % len(case.codes)]
     system, arrivals = case.system(code, buffer), stream(seed, read_share, gap)
     run = past(Scenario(system, arrivals))
     accesses = assert_replays(run, case, system, arrivals.requests)
-    assert sorted(run.answers()) == list(range(ASKED))
+    assert sorted(run.completions()) == list(range(ASKED))
     written = {(one.number, one.drive) for one in accesses if not arrivals.requests.read[one.number]}
     expected = {(number, part) for number in np.flatnonzero(~arrivals.requests.read) for part in range(code[1])}
     assert written <= expected if case.claims else written == expected
@@ -310,17 +326,17 @@ def test_every_part_is_written_once_and_enough_of_them_before_the_answer(name, w
         for one in accesses:
             ahead = (one.drive - int(arrivals.requests.address_hash[one.number] % code[1])) % code[1]
             assert not one.late or ahead >= code[0]
-            # in buffers that are never full all other parts are buffered
+            # if buffers are never full, all other parts are buffered
             assert one.late or ahead < code[0] or buffer < units.MB or arrivals.requests.read[one.number]
     last = run.after(-1)
     if not case.claims:
         assert backlog(last).table.size[0] == 0 and not last.write.filled.any()
-    # nobody waits, and every slot may be entered
+    # no request waits, and every slot is free
     assert last.slots.answered.all() and not last.slots.waiting.any()
 
 
 @pytest.mark.parametrize("name", ["hashing", "preselection"])
-def test_it_holds_in_a_closed_loop(name):
+def test_replays_agree_in_a_closed_loop(name):
     case = CASES[name]
     draw, late = RandomRequests(ExponentialSize(4096), 0.4), 0
     for code, outstanding, buffer in (((2, 4), 3, 2.0 * units.MB), ((1, 3), 20, 0.0), ((3, 4), 8, 4096.0)):
@@ -330,13 +346,16 @@ def test_it_holds_in_a_closed_loop(name):
         capacity = system.placement.capacity(system.drive)
         window = loop.window(capacity, keys([0])[:, 0], np.zeros(1, np.int32), 3 * CHUNK)
         late += sum(one.late for one in assert_replays(run, case, system, jax.tree.map(np.asarray, window.requests)))
-        assert len(run.answers()) > 40
+        assert len(run.completions()) > 40
     assert (late > 20) != case.claims
 
 
-def test_a_full_buffer_holds_back_what_would_fill_it_more():
-    """Two copies, writes only, of 8 ms and of 32 ms, committed where that is soonest: on the quick disk as a rule. The other
-    has to write each of them too: 31 a second, once its buffer is full. In one without end they are left behind."""
+def test_a_full_buffer_delays_further_writes():
+    """Write two copies, of 8 ms and of 32 ms, committed on the faster disk as a rule.
+
+    The other disk also has to write each of them: 31 a second, once its buffer is full. With an unlimited buffer these
+    copies are delayed.
+    """
     rates = []
     for buffer in (16.0 * units.KB, 1e9):
         drives, central = Mixed([SERVER, RateServer(250)], [0, 1]), Central((8 * MS, 32 * MS))
@@ -346,7 +365,7 @@ def test_a_full_buffer_holds_back_what_would_fill_it_more():
     assert rates[0] == pytest.approx(31.25, rel=0.05) and rates[1] > 100
 
 
-def refused(write, layout=None, **more) -> System:
+def with_write(write, layout=None, **more) -> System:
     return System(SERVER, layout or Replicas(2), Hashing(), FCFS(), write, **more)
 
 
@@ -362,21 +381,24 @@ STOPS = FaultSchedule(outage(0, 10, 20))
         (
             lambda: past(
                 Scenario(
-                    refused(Committed((1e6, 1e6, 1e6)), slots=2), ClosedLoop(RandomRequests(FixedSize(4096), 0.5), 1)
+                    with_write(Committed((1e6, 1e6, 1e6)), slots=2), ClosedLoop(RandomRequests(FixedSize(4096), 0.5), 1)
                 )
             ),
             "3 sizes of buffers for 2 nodes: give one, or one for each",
         ),
         (lambda: Committed(most=0), "writes in buffers 0"),
-        (lambda: refused(Committed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each: give the layout one replica"),
         (
-            lambda: refused(Committed(), RAID5(4)),
+            lambda: with_write(Committed(), SRMirror(1, 2, 1)),
+            "buffered, of 2 replicas each: give the layout one replica",
+        ),
+        (
+            lambda: with_write(Committed(), RAID5(4)),
             "Committed writes on RAID5, whose parts are neither copies nor fragments: use AllCopies",
         ),
-        (lambda: refused(Claimed(), RAID5(4)), "RAID5, whose parts are neither copies nor fragments"),
-        (lambda: refused(Committed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
-        (lambda: refused(Claimed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
+        (lambda: with_write(Claimed(), RAID5(4)), "RAID5, whose parts are neither copies nor fragments"),
+        (lambda: with_write(Committed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
+        (lambda: with_write(Claimed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
     ],
 )
-def test_impossible_settings_are_refused(make, complaint):
+def test_impossible_settings_raise(make, complaint):
     assert_refused(make, complaint)

@@ -1,4 +1,4 @@
-"""The table of delayed writes against a list: dense, written in place, the same in a lane as alone."""
+"""Test the table of delayed writes against a list: it is dense, written in place, and equal in a batch and alone."""
 
 import re
 from typing import NamedTuple
@@ -33,9 +33,9 @@ class Row(NamedTuple):
     mask: object
 
 
-def row(number, lanes=()):
-    """Row of one number, in the kinds of number that a row may have."""
-    number = jnp.broadcast_to(jnp.asarray(number, jnp.int32), (1, *lanes))
+def row(number, batch=()):
+    """Return a row of one number, with every data type of a row."""
+    number = jnp.broadcast_to(jnp.asarray(number, jnp.int32), (1, *batch))
     return Row(number, number / jnp.float32(8), (number * 3).astype(jnp.uint32))
 
 
@@ -48,11 +48,11 @@ def contents(table: DelayedWriteTable) -> list[int]:
 
 @jax.jit
 def changed(table: DelayedWriteTable, at, number, puts, takes):
-    lanes = table.size.shape[1:]
+    batch = table.size.shape[1:]
     followed = table.renumbered(
-        jnp.broadcast_to(jnp.arange(LENGTH).reshape(-1, *(1,) * len(lanes)), (LENGTH, *lanes)), at, takes, -7
+        jnp.broadcast_to(jnp.arange(LENGTH).reshape(-1, *(1,) * len(batch)), (LENGTH, *batch)), at, takes, -7
     )
-    return table.put(at, row(number, lanes), puts).without(at, takes), followed
+    return table.put(at, row(number, batch), puts).without(at, takes), followed
 
 
 STEPS = st.lists(
@@ -63,9 +63,9 @@ STEPS = st.lists(
 
 @settings(max_examples=30, derandomize=True, deadline=None)
 @given(STEPS)
-def test_it_holds_what_a_list_holds(steps):
-    """In a lane of three, with other lanes that do something else, and alone."""
-    alone, beside, rows = empty(row(0), LENGTH, ()), empty(row(0, (3,)), LENGTH, (3,)), []
+def test_the_table_agrees_with_a_list(steps):
+    """Use the table in the middle of a batch of three with other operations, and alone."""
+    alone, batched, rows = empty(row(0), LENGTH, ()), empty(row(0, (3,)), LENGTH, (3,)), []
     for verb, where, number in steps:
         verb = (
             "nothing"
@@ -84,40 +84,40 @@ def test_it_holds_what_a_list_holds(steps):
         at = -1 if verb == "nothing" else at
         alone, followed = changed(alone, jnp.array([at]), jnp.array([number]), jnp.array([puts]), jnp.array([takes]))
         others = jnp.array([[0, at, -1]]), jnp.array([[5, number, 6]]), jnp.array([[True, puts, False]])
-        beside, _ = changed(beside, *others, jnp.array([[False, takes, False]]))
-        lane = jax.tree.map(lambda leaf: leaf[..., 1], beside)
-        assert contents(alone) == contents(lane) == rows
+        batched, _ = changed(batched, *others, jnp.array([[False, takes, False]]))
+        element = jax.tree.map(lambda leaf: leaf[..., 1], batched)
+        assert contents(alone) == contents(element) == rows
         if takes:
             # every other row is found under its new number
             assert followed[at if at < len(rows) + 1 else 0] == -7
             if at < len(rows):
                 assert followed[len(rows)] == at
-    assert contents(jax.tree.map(lambda leaf: leaf[..., 2], beside)) == []
+    assert contents(jax.tree.map(lambda leaf: leaf[..., 2], batched)) == []
 
 
-@pytest.mark.parametrize("lanes", [(), (2,)])
-def test_numbers_of_64_bits_come_out_as_they_went_in(lanes):
-    """Both halves of an address, beside numbers of 32 bits: read row by row, folded, and taken out."""
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_numbers_of_64_bits_are_stored_exactly(batch):
+    """Both halves of an address are exact next to numbers of 32 bits: read row by row, folded, and removed."""
     given = [2**45 + 7, 3, -(2**40), 2**31]
 
     def wide(number):
-        address = jnp.full((1, *lanes), number, jnp.int64)
-        return Row(address, jnp.full((1, *lanes), number % 8, jnp.float32), jnp.full((1, *lanes), 5, jnp.uint32))
+        address = jnp.full((1, *batch), number, jnp.int64)
+        return Row(address, jnp.full((1, *batch), number % 8, jnp.float32), jnp.full((1, *batch), 5, jnp.uint32))
 
     def listed(found, rows, number, there):
         del number
         return found + jnp.sum(jnp.where(there, rows.number, 0), axis=0, keepdims=True)
 
     with addressed(True):
-        one, always = jnp.zeros((1, *lanes), jnp.int32), jnp.ones((1, *lanes), bool)
-        table = empty(wide(0), LENGTH, lanes)
+        one, always = jnp.zeros((1, *batch), jnp.int32), jnp.ones((1, *batch), bool)
+        table = empty(wide(0), LENGTH, batch)
         for at, number in enumerate(given):
             table = table.put(one + at, wide(number), always)
         assert np.all(table.row(one).number == given[0]) and np.all(table.row(one).mask == 5)
-        total = table.fold(always, listed, jnp.zeros((1, *lanes), jnp.int64))
+        total = table.fold(always, listed, jnp.zeros((1, *batch), jnp.int64))
         assert np.all(total == sum(given))
         table = table.without(one + 1, always)
-    single = jax.tree.map(lambda leaf: leaf[..., 0], table) if lanes else table
+    single = jax.tree.map(lambda leaf: leaf[..., 0], table) if batch else table
     assert single.in_use().number.tolist() == [given[0], given[3], given[2]]
     assert single.in_use().share.tolist() == [number % 8 for number in (given[0], given[3], given[2])]
 
@@ -144,7 +144,7 @@ DRIVE = ideal_drive(full_seek=4e-3, revolution=6e-3, cylinders=40, sectors_per_t
 
 
 def written_over(rate, *, table=400, most=500, schedule=None, read_share=0.4):
-    """A hot spot: writes overlap, and cover, one another."""
+    """Return a hot spot of writes that overlap or cover one another."""
     system = System(
         DRIVE, SRMirror(1, 2, 2, unit=32), NearestIdle(), schedule or SATF(), Background(table, most=most), slots=64
     )
@@ -152,11 +152,11 @@ def written_over(rate, *, table=400, most=500, schedule=None, read_share=0.4):
     return Scenario(system, PoissonArrivals(RandomRequests(FixedSize(1024), read_share, locality, alignment=1), rate))
 
 
-@pytest.mark.parametrize("lanes", [(), (3,)])
-def test_nothing_copies_the_table(lanes):
-    """In an event: a copy of 500 rows costs as much as ten events, one of 10,000 two hundred."""
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_nothing_copies_the_table(batch):
+    """Check one event: a copy of 500 rows costs as much as ten events, and of 10,000 rows as two hundred."""
     scenario = written_over(300)
-    key = keys([0])[:, 0] if not lanes else keys(range(*lanes))
+    key = keys([0])[:, 0] if not batch else keys(range(*batch))
     runner = Runner(scenario, key, Record())
     text = _advance.lower(runner.arrays, runner.static, runner.record, 1, 1, runner.run).compile().as_text()
     words = runner.run.state.write.table.words.size
@@ -167,15 +167,17 @@ def test_nothing_copies_the_table(lanes):
         return found is not None and int(np.prod([int(one) for one in found[1].split(",")])) == words
 
     inside = [line for line in text.splitlines() if is_table(line)]
-    assert any("dynamic-update-slice" in line for line in inside), "the table is not where this test looks for it"
+    assert any("dynamic-update-slice" in line for line in inside), (
+        "the table is not in the part of the program that this test checks"
+    )
     copies = [line for line in inside if re.search(r"= s32\S* copy\(", line)]
-    # one into the program, whose argument may be donated
+    # one copy is allowed at the start of the program, where the argument may be donated
     assert len(copies) <= 1, copies
 
 
 @pytest.mark.parametrize("schedule", [SATF(), pytest.param(FCFS(), marks=pytest.mark.slow)], ids=["SATF", "FCFS"])
-def test_a_lane_is_a_run_of_its_own(schedule):
-    """Rows that are covered, moved and forced in some lanes and not in others."""
+def test_a_batch_element_equals_its_single_run(schedule):
+    """Rows are covered, moved and forced in some runs of the batch only."""
     scenario = written_over(420, table=20, schedule=schedule)
     batch = replicate(scenario, seeds=4, requests=2000, warm_up=200, allow_held_up=True)
     for seed in range(4):
@@ -184,15 +186,18 @@ def test_a_lane_is_a_run_of_its_own(schedule):
             np.testing.assert_allclose(float(batch[name].sel(seed=seed)), float(alone[name]), rtol=2e-4, err_msg=name)
 
 
-def test_what_finds_the_table_full_waits_outside():
-    """Writes for which three rows are too few, but not their slots: none waits where there is more memory."""
+def test_a_write_that_finds_the_table_full_waits_outside():
+    """Three rows are too few for the writes, but the slots suffice: with more rows no request waits."""
     few, many = (written_over(900, table=2, most=most, read_share=0.0) for most in (3, 500))
     waited = [float(simulate(one, requests=3000, allow_held_up=True).held_up) for one in (few, many)]
     assert waited[0] > 100 and waited[1] == 0
 
 
-def test_forced_copies_compete_and_keep_nobody_out():
-    """At its threshold the table takes more, and copies compete with requests: it stays short, where another one grows."""
+def test_forced_copies_compete_and_block_no_request():
+    """Above its threshold, the table accepts more rows and copies compete with requests.
+
+    It stays short where a table with a larger threshold grows.
+    """
     most = []
     for table in (6, 400):
         scenario = written_over(700, table=table)
@@ -206,17 +211,17 @@ def test_forced_copies_compete_and_keep_nobody_out():
     assert most[0] < 20 < 60 < most[1]
 
 
-def test_a_write_has_one_first_copy_whoever_hears_of_its_claim():
-    """Where claims are lost two drives may write the first copy: the second is a copy like any other."""
+def test_a_write_has_one_first_copy_with_any_loss_of_claims():
+    """With lost claims, two drives may write the first copy: the second counts as another copy."""
     system = System(
         DRIVE, SRMirror(1, 1, 3, unit=32), DSPTF(0.0, delivery=Lossy(0.3)), SATF(), Background(most=20_000), slots=64
     )
     loop = ClosedLoop(RandomRequests(FixedSize(1024), 0.3, alignment=1), 16)
     runner = Runner(Scenario(system, loop), keys([3])[:, 0], Record(log=AccessLog()))
     log = [runner.advance(1)[1] for _ in range(12)]
-    asked = runner.run.first[0]
+    requested = runner.run.first[0]
     window = loop.window(
-        system.placement.capacity(DRIVE), jnp.asarray(keys([3])), jnp.zeros((1, 1), jnp.int32), int(asked)
+        system.placement.capacity(DRIVE), jnp.asarray(keys([3])), jnp.zeros((1, 1), jnp.int32), int(requested)
     )
     numbers = np.unique(np.concatenate([np.ravel(one.number) for one in log]))
     writes = ~np.asarray(window.requests.read).ravel()[numbers[numbers >= 0]]
@@ -224,8 +229,8 @@ def test_a_write_has_one_first_copy_whoever_hears_of_its_claim():
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_an_accelerator_puts_as_a_cpu_does(axis, monkeypatch):
-    """Its way is a scatter of all lanes."""
+def test_an_accelerator_gives_the_same_results_as_a_cpu(axis, monkeypatch):
+    """The accelerator uses a scatter over the whole batch."""
     draw = np.random.default_rng(axis)
     shape = (5, 7, 3)[1 - axis :]
     values, new = draw.integers(0, 99, shape), draw.integers(100, 199, (5, 1, 3)[1 - axis :])
@@ -235,6 +240,6 @@ def test_an_accelerator_puts_as_a_cpu_does(axis, monkeypatch):
     monkeypatch.setattr(jax.lax, "platform_dependent", lambda *given, cpu, default: default(*given))
     np.testing.assert_array_equal(ours, put(values, index, new, axis))
     wanted = np.array(values)
-    for lane in range(3):
-        wanted[..., int(index[0, lane]), lane] = np.asarray(new)[..., 0, lane]
+    for element in range(3):
+        wanted[..., int(index[0, element]), element] = np.asarray(new)[..., 0, element]
     np.testing.assert_array_equal(ours, wanted)
