@@ -1,4 +1,7 @@
-"""Programs that are compiled ahead: waited for by name, their errors told where they are waited for, none begun in vain."""
+"""Test programs compiled ahead.
+
+A run waits for its program, errors appear at this wait, and unused compilations do not start.
+"""
 
 import threading
 
@@ -8,7 +11,7 @@ from storagekit.simulation import compile_ahead as ahead
 from storagekit.simulation.compile_ahead import compiled_ahead
 
 
-def test_a_program_is_compiled_once_it_is_said_to_be_ready():
+def test_a_program_is_compiled_when_it_is_reported_ready():
     done, go = [], threading.Event()
 
     def slow():
@@ -23,7 +26,7 @@ def test_a_program_is_compiled_once_it_is_said_to_be_ready():
         assert done == ["slow"]
 
 
-def test_what_a_compilation_raises_is_raised_where_it_is_waited_for():
+def test_an_error_of_a_compilation_is_raised_at_the_wait_for_it():
     def broken():
         raise ValueError("no such program")
 
@@ -33,7 +36,7 @@ def test_what_a_compilation_raises_is_raised_where_it_is_waited_for():
             ready("broken")
 
 
-def test_programs_that_are_not_begun_are_left_out_when_the_block_ends(monkeypatch):
+def test_compilations_not_started_are_cancelled_at_the_end_of_the_block(monkeypatch):
     monkeypatch.setattr(ahead, "cores", lambda: 1)
     begun, go, finished = [], threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Digests of what things are made of: the same in every process, another for whatever decides a number."""
+"""Test content hashes: equal in every process, and different for every input that changes a number."""
 
 import os
 import subprocess
@@ -42,9 +42,9 @@ def loop(read_share=0.9, depth=8, drive="atlas10k", dispatch=None, **more) -> Sc
     return Scenario(system, ClosedLoop(RandomRequests(FixedSize(4096), read_share), depth))
 
 
-def test_processes_agree():
-    """Whatever the order of their sets, and wherever their objects lie."""
-    told = [
+def test_processes_compute_equal_hashes():
+    """Hashes do not depend on the order of sets or on addresses of objects."""
+    hashes = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM],
             env=os.environ | {"PYTHONHASHSEED": seed},
@@ -54,10 +54,10 @@ def test_processes_agree():
         ).stdout
         for seed in "12"
     ]
-    assert told[0] == told[1] and len(told[0]) == 65
+    assert hashes[0] == hashes[1] and len(hashes[0]) == 65
 
 
-def test_a_scenario_built_again_is_the_same():
+def test_a_scenario_built_again_has_the_same_hash():
     assert digest(loop()) == digest(loop())
     assert digest(STANDARD) == digest(STANDARD)
 
@@ -75,11 +75,11 @@ def test_a_scenario_built_again_is_the_same():
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_every_number_and_member_counts(change):
+def test_every_number_and_component_changes_the_hash(change):
     assert digest(loop()) != digest(loop(**change))
 
 
-def test_every_entry_of_an_array_counts():
+def test_every_entry_of_an_array_changes_the_hash():
     table = np.arange(300_000, dtype=np.float32)
     other = table.copy()
     other[123_456] += 1
@@ -87,14 +87,14 @@ def test_every_entry_of_an_array_counts():
     assert digest(table) == digest(table.copy())
 
 
-def test_containers_do_not_run_together():
+def test_containers_are_distinguished():
     assert (
         len({digest(one) for one in ([1, 2, 3], [[1, 2], 3], (1, 2, 3), ["1", 2, 3], [1.0, 2, 3], {1: 2}, b"1")}) == 7
     )
 
 
 def defined(source: str, **names):
-    """What a user's module of this source defines as `mine`."""
+    """Return the object that this source of a user's module defines as `mine`."""
     space = {"__name__": "mine", **names}
     exec(textwrap.dedent(source), space)
     return space["mine"]
@@ -127,14 +127,14 @@ def helper(x):
     ],
     ids=["constant", "default", "global", "inside", "method", "helper", "closure", "partial"],
 )
-def test_what_a_users_code_does_counts(one, other):
+def test_the_content_of_a_users_code_changes_the_hash(one, other):
     names = {"Hashing": Hashing, "outside": 5}
     assert digest(defined(one, **names)) == digest(defined("\n# moved down by a comment\n" + one, **names))
     assert digest(defined(one, **names)) != digest(defined(other, **names))
     assert digest(defined("mine = lambda: k", k=1)) != digest(defined("mine = lambda: k", k=2))
 
 
-def test_a_users_module_counts_by_its_file(tmp_path, monkeypatch):
+def test_the_file_of_a_users_module_changes_the_hash(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "helping_out.py"
     path.write_text("def double(x):\n    return 2 * x\n")
@@ -145,7 +145,7 @@ def test_a_users_module_counts_by_its_file(tmp_path, monkeypatch):
     assert digest(defined("def mine(x):\n    return helping_out.double(x)", helping_out=helping_out)) != before
 
 
-def test_a_measure_counts_by_what_it_makes_of_which_sums():
+def test_the_sums_and_the_function_of_a_measure_change_the_hash():
     def missed(limit=0.02, factor=1.0) -> Measure:
         late = Sum("late", lambda report: answered(report) & (report.answered.response > limit), int)
         return Measure("missed", "1", "late", (late, ANSWERED), lambda late, answered: factor * late / answered)
@@ -154,7 +154,7 @@ def test_a_measure_counts_by_what_it_makes_of_which_sums():
     assert len({digest(one) for one in (missed(), missed(limit=0.03), missed(factor=2.0))}) == 3
 
 
-def test_what_cannot_be_told_is_refused():
+def test_an_object_without_a_hash_raises():
     class Odd(Hashing):
         file: object = eqx.field(static=True, default=None)
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_told_is_refused():
         assert_refused(lambda: digest(loop(dispatch=Odd(file))), r"_io\.BufferedReader in it|leave the store out")
 
 
-def test_versions_source_and_precision_are_told(monkeypatch):
-    told = made_with()
-    assert {"storagekit", "source", "jax", "jaxlib", "precision", "backend"} <= told.keys()
-    assert told["precision"] == "float32" and len(told["source"]) == 16
+def test_versions_source_and_precision_are_recorded(monkeypatch):
+    hashes = made_with()
+    assert {"storagekit", "source", "jax", "jaxlib", "precision", "backend"} <= hashes.keys()
+    assert hashes["precision"] == "float32" and len(hashes["source"]) == 16

@@ -1,4 +1,4 @@
-"""From sums to measures, from measures to intervals, and sweeps that keep everything in its place."""
+"""Test the steps from sums to measures and intervals, and the order of points in sweeps."""
 
 from dataclasses import replace
 
@@ -28,15 +28,18 @@ def scenario(outstanding=2, copies=2, sectors=4, dispatch=None, completion=None)
     return Scenario(system, ClosedLoop(RandomRequests(ExponentialSize(512 * sectors), 0.8), outstanding))
 
 
-def test_an_interval_covers_as_often_as_it_says():
-    """Oracle: 2000 samples of 6 normal numbers; the share that covers 0 within four standard deviations of 90%."""
+def test_an_interval_has_its_nominal_coverage():
+    """Draw 2000 samples of 6 normal numbers.
+
+    The share of intervals that cover 0 is within four standard deviations of 90%.
+    """
     samples = np.random.default_rng(0).normal(size=(2000, 6))
     found = interval(xr.Dataset({"x": (("trial", "seed"), samples)}), level=0.9).x
     covers = float(((found.sel(statistic="low") <= 0) & (found.sel(statistic="high") >= 0)).mean())
     assert covers == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 2000))
 
 
-def test_an_interval_is_students():
+def test_an_interval_equals_students_t_interval():
     data = xr.Dataset({"x": ("seed", [1.0, 2.0, 3.0, 6.0])}, attrs={"paper": "none"})
     found = interval(data)
     low, high = stats.t.interval(0.95, 3, 3.0, stats.sem([1.0, 2.0, 3.0, 6.0]))
@@ -49,7 +52,7 @@ def test_a_single_replication_has_no_interval():
     assert float(found.sel(statistic="mean")) == 2 and np.isnan(found.sel(statistic="low"))
 
 
-def test_a_measurement_has_the_interval_of_its_row_if_there_is_one():
+def test_a_measurement_has_the_interval_of_its_row_if_it_exists():
     row = interval(xr.Dataset({"x": ("seed", [1.0, 2.0, 6.0])})).x
     found = with_interval("a.b.c", row, "why", "stand-in", holds=False)
     assert [found.measured, found.low, found.high] == row.sel(statistic=["mean", "low", "high"]).values.tolist()
@@ -60,20 +63,23 @@ def test_a_measurement_has_the_interval_of_its_row_if_there_is_one():
         with_interval("a.b.c", 0 * row / 0)
 
 
-def test_a_ratio_of_pairs_is_sharper_than_their_difference():
+def test_a_paired_ratio_has_a_narrower_interval():
     noise = np.random.default_rng(1).normal(1, 0.2, 12)
     found = ratio(xr.DataArray(3 * noise, dims="seed"), xr.DataArray(2 * noise, dims="seed"))
     np.testing.assert_allclose(found, 1.5)
 
 
 def tally(**sums) -> Tally:
-    """Two chunks of one lane with two drives."""
+    """Return sums of two chunks of one run with two drives."""
     empty = {one.name: np.zeros((2, one.rows(drives=2), 1)) for one in sums_of(STANDARD)}
     return {**empty, **{name: np.asarray(values, float).reshape(2, -1, 1) for name, values in sums.items()}}
 
 
 def test_measures_worked_by_hand():
-    """Two chunks, each 2 s: 6 reads and 2 writes answered, 10 accesses of 0.1 s, 7 on drive 0 and 3 on drive 1."""
+    """Measure two chunks of 2 s each.
+
+    They have 6 reads and 2 writes completed, and 10 accesses of 0.1 s, 7 on drive 0 and 3 on drive 1.
+    """
     sums = tally(
         elapsed=[2, 2],
         answered=[8, 8],
@@ -101,8 +107,8 @@ def test_measures_worked_by_hand():
     assert float(data.outstanding) == pytest.approx(2.5)
     assert float(data.candidates) == 2.5 and float(data.contested) == 0.5
     assert float(data.contested_requests) == pytest.approx(6 / 16)
-    told = {name: (one.attrs["units"], one.attrs["long_name"]) for name, one in data.data_vars.items()}
-    assert told == {one.name: (one.unit, one.meaning) for one in STANDARD}
+    attributes = {name: (one.attrs["units"], one.attrs["long_name"]) for name, one in data.data_vars.items()}
+    assert attributes == {one.name: (one.unit, one.meaning) for one in STANDARD}
 
 
 def test_the_warm_up_is_cut():
@@ -112,17 +118,17 @@ def test_the_warm_up_is_cut():
     assert counted(sums, 1)["elapsed"].item() == 3
 
 
-def test_what_comes_after_the_last_request_is_left_out():
-    """Lanes run on until the slowest is done."""
+def test_events_after_the_last_request_are_left_out():
+    """The runs of a batch continue until the slowest has finished."""
     sums = tally(elapsed=[2, 3], answered=[8, 8])
     assert counted(sums, 0, 8)["elapsed"].item() == 2
     assert counted(sums, 0, 9)["elapsed"].item() == 5
 
 
-def test_a_sweep_puts_every_point_in_its_place():
-    """Numbers, members and structure vary; each point is what `replicate` gives for it alone.
+def test_a_sweep_puts_every_point_at_its_coordinates():
+    """Numbers, components and structure vary. Each point agrees approximately with the result of `replicate`.
 
-    Nearly: a batch runs until its slowest lane is done, so that a point is simulated longer beside slower ones.
+    A batch runs until its slowest run has finished, so that a point of a batch may be simulated longer.
     """
 
     def build(dispatch, depth, completion):
@@ -132,16 +138,16 @@ def test_a_sweep_puts_every_point_in_its_place():
     effort = {"seeds": 2, "requests": 300, "allow_held_up": True}
     data = sweep(build, axes, **effort)
     assert data.response.dims == ("dispatch", "depth", "completion", "seed")
-    for place in np.ndindex(2, 2, 2):
-        at = dict(zip(axes, place, strict=True))
+    for index in np.ndindex(2, 2, 2):
+        at = dict(zip(axes, index, strict=True))
         alone = replicate(build(**{name: axes[name][i] for name, i in at.items()}), **effort)
         ours = data.isel(at)
         np.testing.assert_allclose(ours.response, alone.response, rtol=0.1)
         np.testing.assert_allclose(ours.write_response, alone.write_response, rtol=0.1, atol=1e-9)
 
 
-def test_an_axis_may_be_called_as_a_measure_is():
-    """Points in their places all the same, along a dimension of another name; in a history too."""
+def test_an_axis_may_have_the_name_of_a_measure():
+    """The dimension gets another name, also in a history, and all points are at their coordinates."""
     axes = {"outstanding": [1, 4], "sectors": [4]}
     data = sweep(scenario, axes, seeds=2, requests=300)
     assert data.outstanding.dims == ("axis_outstanding", "sectors", "seed")
@@ -151,13 +157,13 @@ def test_an_axis_may_be_called_as_a_measure_is():
     assert pieces.outstanding.dims == ("axis_outstanding", "sectors", "seed", "piece")
 
 
-def test_bricks_that_a_point_does_not_use_are_not_numbers():
+def test_bricks_that_a_point_does_not_use_are_nan():
     data = sweep(lambda copies: scenario(copies=copies), {"copies": [1, 3]}, seeds=2, requests=300)
     assert np.isnan(data.utilization.sel(copies=1)).sum() == 2 * 2
     assert not np.isnan(data.utilization.sel(copies=3)).any()
 
 
-def test_one_run_has_no_seed_and_says_what_made_it():
+def test_a_single_run_has_no_seed_dimension_and_has_provenance():
     data = simulate(scenario(), requests=300, seed=7)
     assert "seed" not in data.dims
     for attribute in ("basis", "storagekit", "jax", "drive", "dispatch", "seeds", "wall_seconds", "warm_up_requests"):
@@ -176,7 +182,7 @@ def test_a_sweep_names_every_drive():
 
 
 def test_utilization_law():
-    """Throughput times service time is utilization, brick by brick on average."""
+    """On average, throughput times service time equals utilization on each brick."""
     data = replicate(
         Scenario(
             System(SERVER, Replicas(3), Hashing(), FCFS(), drives=3, slots=8),
@@ -190,6 +196,6 @@ def test_utilization_law():
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_sweep_says_what_was_given_in_the_wrong_place():
+def test_a_sweep_names_an_argument_in_the_wrong_position():
     assert_refused(lambda: sweep({"copies": [1]}, scenario), "what builds a sweep's scenarios: given")
     assert_refused(lambda: sweep(scenario, scenario), "axes: given the function scenario")

@@ -1,4 +1,4 @@
-"""Long runs as they go: what stretches of a run add up to, and that nothing is kept of them but sums."""
+"""Test long runs: the pieces of a run add up to the whole, and only sums are stored."""
 
 import numpy as np
 import pytest
@@ -30,10 +30,10 @@ def found():
     return history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=6000, seeds=[0, 3], pieces=12)
 
 
-def test_the_whole_is_the_run_that_simulate_makes(found):
+def test_the_whole_agrees_with_simulate(found):
     alone = simulate(pair(50.0), requests=6000, seed=3, warm_up=0)
     whole = found.whole.sel(rate=50.0, seed=3)
-    # both run until the slowest lane is done, so that rates and means agree, not counts
+    # Both continue until the slowest run of the batch has finished, so that rates and means agree, but not counts.
     for name in ("response", "service_time", "idle", "request_rate"):
         assert float(whole[name]) == pytest.approx(float(alone[name]), rel=0.05), name
 
@@ -44,13 +44,13 @@ def test_pieces_add_up_to_the_whole(found, name):
 
 
 def test_pieces_are_equal_shares_of_the_run(found):
-    """A chunk of events belongs to one piece, so that a piece is off by a chunk at most, but the last, which ends late."""
+    """A chunk of events belongs to one piece. A piece therefore differs by one chunk at most, except for the last."""
     answered = found.pieces.requests.isel(piece=slice(0, -1))
     assert np.all(np.abs(answered - 500) <= 128)
     np.testing.assert_allclose(found.pieces.piece, (np.arange(12) + 0.5) / 12)
 
 
-def test_means_of_pieces_are_those_of_their_requests(found):
+def test_means_of_pieces_are_the_means_of_their_requests(found):
     weighted = (found.pieces.response * found.pieces.requests).sum("piece") / found.whole.requests
     np.testing.assert_allclose(weighted, found.whole.response, rtol=1e-5)
 
@@ -63,7 +63,7 @@ def test_a_warm_up_is_left_out_of_the_whole():
 
 
 def test_a_change_shows_in_its_pieces_alone():
-    """Brick 0 at a fifth of its speed in the middle third: busy longer there, and as before elsewhere."""
+    """Brick 0 has a fifth of its speed in the middle third: it is busy longer there and unchanged elsewhere."""
     third = 2000
 
     def changing(rate: float) -> Scenario:
@@ -74,27 +74,32 @@ def test_a_change_shows_in_its_pieces_alone():
     assert busy[2:4].min() > 3 * busy[[0, 1, 5]].max()
 
 
-def test_the_last_state_is_handed_over():
+def test_the_last_state_is_passed_to_the_callback():
     seen = []
-    history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=500, pieces=2, at_end=lambda *told: seen.append(told))
-    assert all(state.slots.number.shape[1] == len(lanes) for state, lanes in seen)
-    assert sorted(set(np.concatenate([lanes for _, lanes in seen]).tolist())) == [0, 1, 2]
+    history(
+        pair, {"rate": [20.0, 50.0, 80.0]}, requests=500, pieces=2, at_end=lambda *arguments: seen.append(arguments)
+    )
+    assert all(state.slots.number.shape[1] == len(rows) for state, rows in seen)
+    assert sorted(set(np.concatenate([rows for _, rows in seen]).tolist())) == [0, 1, 2]
 
 
-def test_only_runs_that_wait_for_a_slot_are_run_again():
-    """At 1 a second nobody waits for the second slot, at 80 many do; the last states are those of the runs that count."""
+def test_only_runs_that_wait_for_a_slot_are_repeated():
+    """At 1 request a second none waits for the second slot, and at 80 many wait.
+
+    The last states come from the runs that count.
+    """
     seen = []
 
-    def tried(slots):
-        look = lambda state, lanes: seen.extend((state.slots.number.shape[0], lane) for lane in lanes.tolist())  # noqa: E731
+    def run_with_slots(slots):
+        look = lambda state, rows: seen.extend((state.slots.number.shape[0], row) for row in rows.tolist())  # noqa: E731
         axes = {"rate": [1.0, 80.0]}
         return history(
             lambda rate: pair(rate, slots=None), axes, requests=500, pieces=1, slots=slots, at_end=look
         ).whole
 
-    found = tried([2, 64])
+    found = run_with_slots([2, 64])
     assert seen == [(2, 0), (64, 1)]
-    few, many = tried([2]), tried([64])
+    few, many = run_with_slots([2]), run_with_slots([64])
     assert few.held_up.values.ravel()[1] > 0 == found.held_up.max()
     for name in ("response", "read_response", "service_time"):
         np.testing.assert_array_equal(found[name].sel(rate=80.0), many[name].sel(rate=80.0))
@@ -102,12 +107,12 @@ def test_only_runs_that_wait_for_a_slot_are_run_again():
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("settings", "message"),
     [
         ({"warm_up": 1.0}, "warm-up of 1 of the run"),
         ({"pieces": 10, "warm_up": 0.95}, "no whole piece of 10 is left"),
         ({"pieces": 0}, "0 pieces of 100 requests"),
     ],
 )
-def test_impossible_settings_are_refused(asked, says):
-    assert_refused(lambda: history(pair, {"rate": [20.0]}, requests=100, **asked), says)
+def test_impossible_settings_raise(settings, message):
+    assert_refused(lambda: history(pair, {"rate": [20.0]}, requests=100, **settings), message)

@@ -1,4 +1,4 @@
-"""Measures of one's own, as a notebook's cell defines them: what they add up to, how they are labelled, what is refused."""
+"""Test measures defined by a user, as in a notebook cell: their sums, their labels, and rejected definitions."""
 
 import doctest
 import importlib
@@ -40,7 +40,7 @@ from storagekit.write import AllCopies
 DRIVE = ideal_drive(full_seek=8 * MS, revolution=6 * MS)
 READ, WRITE = 0, 1
 LIMITS = [5 * MS, 10 * MS, 20 * MS, 50 * MS]
-# of reads and of writes, how many were answered within each limit
+# the number of reads and of writes that completed within each limit
 WITHIN = Sum(
     "within",
     lambda report, operation, limit: (
@@ -80,16 +80,16 @@ def swept():
 
 
 def logged(scenario, seed, requests, log):
-    """What a log keeps of the events that `simulate` measures: those of chunks that begin before the last answer."""
-    told = execute(*stack([scenario], [seed]), requests, Record(log=log)).log
-    number = told.number if isinstance(log, ResponseLog) else told.answered.number
+    """Return the log entries of the events that `simulate` measures, in chunks that start before the last completion."""
+    log_of_run = execute(*stack([scenario], [seed]), requests, Record(log=log)).log
+    number = log_of_run.number if isinstance(log, ResponseLog) else log_of_run.answered.number
     done = np.sum(number.reshape(-1, CHUNK) >= 0, axis=1)
-    kept = np.repeat(np.cumsum(done) - done < requests, CHUNK)
-    return jax.tree.map(lambda column: column.ravel()[kept], told)
+    measured_events = np.repeat(np.cumsum(done) - done < requests, CHUNK)
+    return jax.tree.map(lambda column: column.ravel()[measured_events], log_of_run)
 
 
-def test_a_histogram_is_that_of_the_answers(seen):
-    """Oracle: every answer of the same run, counted by NumPy."""
+def test_a_histogram_counts_the_completions(seen):
+    """Compare with NumPy's count of all completions of the same run."""
     log = logged(loop(), 3, 2000, ResponseLog())
     happened = log.number >= 0
     response, read = log.response[happened], log.read[happened]
@@ -101,8 +101,8 @@ def test_a_histogram_is_that_of_the_answers(seen):
     assert seen.limit.values.tolist() == LIMITS and seen.operation.values.tolist() == [READ, WRITE]
 
 
-def test_bytes_are_those_of_the_accesses():
-    """A server that takes a second for 2,000 sectors. Oracle: the sizes of the requests whose accesses are in the log."""
+def test_bytes_are_the_bytes_of_the_accesses():
+    """A server transfers 2,000 sectors a second. Compare with the sizes of the requests whose accesses are in the log."""
     scenario = loop(drive=RateServer(2000))
     moved = Sum("moved", lambda report: report.transfer * 2000 * SECTOR)
     rate = Measure("rate", "B/s", "bytes read and written a second", (moved, ELAPSED), lambda moved, time: moved / time)
@@ -114,7 +114,7 @@ def test_bytes_are_those_of_the_accesses():
     assert float(data.rate * data.elapsed) == pytest.approx(sizes[number[number >= 0]].sum(), rel=1e-5)
 
 
-def test_unit_and_meaning_come_out(seen, swept):
+def test_results_have_unit_and_meaning(seen, swept):
     for data in (seen, swept):
         for measure in (*STANDARD, *OWN):
             assert data[measure.name].attrs == {"units": measure.unit, "long_name": measure.meaning}
@@ -127,8 +127,8 @@ def test_own_measures_change_no_other(seen):
         np.testing.assert_array_equal(seen[name], alone[name])
 
 
-def test_every_point_has_its_own(swept):
-    """Laws: no limit is met by fewer than a lower one; the parts by drive add up to the whole."""
+def test_every_point_has_separate_values(swept):
+    """At least as many requests meet a higher limit, and the parts by drive add up to the whole."""
     assert swept.distribution.dims == ("copies", "depth", "operation", "limit", "seed")
     assert bool((swept.distribution.diff("limit") >= 0).all())
     most = swept.distribution.isel(limit=-1).sel(operation=READ)
@@ -139,15 +139,15 @@ def test_every_point_has_its_own(swept):
     assert not bool(np.isnan(swept.seeks.sel(copies=3)).any())
 
 
-def test_stretches_of_a_run_have_them_too():
+def test_pieces_of_a_run_have_user_measures():
     found = history(lambda depth: loop(2, depth), {"depth": [2, 6]}, requests=2000, pieces=4, measures=OWN)
     np.testing.assert_allclose(found.pieces.distribution.sum("piece"), found.whole.distribution)
     assert found.pieces.distribution.dims == ("depth", "operation", "limit", "seed", "piece")
     assert found.whole.prompt.long_name == PROMPT.meaning
 
 
-def test_a_replay_has_them_too():
-    """Oracle: the response time of every request, which a replay gives."""
+def test_a_replay_has_user_measures():
+    """Compare with the response time of every request, which a replay returns."""
     trace = read_trace(data_path("samples", "small.spc"))
     found = replay(trace, System(DRIVE, Replicas(2), central(), SATF(), slots=64), measures=[DISTRIBUTION])
     for limit in LIMITS:
@@ -156,7 +156,7 @@ def test_a_replay_has_them_too():
         assert found.distribution.sel(limit=limit).values.tolist() == counts
 
 
-def test_a_record_adds_up_what_it_is_asked_for_and_what_the_loop_needs():
+def test_a_record_has_the_requested_sums_and_those_of_the_loop():
     record = Record((SERVED, READS))
     tally = record.init(drives=3, lanes=(5,))
     assert {name: (sums.shape, sums.dtype.name) for name, sums in tally.items()} == {
@@ -170,7 +170,7 @@ def test_a_record_adds_up_what_it_is_asked_for_and_what_the_loop_needs():
 
 
 def adding(of, name="own", **more) -> Measure:
-    return Measure("mine", "1", "what it is", (Sum(name, of, **more),), lambda own: own)
+    return Measure("mine", "1", "an example", (Sum(name, of, **more),), lambda own: own)
 
 
 def nothing(report, *labels):
@@ -178,7 +178,7 @@ def nothing(report, *labels):
 
 
 @pytest.mark.parametrize(
-    ("measures", "says"),
+    ("measures", "message"),
     [
         ((Measure("seek", "s", "mine", (READS,), lambda reads: reads),), "two measures are called 'seek': rename one"),
         ((PROMPT, PROMPT), "two measures are called 'prompt'"),
@@ -194,12 +194,12 @@ def nothing(report, *labels):
         ((Measure("mine", "1", "mine", (READS,), lambda reads: reads.sum()),), "measure 'mine' gives no number for"),
     ],
 )
-def test_what_clashes_is_refused(measures, says):
-    assert_refused(lambda: sweep(loop, {"copies": [1, 2]}, seeds=1, requests=200, measures=measures), says)
+def test_conflicting_measures_raise(measures, message):
+    assert_refused(lambda: sweep(loop, {"copies": [1, 2]}, seeds=1, requests=200, measures=measures), message)
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: Measure("brick", "1", "mine", (READS,), lambda reads: reads), "a measure named 'brick'"),
         (
@@ -218,8 +218,8 @@ def test_what_clashes_is_refused(measures, says):
         (lambda: Sum("own", nothing, kind=str), "sum 'own' of kind <class 'str'>: give int"),
     ],
 )
-def test_what_does_not_go_together_is_refused(unchecked, make, says):
-    assert_refused(make, says)
+def test_impossible_definitions_raise(unchecked, make, message):
+    assert_refused(make, message)
 
 
 def test_a_sum_that_is_not_finite_stops_the_run():
@@ -227,9 +227,9 @@ def test_a_sum_that_is_not_finite_stops_the_run():
         simulate(loop(), requests=200, measures=[adding(lambda report: jnp.log(report.elapsed * 0))])
 
 
-@pytest.mark.parametrize(("room", "name"), [("engine.record", "Sum"), ("simulation.measures", "Measure")])
-def test_the_examples_are_true(room, name):
-    module = importlib.import_module(f"storagekit.{room}")
+@pytest.mark.parametrize(("module_name", "name"), [("engine.record", "Sum"), ("simulation.measures", "Measure")])
+def test_the_docstring_examples_run(module_name, name):
+    module = importlib.import_module(f"storagekit.{module_name}")
     found = doctest.DocTestFinder(recurse=False).find(getattr(module, name), name, globs=vars(module).copy())
     assert found[0].examples
     report: list[str] = []

@@ -1,4 +1,4 @@
-"""Runs that go on until an interval is narrow enough, or until a budget is spent."""
+"""Test runs that continue until an interval is narrow enough, or until a budget is spent."""
 
 import numpy as np
 import pytest
@@ -19,19 +19,19 @@ FIRST = 1000
 
 
 def queue(load=0.5, arrivals=None) -> Scenario:
-    """One server with the same work each time (M/D/1)."""
+    """Return one server with a constant service time (M/D/1)."""
     requests = RandomRequests(FixedSize(512 * SECTORS), read_share=0.8)
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), AllCopies(), slots=256)
     return Scenario(system, arrivals or PoissonArrivals(requests, load * 1000.0 / SECTORS))
 
 
 def relative(values) -> float:
-    """Half of the 95% interval of a mean, as a share of it."""
+    """Return half of the 95% interval of a mean, as a share of the mean."""
     return float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values) / np.mean(values))
 
 
-def test_a_run_goes_on_until_its_interval_is_narrow_enough():
-    """What it has measured then is what a run of so many requests measures, and half of them were not enough."""
+def test_a_run_continues_until_its_interval_is_narrow_enough():
+    """The result equals a run of this number of requests, and half of the requests would not suffice."""
     data = simulate(queue(), requests=FIRST, precision=0.05, budget=64_000)
     assert data.attrs["stopped_by"] == "precision" and 0 < float(data.response_half_width) <= 0.05
     doubled = int(np.log2(float(data.requests + data.warm_up) / FIRST))
@@ -42,7 +42,7 @@ def test_a_run_goes_on_until_its_interval_is_narrow_enough():
     assert half.attrs["stopped_by"] == "budget" and not float(half.response_half_width) <= 0.05
 
 
-def test_the_interval_is_over_seeds_where_there_are_several():
+def test_the_interval_is_over_seeds_if_there_are_several():
     data = replicate(queue(), seeds=8, requests=FIRST, precision={"request_rate": 0.02, "response": 0.05})
     assert data.attrs["stopped_by"] == "precision"
     for name, most in (("request_rate", 0.02), ("response", 0.05)):
@@ -50,15 +50,18 @@ def test_the_interval_is_over_seeds_where_there_are_several():
         assert width == pytest.approx(relative(data[name].values), rel=1e-6) and width <= most
 
 
-def test_the_true_mean_is_within_what_was_asked_for_about_as_often_as_that_says():
-    """M/D/1 at half load, mean s (1 + rho / 2 (1 - rho)): 20 runs at 5%, of which at least 16 are within it."""
+def test_the_true_mean_is_within_the_interval_at_about_the_nominal_rate():
+    """For M/D/1 at half load the mean is s (1 + rho / 2 (1 - rho)).
+
+    At least 16 of 20 runs with a precision of 5% must be within 5% of it.
+    """
     truth = SECTORS / 1000.0 * 1.5
     found = [float(simulate(queue(), seed=seed, requests=FIRST, precision=0.05).response) for seed in range(20)]
     assert sum(abs(one / truth - 1) <= 0.05 for one in found) >= 16
 
 
 @pytest.mark.slow
-def test_each_point_stops_by_itself_whatever_is_beside_it():
+def test_each_point_stops_independently_of_others():
     axes = {"load": [0.3, 0.8]}
     both = sweep(queue, axes, seeds=8, requests=FIRST, precision=0.05, allow_held_up=True)
     lengths = both.requests.mean("seed") + both.warm_up
@@ -68,21 +71,21 @@ def test_each_point_stops_by_itself_whatever_is_beside_it():
         np.testing.assert_array_equal(both.response.sel(load=load), alone.response)
 
 
-def test_a_budget_ends_it_and_is_said():
+def test_a_budget_ends_a_run_and_is_reported():
     data = replicate(queue(), seeds=3, requests=FIRST, precision=1e-4, budget=2500)
     assert data.attrs["stopped_by"] == "budget" and data.attrs["budget"] == 2500
     assert float(data.response_half_width) > 1e-4
     np.testing.assert_allclose(data.requests + data.warm_up, 2500, rtol=0.1)
 
 
-def test_a_trace_ends_it(recorded):
+def test_the_end_of_a_trace_ends_a_run(recorded):
     arrivals = recorded(np.arange(1500) * 0.01, sectors=np.arange(1500) % 7 + 1)
     data = simulate(queue(arrivals=arrivals), requests=FIRST, precision=1e-5)
     assert data.attrs["stopped_by"] == "budget" and float(data.requests + data.warm_up) <= 1500
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         ({"precision": 0.0}, "a precision of response of 0: it must be above 0"),
         ({"precision": {"responce": 0.01}}, "a precision of 'responce': no such measure"),
@@ -92,5 +95,5 @@ def test_a_trace_ends_it(recorded):
         ({"precision": 0.01, "seconds": 5.0}, "a precision, of runs of 5 s"),
     ],
 )
-def test_what_cannot_be_is_refused(given, says, unchecked):
-    assert_refused(lambda: simulate(queue(), **({"requests": FIRST} | given)), says)
+def test_impossible_precisions_raise(given, message, unchecked):
+    assert_refused(lambda: simulate(queue(), **({"requests": FIRST} | given)), message)

@@ -1,4 +1,4 @@
-"""Drives and slots that nobody gave: found, and without a trace in the results."""
+"""Test drives and slots that the user does not give: they are determined, and do not affect the results."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def loop(replicas=2, depth=8, **given) -> Scenario:
 
 
 def same(left: xr.Dataset, right: xr.Dataset) -> bool:
-    """Bricks beyond those of `left` left out."""
+    """Return whether two results are equal, without bricks that `left` does not have."""
     right = right.isel(brick=slice(0, left.sizes["brick"]))
     return all(np.array_equal(left[name], right[name], equal_nan=True) for name in left)
 
@@ -38,7 +38,10 @@ def test_a_system_has_as_many_drives_as_its_placement():
 
 
 def test_idle_drives_and_free_slots_change_nothing():
-    """To the last bit: random phases do not depend on how many are drawn, nor choices on rows that are empty."""
+    """Results are equal to the last bit.
+
+    Random phases do not depend on the number of drives, and choices do not depend on empty rows.
+    """
     few = simulate(loop(drives=2, slots=64), requests=2000)
     assert same(few, simulate(loop(drives=3, slots=128), requests=2000))
     assert same(few, simulate(loop(), requests=2000))
@@ -46,14 +49,17 @@ def test_idle_drives_and_free_slots_change_nothing():
 
 def test_a_sweep_over_numbers_of_drives_is_one_batch():
     points = [loop(replicas) for replicas in (2, 3, 5)]
-    ((members, alike),) = groups(points)
-    assert members == [0, 1, 2] and {one.system.drives for one in alike} == {5}
-    assert len(list(groups([loop(slots=64), loop(slots=128)]))) == 2  # slots that were asked for stay
+    ((point_indices, padded),) = groups(points)
+    assert point_indices == [0, 1, 2] and {one.system.drives for one in padded} == {5}
+    assert len(list(groups([loop(slots=64), loop(slots=128)]))) == 2  # given slots stay unchanged
 
 
 @pytest.mark.slow
 def test_slots_grow_until_no_arrival_waits_outside():
-    """At once answered writes leave the loop and keep their slots: 40% writes to 8 copies need more than are tried first."""
+    """Writes complete immediately, leave the loop and keep their slots.
+
+    With 40% writes to 8 copies they need more slots than the first attempt has.
+    """
     system = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate())
     scenario = Scenario(system, ClosedLoop(RandomRequests(FixedSize(4096), read_share=0.6), 16))
     tight = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate(), slots=fewest([scenario]))
@@ -62,15 +68,15 @@ def test_slots_grow_until_no_arrival_waits_outside():
     assert not replicate(scenario, seeds=2, requests=2000).held_up.any()
 
 
-def test_only_points_that_wait_for_a_slot_are_run_again():
+def test_only_points_that_wait_for_a_slot_are_repeated():
     def server(rate, slots=None) -> Scenario:
         system = System(RateServer(1e4), Replicas(1), Hashing(), FCFS(), slots=slots)
         return Scenario(system, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=rate))
 
-    asked = {"seeds": 2, "requests": 1000, "warm_up": 200}
+    effort = {"seeds": 2, "requests": 1000, "warm_up": 200}
     axes = {"rate": [5000.0, 10.0, 9000.0]}
-    found = sweep(server, axes, slots=[2, 64], **asked, allow_held_up=True)
-    given = sweep(lambda rate: server(rate, 64), axes, **asked, allow_held_up=True)
+    found = sweep(server, axes, slots=[2, 64], **effort, allow_held_up=True)
+    given = sweep(lambda rate: server(rate, 64), axes, **effort, allow_held_up=True)
     assert same(found, given)
     scenarios = [server(rate) for rate in axes["rate"]]
     (piece,) = grouped(scenarios, 2, [2, 64])
@@ -78,7 +84,7 @@ def test_only_points_that_wait_for_a_slot_are_run_again():
     assert done.slots.tolist() == [64, 2, 64]
 
 
-def test_an_overload_is_refused_with_the_slots_that_were_tried():
+def test_an_overload_raises_with_the_number_of_slots():
     server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS())
     scenario = Scenario(server, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=2e5))
     with pytest.raises(InputError, match="waited outside: 1024 slots"):
@@ -86,6 +92,6 @@ def test_an_overload_is_refused_with_the_slots_that_were_tried():
     assert sweep(lambda: scenario, {}, seeds=1, requests=5000, allow_held_up=True).held_up.max() > 0
 
 
-def test_the_bare_engine_has_to_be_told():
+def test_the_bare_engine_needs_the_slots():
     with pytest.raises(InputError, match=r"System\.slots is not given"):
         Runner(loop(), keys([0])[:, 0], Record())

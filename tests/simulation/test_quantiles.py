@@ -1,4 +1,4 @@
-"""Quantiles of response times that every result has, against those of a log of all of them."""
+"""Test the quantiles of response times in every result against quantiles from a complete log."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from storagekit.workload.trace import read
 from storagekit.write import ReceivingBrick
 
 SHARES = [0.5, 0.95, 0.99, 0.999]
-# what is promised of them
+# the documented accuracy
 WITHIN = 0.02
 SMALL = RandomRequests(ExponentialSize(4096), read_share=0.7)
 
@@ -26,7 +26,7 @@ def bricks() -> System:
 
 
 def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict[str, np.ndarray]:
-    """Quantiles `[quantile, seed]` from a log of all answers: of chunks that begin within what is measured."""
+    """Return quantiles `[quantile, seed]` from a log of all completions, in chunks that start within the measured part."""
     merged, key = stack([scenario], seeds)
     outcome = execute(merged, key, requests, Record(log=ResponseLog()))
     done = outcome.tally["answered"][:, 0].astype(int)
@@ -36,7 +36,7 @@ def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict
     whose = answered, answered & outcome.log.read, answered & ~outcome.log.read
     return {
         name: np.stack(
-            [np.quantile(outcome.log.response[mask[:, lane], lane], SHARES) for lane in range(len(seeds))], 1
+            [np.quantile(outcome.log.response[mask[:, element], element], SHARES) for element in range(len(seeds))], 1
         )
         for name, mask in zip(QUANTILES, whose, strict=True)
     }
@@ -45,7 +45,7 @@ def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict
 @pytest.mark.parametrize(
     "arrivals", [ClosedLoop(SMALL, 8), PoissonArrivals(SMALL, 120.0)], ids=["closed loop", "Poisson"]
 )
-def test_quantiles_are_those_of_a_log_of_all_responses(arrivals):
+def test_quantiles_agree_with_a_log_of_all_responses(arrivals):
     scenario = Scenario(bricks(), arrivals)
     data = replicate(scenario, seeds=2, requests=3000, warm_up=500, allow_held_up=True)
     for name, values in exact(scenario, 3000, 500).items():
@@ -53,7 +53,7 @@ def test_quantiles_are_those_of_a_log_of_all_responses(arrivals):
         assert data[name].attrs["units"] == "s" and data[name].attrs["long_name"]
 
 
-def test_every_result_has_them():
+def test_every_result_has_quantiles():
     trace = read(data_path("samples", "small.spc"))
     loop = Scenario(bricks(), ClosedLoop(SMALL, 8))
     swept = sweep(lambda depth: Scenario(bricks(), ClosedLoop(SMALL, depth)), {"depth": [2, 8]}, seeds=2, requests=300)
@@ -63,7 +63,7 @@ def test_every_result_has_them():
     assert dict(swept.response_quantile.sizes) == {"depth": 2, "quantile": 4, "seed": 2}
 
 
-def test_a_replays_are_exact_and_a_simulation_of_the_trace_agrees():
+def test_quantiles_of_a_replay_are_exact_and_a_simulation_agrees():
     trace = read(data_path("samples", "small.spc"))
     exactly = replay(trace, bricks())
     expected = np.quantile(exactly.response_time, SHARES)
@@ -74,8 +74,8 @@ def test_a_replays_are_exact_and_a_simulation_of_the_trace_agrees():
         np.testing.assert_allclose(near[name], exactly[name], rtol=WITHIN)
 
 
-def test_writes_that_nobody_waits_for_are_left_out(recorded):
-    """A read of 1 ms, and writes of 100 ms of which every second one is asynchronous."""
+def test_asynchronous_writes_are_left_out(recorded):
+    """Mix reads of 1 ms with writes of 100 ms, every second one asynchronous."""
     count = 200
     arrivals = recorded(
         np.arange(count) * 1.0,
@@ -88,11 +88,11 @@ def test_writes_that_nobody_waits_for_are_left_out(recorded):
     np.testing.assert_allclose(data.read_response_quantile, 1e-3, rtol=WITHIN)
     np.testing.assert_allclose(data.write_response_quantile, 0.1, rtol=WITHIN)
     assert float(data.response) == pytest.approx((100 * 1e-3 + 50 * 0.1) / 150, rel=1e-4)
-    # two of three are reads
+    # two of three requests are reads
     assert float(data.response_quantile.sel(quantile=0.5)) == pytest.approx(1e-3, rel=WITHIN)
 
 
-def test_a_loop_without_writes_has_no_quantiles_of_them():
+def test_a_loop_without_writes_has_no_write_quantiles():
     loop = Scenario(bricks(), ClosedLoop(RandomRequests(FixedSize(4096), read_share=1.0), 8))
     data = simulate(loop, requests=300)
     assert np.isnan(data.write_response_quantile).all() and data.read_response_quantile.equals(data.response_quantile)

@@ -1,4 +1,4 @@
-"""Sweeps that survive: with a store, without, cut short, gone on with: the same bytes, and nothing twice."""
+"""Test sweeps with a store, without one, interrupted and resumed: equal bytes, and no point runs twice."""
 
 import signal
 import subprocess
@@ -35,13 +35,13 @@ def build(depth=4, copies=2, read_share=0.8, slots=None) -> Scenario:
 
 @pytest.fixture(scope="module")
 def whole() -> xr.Dataset:
-    """The sweep that the others are parts of, at once and without a store."""
+    """Return the whole sweep, run at once without a store."""
     return sweep(build, {"depth": DEPTHS}, **EFFORT)
 
 
 @pytest.fixture
 def pairs(monkeypatch):
-    """Pieces of two points of eight seeds."""
+    """Use pieces of two points with eight seeds."""
     monkeypatch.setattr(piecewise, "LEAST", 1)
     monkeypatch.setattr(piecewise, "width", lambda lanes: 16)
 
@@ -50,7 +50,7 @@ def counts(data: xr.Dataset) -> tuple[int, int]:
     return data.attrs["points_stored"], data.attrs["points_run"]
 
 
-def test_what_is_there_is_not_run_again(tmp_path, whole, capfd):
+def test_stored_points_are_not_run_again(tmp_path, whole, capfd):
     few = sweep(build, {"depth": DEPTHS[:3]}, **EFFORT, store=tmp_path)
     assert counts(few) == (0, 3)
     assert_same_bytes(few, whole.sel(depth=DEPTHS[:3]))
@@ -61,7 +61,7 @@ def test_what_is_there_is_not_run_again(tmp_path, whole, capfd):
     assert not [path for path in tmp_path.iterdir() if path.suffix != ".nc"]
 
 
-def test_nothing_is_simulated_where_all_is_there(tmp_path, whole, monkeypatch):
+def test_nothing_is_simulated_if_all_points_are_stored(tmp_path, whole, monkeypatch):
     sweep(build, {"depth": DEPTHS}, **EFFORT, store=tmp_path)
     monkeypatch.setattr(sweeping, "finished", None)
     assert_same_bytes(sweep(build, {"depth": DEPTHS}, **EFFORT, store=tmp_path), whole)
@@ -70,18 +70,18 @@ def test_nothing_is_simulated_where_all_is_there(tmp_path, whole, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "there", slow_but([[10, 1, 4, 3]], [[1], [2, 5, 10], [1, 2, 3, 4, 5, 6, 8], [10, 1, 4, 3]]), ids=str
+    "points_stored", slow_but([[10, 1, 4, 3]], [[1], [2, 5, 10], [1, 2, 3, 4, 5, 6, 8], [10, 1, 4, 3]]), ids=str
 )
-def test_which_points_were_there_changes_no_bit(tmp_path, whole, pairs, there):
-    sweep(build, {"depth": there}, **EFFORT, store=tmp_path)
+def test_the_set_of_stored_points_changes_no_bit(tmp_path, whole, pairs, points_stored):
+    sweep(build, {"depth": points_stored}, **EFFORT, store=tmp_path)
     resumed = sweep(build, {"depth": DEPTHS}, **EFFORT, store=tmp_path)
-    assert counts(resumed) == (len(there), len(DEPTHS) - len(there))
+    assert counts(resumed) == (len(points_stored), len(DEPTHS) - len(points_stored))
     assert_same_bytes(resumed, whole)
 
 
-def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path, monkeypatch):
-    """Of a sweep with one seed: by itself it would go through another program, whose last digits may be others."""
-    asked, widths = piecewise.SweepSettings((3,), extent(200, None, None)), []
+def test_a_single_remaining_run_does_not_run_alone(tmp_path, monkeypatch):
+    """In a sweep with one seed, a single run would use another program, with possibly different last digits."""
+    settings, widths = piecewise.SweepSettings((3,), extent(200, None, None)), []
 
     def watched(scenario, key, record):
         widths.append(key.shape[1])
@@ -91,13 +91,13 @@ def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path, monkeypatc
     for points in ([build(2), build(4)], [build(4)]):
         (group,) = piecewise.grouped(points, seeds=1)
         (piece,) = piecewise.pieces(group, {len(points) - 1}, seeds=1)
-        piecewise.finished(piece, asked, quiet=True)
+        piecewise.finished(piece, settings, quiet=True)
     assert widths[0] > widths[1] == 1
 
     axes, effort = {"depth": [2, 4]}, {"seeds": [3], "requests": 200}
     both = sweep(build, axes, **effort)
-    kept = sweep(build, axes, **effort, store=tmp_path)
-    assert_same_bytes(kept, both)
+    stored = sweep(build, axes, **effort, store=tmp_path)
+    assert_same_bytes(stored, both)
     again = sweep(build, {"depth": [2, 4, 6]}, **effort, store=tmp_path)
     assert counts(again) == (2, 1)
     assert_same_bytes(again, sweep(build, {"depth": [2, 4, 6]}, **effort))
@@ -107,8 +107,8 @@ def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path, monkeypatc
 
 
 @pytest.mark.slow
-def test_systems_of_other_sizes_leave_what_is_there(tmp_path):
-    """With three drives provided for in place of two, and bricks that are not numbers."""
+def test_systems_of_other_sizes_keep_stored_points(tmp_path):
+    """The sweep has three drives instead of two, and NaN for bricks that a point does not have."""
     two = sweep(build, {"copies": [1, 2]}, **EFFORT, store=tmp_path)
     assert two.sizes["brick"] == 2
     three = sweep(build, {"copies": [1, 2, 3]}, **EFFORT, store=tmp_path)
@@ -117,15 +117,15 @@ def test_systems_of_other_sizes_leave_what_is_there(tmp_path):
     assert_same_bytes(sweep(build, {"copies": [1]}, **EFFORT, store=tmp_path), sweep(build, {"copies": [1]}, **EFFORT))
 
 
-def test_what_was_finished_before_an_end_is_there(tmp_path, whole, pairs, monkeypatch):
-    """Four pieces of two points; the third breaks."""
+def test_finished_points_survive_a_failure(tmp_path, whole, pairs, monkeypatch):
+    """The sweep has four pieces of two points; the third fails."""
     run, ran = sweeping.finished, []
 
-    def broken(piece, asked):
+    def broken(piece, settings):
         if len(ran) == 2:
             raise KeyboardInterrupt
         ran.append(piece.members)
-        return run(piece, asked)
+        return run(piece, settings)
 
     monkeypatch.setattr(sweeping, "finished", broken)
     with pytest.raises(KeyboardInterrupt):
@@ -142,7 +142,7 @@ def missed(limit) -> Measure:
 
 
 def simple(depth=4, read_share=0.8, slots=None) -> Scenario:
-    """Quickly compiled."""
+    """Return a scenario that compiles quickly."""
     system = System(RateServer(1e5), Replicas(1), Hashing(), FCFS(), slots=slots)
     return Scenario(system, ClosedLoop(RandomRequests(FixedSize(4096), read_share), depth))
 
@@ -182,7 +182,7 @@ def test_another_version_is_another_point(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", slow_but({"cut", "flipped"}, ["cut", "flipped", "emptied", "foreign"]))
-def test_a_file_that_is_not_what_it_says_is_named_and_left_out(tmp_path, whole, pairs, damage, capfd):
+def test_a_damaged_file_is_named_and_ignored(tmp_path, whole, pairs, damage, capfd):
     axes = {"depth": DEPTHS[:4]}
     sweep(build, axes, **EFFORT, store=tmp_path)
     file = sorted(tmp_path.iterdir())[0]
@@ -199,11 +199,11 @@ def test_a_file_that_is_not_what_it_says_is_named_and_left_out(tmp_path, whole, 
     again = sweep(build, axes, **EFFORT, store=tmp_path)
     assert counts(again) == (2, 2)
     assert_same_bytes(again, whole.sel(depth=DEPTHS[:4]))
-    said = capfd.readouterr().err.splitlines()
-    assert [line for line in said if str(file) in line and "run again" in line]
+    messages = capfd.readouterr().err.splitlines()
+    assert [line for line in messages if str(file) in line and "run again" in line]
 
 
-def test_a_store_that_cannot_be_is_refused(tmp_path, monkeypatch):
+def test_an_impossible_store_raises(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.touch()
     assert_refused(lambda: sweep(build, {}, **EFFORT, store=file), r"store '.*file': File exists; give a folder")
@@ -222,8 +222,8 @@ def overloaded(rate) -> Scenario:
 
 
 @pytest.mark.slow
-def test_an_overload_is_refused_from_a_store_too_and_kept(tmp_path, monkeypatch):
-    """At twice and at a half of what the server can do, and slots that are tried: 8, then 32."""
+def test_an_overload_in_a_store_also_raises_and_stays_stored(tmp_path, monkeypatch):
+    """The load is twice and half of the server's capacity; the slots are 8 at first, then 32."""
     monkeypatch.setattr(provisioning, "FEWEST", 8)
     monkeypatch.setattr(provisioning, "MOST", 32)
     axes, effort = {"rate": [2e5, 5e4]}, {"seeds": 2, "requests": 400}
@@ -235,7 +235,7 @@ def test_an_overload_is_refused_from_a_store_too_and_kept(tmp_path, monkeypatch)
     again = sweep(overloaded, axes, **effort, allow_held_up=True, store=tmp_path)
     assert counts(again) == (2, 0)
     assert_same_bytes(again, fresh)
-    monkeypatch.setattr(provisioning, "MOST", 128)  # the one that is overloaded would now be measured with so many
+    monkeypatch.setattr(provisioning, "MOST", 128)  # otherwise the overloaded point would run with this number
     again = sweep(overloaded, axes, **effort, allow_held_up=True, store=tmp_path)
     assert counts(again) == (1, 1)
     assert_same_bytes(again, sweep(overloaded, axes, **effort, allow_held_up=True))
@@ -259,8 +259,11 @@ if __name__ == "__main__":
 
 
 def killed_and_resumed(folder: Path, each: int, until: int, **size: int) -> tuple[xr.Dataset, xr.Dataset, int]:
-    """A program that sweeps, killed once its store has `until` files: what the sweep gives after that and without a store,
-    and how many points were in whole files. each: lanes of a piece, 0 for as many as it has."""
+    """Kill a sweeping program when its store has `until` files, and resume.
+
+    Return the resumed sweep, a sweep without a store, and the number of points in complete files. `each` is the number
+    of runs in a piece, 0 for the default.
+    """
     source = PROGRAM % size
     program = folder / "program.py"
     program.write_text(source)
@@ -269,38 +272,38 @@ def killed_and_resumed(folder: Path, each: int, until: int, **size: int) -> tupl
     running = subprocess.Popen(command)
     try:
         while len(list(store.glob("*.nc"))) < until:
-            assert running.poll() is None, "it ended before it could be killed"
+            assert running.poll() is None, "the sweep ended before the kill"
             time.sleep(0.005)
     finally:
         running.send_signal(signal.SIGKILL)
         running.wait()
-    there = 0
+    points_stored = 0
     for path in store.glob("*.nc"):
         with xr.open_dataset(path) as data:
-            there += data.sizes["point"]
+            points_stored += data.sizes["point"]
     space: dict = {"__name__": "program"}
     exec(source, space)
     resumed = sweep(space["build"], space["AXES"], **space["EFFORT"], store=store)
-    return resumed, sweep(space["build"], space["AXES"], **space["EFFORT"]), there
+    return resumed, sweep(space["build"], space["AXES"], **space["EFFORT"]), points_stored
 
 
-def assert_survived(resumed: xr.Dataset, fresh: xr.Dataset, there: int, until: int, each: int):
+def assert_survived(resumed: xr.Dataset, fresh: xr.Dataset, points_stored: int, until: int, each: int):
     points = int(np.prod([fresh.sizes[axis] for axis in ("depth", "read_share")]))
-    assert until * each <= there < points
-    assert counts(resumed) == (there, points - there)
+    assert until * each <= points_stored < points
+    assert counts(resumed) == (points_stored, points - points_stored)
     assert_same_bytes(resumed, fresh)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a system that can kill")
-def test_a_killed_sweep_goes_on_where_it_was(tmp_path):
-    """120 points in pieces of four, killed after the third."""
-    resumed, fresh, there = killed_and_resumed(tmp_path, each=8, until=3, depths=12, shares=10, requests=500)
-    assert_survived(resumed, fresh, there, until=3, each=4)
+def test_a_killed_sweep_resumes(tmp_path):
+    """Kill a sweep of 120 points in pieces of four after the third piece."""
+    resumed, fresh, points_stored = killed_and_resumed(tmp_path, each=8, until=3, depths=12, shares=10, requests=500)
+    assert_survived(resumed, fresh, points_stored, until=3, each=4)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a system that can kill")
 def test_ten_thousand_points_survive_a_kill(tmp_path):
-    """Half way; at most the piece that was under way is lost."""
-    resumed, fresh, there = killed_and_resumed(tmp_path, each=0, until=20, depths=50, shares=200, requests=1000)
-    assert_survived(resumed, fresh, there, until=20, each=256)
+    """Kill the sweep half way; at most the current piece is lost."""
+    resumed, fresh, points_stored = killed_and_resumed(tmp_path, each=0, until=20, depths=50, shares=200, requests=1000)
+    assert_survived(resumed, fresh, points_stored, until=20, each=256)

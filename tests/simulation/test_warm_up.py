@@ -1,4 +1,4 @@
-"""Where a run has left its start behind, by MSER-5."""
+"""Test the warm-up of a run by MSER-5."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,15 @@ SERVER, SECTORS = RateServer(1000.0), 4
 
 
 def queue(load) -> Scenario:
-    """One server, exponential requests that come by themselves: from an empty system."""
+    """Return one server that starts empty, with exponential requests in an open stream."""
     requests = RandomRequests(ExponentialSize(512 * SECTORS), read_share=0.8)
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), AllCopies(), slots=256)
     return Scenario(system, PoissonArrivals(requests, load * 1000.0 / SECTORS))
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=40))
-def test_what_is_left_out_makes_the_rest_surest(means):
-    """By the definition, term by term; of whole numbers, so that what is equal is equal."""
+def test_the_cut_minimizes_the_error_of_the_rest(means):
+    """Evaluate the definition term by term on integers, so that equal values are exactly equal."""
     values = np.array(means, float)
 
     def spread(cut: int) -> float:
@@ -39,37 +39,37 @@ def test_what_is_left_out_makes_the_rest_surest(means):
     assert spread(found) <= min(spread(cut) for cut in range(len(values) // 2 + 1)) + 1e-9
 
 
-def test_a_bias_that_dies_away_is_left_out_and_little_more():
-    """Noise of 1 about a mean to which the start adds 20 at first and 1 after 12 batches: 100 series."""
+def test_a_decaying_bias_is_left_out_and_little_more():
+    """Use 100 series with noise of 1, and a start that adds 20 at first and 1 after 12 batches."""
     draw = np.random.default_rng(1)
     start = 20 * np.exp(-np.arange(BATCHES) / 4.0)
     cuts = np.array([mser(start + draw.normal(size=BATCHES)) for _ in range(100)])
     assert (cuts >= 7).all() and np.median(cuts) == pytest.approx(12, abs=4) and (cuts <= 24).mean() > 0.9
 
 
-def test_of_a_run_in_which_nobody_waits_a_tenth_is_left_out():
+def test_a_tenth_is_left_out_of_a_run_without_waiting():
     nothing = np.zeros(BATCHES)
     assert share_to_leave_out(nothing, nothing) == OTHERWISE
-    # batches without an answer say nothing
-    answers = np.array([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    assert share_to_leave_out(np.array([9.0, 0.0, 2.0, 3.0, 2.0, 3.0]), answers) == 2 / 6
+    # batches without a completion do not count
+    completions = np.array([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    assert share_to_leave_out(np.array([9.0, 0.0, 2.0, 3.0, 2.0, 3.0]), completions) == 2 / 6
 
 
-def test_what_was_found_gives_the_same_result_where_it_is_given():
+def test_the_warm_up_found_gives_the_same_result_when_given():
     found = replicate(queue(0.9), seeds=3, requests=4000, allow_held_up=True)
     assert 0 < float(found.warm_up) <= 2000 and found.attrs["warm_up_requests"] == "MSER-5"
     again = replicate(queue(0.9), seeds=3, requests=4000, warm_up=int(found.warm_up), allow_held_up=True)
     assert found.equals(again)
 
 
-def test_it_is_found_in_seconds_of_runs_in_seconds():
+def test_the_warm_up_of_runs_in_seconds_is_in_seconds():
     found = simulate(queue(0.5), seconds=20.0)
     assert 0 <= float(found.warm_up) <= 10 and found.warm_up.attrs["units"] == "s"
     assert found.equals(simulate(queue(0.5), seconds=20.0, warm_up=float(found.warm_up)))
 
 
 @pytest.mark.slow
-def test_each_point_has_its_own_whatever_is_beside_it():
+def test_each_point_has_a_warm_up_independent_of_others():
     both = sweep(queue, {"load": [0.3, 0.9]}, seeds=3, requests=4000, allow_held_up=True)
     for load in (0.3, 0.9):
         alone = replicate(queue(load), seeds=3, requests=4000, allow_held_up=True)
@@ -77,8 +77,8 @@ def test_each_point_has_its_own_whatever_is_beside_it():
     assert dict(both.warm_up.sizes) == {"load": 2}
 
 
-def test_points_of_more_seeds_than_a_batch_holds_are_found_as_one():
-    """130 runs are more than the lanes of two batches, and the third holds one point's last alone."""
+def test_a_point_with_more_seeds_than_a_batch_has_one_warm_up():
+    """130 runs exceed two batches, and the third batch has only the last runs of the point."""
     many = replicate(queue(0.9), seeds=130, requests=500, allow_held_up=True)
     assert many.warm_up.ndim == 0
     part = replicate(queue(0.9), seeds=range(120, 130), requests=500, warm_up=int(many.warm_up), allow_held_up=True)

@@ -1,4 +1,4 @@
-"""What streams get in windows of time, against what can be worked out by hand, and measures by stream."""
+"""Test the throughput of streams in windows of time against hand calculations, and measures by stream."""
 
 import numpy as np
 import pytest
@@ -28,11 +28,11 @@ def one_server(*groups: Group, depth: int = 1) -> Scenario:
 
 
 def ended_by(time: np.ndarray) -> np.ndarray:
-    """Requests of a server that is never idle that have ended before a time."""
+    """Return the number of requests that a busy server has completed before a time."""
     return np.ceil(time / (SIZE / RATE) - 1e-6) - 1
 
 
-def test_every_answer_is_in_its_second():
+def test_every_completion_is_in_its_second():
     data = windows(lambda: one_server(Group(REQUESTS, 1)), {}, seconds=30).isel(seed=0, stream=0)
     expected = np.diff(np.maximum(ended_by(np.arange(31.0)), 0))
     assert set(expected) == {11, 12}
@@ -43,7 +43,7 @@ def test_every_answer_is_in_its_second():
     np.testing.assert_array_equal(data.window, np.arange(30) + 0.5)
 
 
-def test_two_threads_wait_for_one_another():
+def test_two_threads_wait_for_each_other():
     data = windows(lambda: one_server(Group(REQUESTS, 2)), {}, seconds=9, window=3.0).isel(seed=0, stream=0)
     np.testing.assert_allclose(data.response[1:], 2 * SIZE / RATE, rtol=1e-4)
 
@@ -57,7 +57,7 @@ def test_a_stream_that_is_off_gets_nothing():
     assert np.all(abs(data.rate.sum("stream") - 1 / 0.09) < 1)
 
 
-def test_points_and_seeds_are_lanes_of_their_own():
+def test_points_and_seeds_are_independent():
     requests = RandomRequests(ExponentialSize(SIZE * SECTOR), 1.0)
 
     def build(threads):
@@ -70,8 +70,8 @@ def test_points_and_seeds_are_lanes_of_their_own():
     assert both.attrs["seconds_per_run"] == 20 and both.attrs["queue"] == "FairQueue"
 
 
-def test_service_is_told_by_brick():
-    """f on brick 0 alone, g on both: g's on each, and nothing of f on the other."""
+def test_service_is_reported_by_brick():
+    """Stream f uses brick 0 only, and g both: service on brick 1 belongs to g alone."""
     groups = [Group(REQUESTS, 2, volumes=(0, 1)), Group(REQUESTS, 2, stream=1, volumes=(2, 3))]
     placement = Volumes(2**16, [[0], [0], [0], [1]], 128)
     system = System(SERVER, placement, Hashing(), FCFS(), queue=FairQueue(2, (1, 1)), slots=8)
@@ -81,12 +81,16 @@ def test_service_is_told_by_brick():
     np.testing.assert_allclose(service.sel(brick=0).sum("stream"), RATE, rtol=0.02)
 
 
-def test_the_backlog_is_who_waits_before_the_device():
-    """A device with room for one: of two threads of f one waits; g, alone, waits while f is served."""
+def test_the_backlog_is_the_streams_that_wait_for_the_device():
+    """The device takes one request.
+
+    One of two threads of f always waits. The single thread of g waits while f is served.
+    """
     scenario = one_server(Group(REQUESTS, 2), Group(REQUESTS, 1, stream=1))
     (timed,) = logs([scenario], [0], 1.0, backlog=True)
     seconds = timed.log.elapsed[:, 0]
-    # SFQ of equal weights: f, g, f, g; one of f's threads always waits, g's while f is served
+    # SFQ with equal weights serves f, g, f, g; one thread of f always waits, and the thread of g waits while f is
+    # served
     for streams, expected in (((0,), 1.0), ((1,), 0.5), ((0, 1), 0.5)):
         waits, gap = (column[:, 0] for column in joint_backlog(timed, 0, streams))
         assert seconds[1:][waits[:-1]].sum() / seconds.sum() == pytest.approx(expected, abs=0.02)
@@ -94,7 +98,7 @@ def test_the_backlog_is_who_waits_before_the_device():
 
 
 class Waiting(AbstractLog):
-    """The streams that wait at each brick as the engine reports them, and the state that they follow from."""
+    """A log of the streams that wait at each brick as the engine reports them, and of the state that determines them."""
 
     def keep(self, scenario, state, report):
         slots = state.slots
@@ -102,8 +106,8 @@ class Waiting(AbstractLog):
 
 
 @pytest.mark.parametrize("streams", [2, 3, 12], ids=["one word", "one word of three", "several words"])
-def test_the_streams_that_wait_at_each_brick_are_those_of_its_requests(streams):
-    """After every event, counted request by request: three bricks, on each of which some streams have no volume."""
+def test_the_streams_that_wait_at_a_brick_are_the_streams_of_its_requests(streams):
+    """Count request by request after every event. Each of three bricks has no volume of some streams."""
     on = [(stream + brick) % streams for brick in range(3) for stream in range(0, streams, 2)]
     bricks = [brick for brick in range(3) for _ in range(0, streams, 2)]
     groups = [Group(REQUESTS, 2, stream=stream, volumes=(number,) * 2) for number, stream in enumerate(on)]
@@ -124,16 +128,16 @@ def test_the_streams_that_wait_at_each_brick_are_those_of_its_requests(streams):
 
 
 def test_a_trace_whose_requests_have_clients_runs(recorded):
-    """Inside a compiled program its streams are data, and not known."""
+    """Inside a compiled program the streams of a trace are traced data."""
     arrivals = recorded(np.arange(8) * 0.05, sectors=SIZE, clients=True)
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), slots=16)
     data = simulate(Scenario(system, arrivals), requests=8, warm_up=0)
-    # one after the other, and the queue grows by 40 ms with each
+    # requests are served one after the other, and the queue grows by 40 ms with each
     assert float(data.response) == pytest.approx(SIZE / RATE + 3.5 * 0.04, rel=1e-4)
 
 
 def test_the_share_of_time_with_backlog_is_littles_law():
-    """f all the time, g now and then, one at a time: what waits is what is answered a second times how long it waits."""
+    """Stream f is always busy, g sometimes, with one request at a time: queue length equals throughput times wait."""
     groups = [Group(REQUESTS, 1), Group(REQUESTS, 1, think=1.0, stream=1)]
     data = windows(lambda: one_server(*groups), {}, seconds=600, window=60.0, backlog=True).isel(seed=0, brick=0)
     waits = data.rate * (data.response - SIZE / RATE)
@@ -151,7 +155,7 @@ def test_streams_add_up():
     data = simulate(one_server(*groups, depth=8), requests=4000, measures=by_stream(2))
     assert float(data.stream_rate.sum()) == pytest.approx(float(data.request_rate), rel=1e-6)
     assert float(data.stream_throughput.sum()) == pytest.approx(float(data.request_rate) * SIZE * SECTOR, rel=1e-6)
-    # with room for all, a server in order of arrival serves each thread in turn
+    # with unlimited depth, a server in order of arrival serves each thread in turn
     assert float(data.stream_rate[1] / data.stream_rate[0]) == pytest.approx(3, rel=0.01)
     little = float((data.stream_rate * data.stream_response).sum())
     assert little == pytest.approx(8, rel=0.01)
@@ -170,7 +174,7 @@ def closed() -> Scenario:
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: windows(closed, {}, seconds=2), "requests without clients: use workload.Threads"),
         (lambda: windows(closed, {}, seconds=0), "a run of 0 s: it must be above 0"),
@@ -191,5 +195,5 @@ def closed() -> Scenario:
         ),
     ],
 )
-def test_impossible_windows_are_refused(call, says):
-    assert_refused(call, says)
+def test_impossible_windows_raise(call, message):
+    assert_refused(call, message)

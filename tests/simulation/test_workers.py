@@ -1,4 +1,7 @@
-"""Sweeps on workers: whatever their number and fate, the bytes of one machine. A real scheduler, real processes."""
+"""Test sweeps on workers: for any number of workers and any loss, results equal those of one machine.
+
+Processes are real.
+"""
 
 import os
 import re
@@ -27,7 +30,7 @@ from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, Ra
 distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`: Dask is not installed")
 dask = pytest.importorskip("dask")
 ROOT = Path(workers.__file__).parents[2]
-# Dask's own processes and sockets end when they like
+# Dask's processes and sockets end at arbitrary times
 pytestmark = pytest.mark.filterwarnings("default")
 
 LATE = Sum("late", lambda report: answered(report) & (report.answered.response > 0.01), int)
@@ -35,7 +38,7 @@ MISSED = Measure("missed", "1", "share that took long", (LATE, ANSWERED), lambda
 
 
 class Mine(SATF):
-    """A user's own, which workers cannot import."""
+    """A user's class that workers cannot import."""
 
     more: float = 1.0
 
@@ -53,14 +56,14 @@ def build(schedule, depth) -> Scenario:
 
 
 class Cluster:
-    """A scheduler and its workers, processes of this machine, as a user starts them."""
+    """A scheduler and its workers, as processes of this machine, started as a user starts them."""
 
     def __init__(self, folder: Path):
         self.folder, self.file, self.running = folder, folder / "scheduler.json", []
         self.start("dask_scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")
 
-    def start(self, what: str, *more: str, **environment: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", f"distributed.cli.{what}", "--scheduler-file", str(self.file), *more]
+    def start(self, program: str, *more: str, **environment: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(self.file), *more]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
         process = subprocess.Popen(
@@ -70,7 +73,7 @@ class Cluster:
         return process
 
     def worker(self, devices: int) -> subprocess.Popen:
-        """One process, with no nanny that would start it again, and so many devices."""
+        """Start a worker of one process with this number of devices, without a nanny that would restart it."""
         alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder)]
         return self.start("dask_worker", *alone, JAX_NUM_CPU_DEVICES=str(devices))
 
@@ -95,26 +98,26 @@ def cluster(tmp_path) -> Iterator[Cluster]:
 
 @pytest.fixture(autouse=True)
 def sent_whole() -> Iterator[None]:
-    """What is defined here, where workers cannot import it."""
+    """Send definitions of this module by value, because workers cannot import it."""
     with workers.sent_whole(__name__):
         yield
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pieces of two points."""
+    """Use pieces of two points."""
     monkeypatch.setattr(piecewise, "LEAST", 1)
     monkeypatch.setattr(piecewise, "width", lambda lanes: 16)
 
 
 @pytest.fixture(scope="module")
 def here() -> xr.Dataset:
-    """The sweep on this machine alone, in large pieces."""
+    """Return the sweep on this machine alone, in large pieces."""
     return sweep(build, AXES, **EFFORT)
 
 
 def test_one_and_two_workers_give_the_same_bytes(cluster, small, here):
-    """Workers with one and with two devices; they come while it goes on."""
+    """Workers have one and two devices, and join during the sweep."""
     for count in (1, 2):
         while len(cluster.running) <= count:
             cluster.worker(devices=1 + len(cluster.running) % 2)
@@ -124,7 +127,10 @@ def test_one_and_two_workers_give_the_same_bytes(cluster, small, here):
 
 
 def test_a_worker_is_killed_and_nothing_is_lost(cluster, small, here, tmp_path, monkeypatch):
-    """After the first two pieces of twelve, with others under way; its store is as whole as the result."""
+    """Kill a worker after the first two of twelve pieces, with others under way.
+
+    The store is as complete as the result.
+    """
     first = cluster.worker(devices=1)
     cluster.worker(devices=2)
     result, seen = workers._result, []
@@ -147,7 +153,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(cluster, small, here, tmp_path, 
 
 
 def listen():
-    """Where this runs, what JAX did not find in its cache is counted from now on."""
+    """From now on, count JAX's compilation cache misses in this process."""
     import jax
 
     jax.missed = []
@@ -164,7 +170,7 @@ def compiled() -> int:
 
 @pytest.mark.slow
 def test_a_structure_is_compiled_once_for_all_workers_of_a_machine(cluster, small, monkeypatch, tmp_path):
-    """With an empty cache, by one of three workers; the others find it there."""
+    """The cache is empty at first; one of three workers compiles, and the others find the program."""
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "cache"))
     for _ in range(3):
         cluster.worker(devices=1)
@@ -175,18 +181,18 @@ def test_a_structure_is_compiled_once_for_all_workers_of_a_machine(cluster, smal
     assert missed[:2] == [0, 0] and missed[2] > 0
 
 
-def test_bad_input_is_refused_in_a_line_from_wherever(cluster):
+def test_bad_input_on_a_worker_raises_in_one_line(cluster):
     server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS(), slots=64)
     flood = PoissonArrivals(RandomRequests(ExponentialSize(512), 1.0), rate=4e5)
     cluster.worker(devices=1)
     with cluster.client(1) as client:
-        refused = lambda: sweep(lambda: Scenario(server, flood), {}, seeds=2, requests=3000, client=client)  # noqa: E731
-        assert_refused(refused, "arrivals waited outside: 64 slots are too few")
+        call = lambda: sweep(lambda: Scenario(server, flood), {}, seeds=2, requests=3000, client=client)  # noqa: E731
+        assert_refused(call, "arrivals waited outside: 64 slots are too few")
         assert not client.futures
     assert_refused(lambda: sweep(build, AXES, **EFFORT, client="tcp://127.0.0.1:1"), r"give a distributed\.Client")
 
 
-def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
+def test_workers_with_other_versions_raise(cluster, monkeypatch):
     monkeypatch.setattr(workers, "made_with", lambda: {"storagekit": "0.0.1"})
     cluster.worker(devices=1)
     with (
@@ -197,7 +203,7 @@ def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_lost_cluster_is_one_line_and_what_ended_is_kept(cluster, small, tmp_path, monkeypatch):
+def test_a_lost_cluster_raises_one_line_and_finished_points_are_stored(cluster, small, tmp_path, monkeypatch):
     """The scheduler is killed after the first of twelve pieces."""
     result = workers._result
 
@@ -217,7 +223,7 @@ def test_a_lost_cluster_is_one_line_and_what_ended_is_kept(cluster, small, tmp_p
 
 
 def test_local_workers_share_the_cores(here, small):
-    """Two processes, neither of them this one."""
+    """The work runs in two processes, and not in this one."""
     with local_workers(2) as client:
         assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2
         devices = client.run(lambda: os.environ["JAX_NUM_CPU_DEVICES"])
@@ -227,23 +233,23 @@ def test_local_workers_share_the_cores(here, small):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="needs a checkout, this is an installed package")
-def test_the_example_of_the_document_runs(cluster, tmp_path):
-    """As typed, where the scheduler's file is."""
+def test_the_example_in_the_docs_runs(cluster, tmp_path):
+    """Run it as written, with the scheduler's file in the expected place."""
     document = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     example = next(
         one for one in re.findall(r"^```python\n(.*?)^```$", document, re.DOTALL | re.MULTILINE) if "Client" in one
     )
     cluster.worker(devices=2)
     with cluster.client(1):
-        told = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path)
-    assert told.returncode == 0, told.stderr[-2000:]
-    assert "replicas" in told.stdout and "0 of 6 points are in points; 6 to run" in told.stderr
+        result = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert "replicas" in result.stdout and "0 of 6 points are in points; 6 to run" in result.stderr
     assert list((tmp_path / "points").glob("*.nc"))
 
 
 @pytest.mark.slow
 def test_a_large_sweep_loses_a_worker_of_four(cluster, tmp_path):
-    """3,000 points; one worker is killed after five seconds."""
+    """Run 3,000 points and kill one worker after five seconds."""
     axes = {"schedule": [FCFS(), SATF()], "depth": list(range(1, 51)), "share": [number / 30 for number in range(30)]}
 
     def grid(schedule, depth, share) -> Scenario:

@@ -1,4 +1,4 @@
-"""Where the real traces are, for tests that read them."""
+"""Fixture with the folder of the real traces."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ import pytest
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real traces."""
+    """Return the folder of real traces."""
     return helpers.shared("traces")

@@ -1,4 +1,4 @@
-"""A closed loop and a Poisson stream as one component: the results are those of the two classes, to the bit."""
+"""Test a closed loop and a Poisson stream as one component: results equal the two classes exactly."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,8 @@ KINDS = {
 }
 
 
-def test_results_are_those_of_the_two_classes():
-    """Also where a closed loop and a stream are runs of one batch."""
+def test_results_equal_the_results_of_the_two_classes():
+    """This also holds where a closed loop and a stream are runs of one batch."""
 
     def run(kind: str, joint: bool) -> Scenario:
         system = System(load_drive("atlas10k"), Replicas(2), Hashing(), SATF(), slots=64)
@@ -34,11 +34,11 @@ def test_results_are_those_of_the_two_classes():
 
 
 @pytest.mark.parametrize(
-    "given, said",
+    "given, message",
     [
         ({"outstanding": -1}, "-1 requests outstanding: give at least 1 for a closed loop, 0 for an open stream"),
         ({"rate": 0.0}, "arrival rate 0 a second: it must be above 0 and finite"),
     ],
 )
-def test_impossible_numbers_are_refused(given, said):
-    assert_refused(lambda: ClosedOrOpen(REQUESTS, **given), said)
+def test_impossible_numbers_raise(given, message):
+    assert_refused(lambda: ClosedOrOpen(REQUESTS, **given), message)

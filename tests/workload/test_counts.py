@@ -1,4 +1,4 @@
-"""How many threads are on: closed forms against the definition, and clocks that keep time."""
+"""Test the number of active threads: closed forms against the definition, and the accuracy of clocks."""
 
 import math
 
@@ -28,7 +28,7 @@ def steps(times, counts, time):
 
 
 def narrow(number: float) -> float:
-    """As float32 has it, so that the definition and the program are given the same."""
+    """Return the number rounded to float32, so that the definition and the program have the same input."""
     return float(np.float32(number))
 
 
@@ -38,7 +38,7 @@ several = st.integers(0, 12)
 
 @st.composite
 def patterns(draw):
-    """A count, its definition, and its period, or the time after which it changes no more."""
+    """Draw a count, its definition, and its period or the time after its last change."""
     kind = draw(st.sampled_from(["steady", "on and off", "sinusoid", "steps"]))
     if kind == "steady":
         threads = draw(several)
@@ -48,7 +48,7 @@ def patterns(draw):
         return OnOff(threads, on, off), lambda time: on_off(threads, on, off, time), on + off
     if kind == "sinusoid":
         low, period, phase = draw(several), draw(seconds), narrow(draw(st.floats(-2, 2)))
-        # not by halves, of which a peak is a single instant
+        # do not draw halves, for which a peak is a single instant
         high = narrow(low + draw(several) + draw(st.sampled_from([0, 0.2, 0.7])))
         return Sinusoid(low, high, period, phase), lambda time: sinusoid(low, high, period, phase, time), period
     times = np.cumsum([draw(seconds) for _ in range(draw(st.integers(1, 4)))]).astype(np.float32).tolist()
@@ -61,9 +61,11 @@ def single(number) -> jax.Array:
 
 
 @given(patterns(), st.floats(0, 2), st.floats(0, 1), st.integers(1, 5))
-def test_a_thread_resumes_at_the_first_instant_that_has_it(pattern, since, delay, parts):
-    """Oracle: the definition at 2,000 instants of the period that follows. Each thread is on when it resumes, give or take
-    rounding, and at no instant before that."""
+def test_a_thread_resumes_at_the_first_instant_with_its_count(pattern, since, delay, parts):
+    """Compare with the definition at 2,000 instants of the next period.
+
+    Each thread is on when it resumes, up to rounding, and at no instant before.
+    """
     count, defined, span = pattern
     now, delay, near = narrow(since * span), narrow(delay * span), 2e-6 * max(span, 1.0)
     clock = count.init(())
@@ -82,12 +84,12 @@ def test_a_thread_resumes_at_the_first_instant_that_has_it(pattern, since, delay
 
 
 @given(patterns(), st.floats(0, 3))
-def test_counts_at_a_time_are_the_definition(pattern, since):
+def test_counts_at_a_time_agree_with_the_definition(pattern, since):
     count, defined, span = pattern
     times = np.linspace(0, since * span, 200)
     expected = np.array([defined(time) for time in times])
-    beside = [np.array([defined(time + near) for time in times]) for near in (-1e-6 * span, 1e-6 * span)]
-    sure = (expected == beside[0]) & (expected == beside[1])
+    neighbours = [np.array([defined(time + near) for time in times]) for near in (-1e-6 * span, 1e-6 * span)]
+    sure = (expected == neighbours[0]) & (expected == neighbours[1])
     np.testing.assert_array_equal(count.at(times)[sure], expected[sure])
     assert np.max(expected) <= int(count.peak)
     over_all = [defined(time) for time in np.linspace(0, 2 * span, 5000)]
@@ -98,7 +100,7 @@ def test_counts_at_a_time_are_the_definition(pattern, since):
     "count", [OnOff(3, 10.0, 10.0), OnOff(3, 1.1, 0.2), Sinusoid(15, 35, 97.3), Steps([10.0, 7200.0], [1, 2, 3])]
 )
 def test_an_hour_of_short_steps_is_an_hour(count):
-    """3.6 million steps of a millisecond, all alike in one lane and not in the other, against float64."""
+    """Compare 3.6 million steps of a millisecond with float64; the steps are equal in one run of the batch only."""
     total = 3_600_000
     step = np.full((total // 1000, 1000, 2), np.float32(1e-3))
     step[..., 1] = np.random.default_rng(5).uniform(0, 2e-3, step.shape[:2])
@@ -107,13 +109,13 @@ def test_an_hour_of_short_steps_is_an_hour(count):
         return jax.lax.scan(lambda clock, step: (count.elapse(clock, step[None]), None), clock, steps)
 
     clock, _ = jax.jit(lambda steps: jax.lax.scan(thousand, count.init((2,)), steps))(step)
-    kept = np.asarray(clock.time, np.float64) + np.asarray(clock.rest, np.float64)
+    clock_time = np.asarray(clock.time, np.float64) + np.asarray(clock.rest, np.float64)
     passed = step.astype(np.float64).sum(axis=(0, 1))
     if isinstance(count, Steps):
-        off = kept[0] - passed
+        off = clock_time[0] - passed
     else:
         cycle = float(np.float32(count.cycle))
-        off = (kept[0] - passed + cycle / 2) % cycle - cycle / 2
+        off = (clock_time[0] - passed + cycle / 2) % cycle - cycle / 2
     assert np.max(np.abs(off)) < 1e-6
 
 
@@ -132,7 +134,7 @@ def test_the_clock_of_steps_stops_at_the_last():
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: Steady(-1), "threads -1: it must be 0 or more"),
         (lambda: Steady(1.5), "1.5 is not a whole number"),
@@ -151,11 +153,11 @@ def test_the_clock_of_steps_stops_at_the_last():
         (lambda: Steps([2.0, 2.0], [1, 2, 3]), "time of change 2 s: it must be after 2 s"),
     ],
 )
-def test_impossible_counts_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_counts_raise(build, message):
+    assert_refused(build, message)
 
 
-def test_a_sinusoid_that_does_not_swing_is_steady():
+def test_a_sinusoid_without_amplitude_is_steady():
     flat, clock = Sinusoid(2.5, 2.5, 10.0), Sinusoid(2.5, 2.5, 10.0).init(())
     off = np.asarray(flat.resumes(clock, jnp.zeros(4), jnp.arange(4)))
     np.testing.assert_array_equal(off, [0, 0, 0, np.inf])

@@ -1,4 +1,4 @@
-"""Random requests: their distributions, and that they are the same whoever asks."""
+"""Test random requests: their distributions, and their independence of the caller."""
 
 import numpy as np
 import pytest
@@ -27,12 +27,15 @@ def draw(requests, seed=0, first=0, count=COUNT):
 
 
 def test_addresses_sizes_and_operations_have_their_distributions():
-    """Oracles: means and variances of uniform, exponential (rounded up) and Bernoulli; four standard errors."""
+    """Compare with means and variances of uniform, exponential (rounded up) and Bernoulli draws.
+
+    They agree within four standard errors.
+    """
     drawn = draw(RandomRequests(ExponentialSize(8192), 0.7))
     sector, sectors, read = (np.asarray(column, float) for column in (drawn.sector, drawn.sectors, drawn.read))
     root = np.sqrt(COUNT)
     assert abs(sector.mean() - CAPACITY / 2) < 4 * CAPACITY / np.sqrt(12) / root
-    # an exponential of mean m rounded up to whole sectors is geometric: 1 / (1 - exp(-1/m))
+    # an exponential with mean m, rounded up to whole sectors, is geometric: 1 / (1 - exp(-1/m))
     mean = 1 / (1 - np.exp(-1 / 16))
     assert abs(sectors.mean() - mean) < 4 * mean / root
     assert abs(read.mean() - 0.7) < 4 * np.sqrt(0.21) / root
@@ -42,24 +45,24 @@ def test_addresses_sizes_and_operations_have_their_distributions():
     assert np.asarray(drawn.number).tolist() == list(range(COUNT))
 
 
-def test_a_request_is_the_same_wherever_the_window_begins():
+def test_a_request_does_not_depend_on_the_start_of_the_window():
     whole = draw(RandomRequests(ExponentialSize(4096), 0.5), count=300)
     part = draw(RandomRequests(ExponentialSize(4096), 0.5), first=200, count=100)
     for ours, theirs in zip(whole, part, strict=True):
         np.testing.assert_array_equal(np.asarray(ours)[200:], theirs)
 
 
-def test_settings_and_lanes_share_their_random_numbers():
-    """Common random numbers: the same addresses at another size and read share; each lane its own."""
+def test_settings_and_batches_share_random_numbers():
+    """Common random numbers: addresses do not change with size and read share; each run of a batch has separate ones."""
     plain, other = draw(RandomRequests(FixedSize(4096), 0.5)), draw(RandomRequests(FixedSize(4096), 0.9))
     np.testing.assert_array_equal(plain.sector, other.sector)
     assert np.all(np.asarray(other.read) >= np.asarray(plain.read))
-    lanes = RandomRequests(FixedSize(4096), 0.5).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
-    np.testing.assert_array_equal(lanes.sector[:, 1], plain.sector)
-    assert np.mean(np.asarray(lanes.sector[:, 0]) == np.asarray(plain.sector)) < 0.001
+    batch = RandomRequests(FixedSize(4096), 0.5).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
+    np.testing.assert_array_equal(batch.sector[:, 1], plain.sector)
+    assert np.mean(np.asarray(batch.sector[:, 0]) == np.asarray(plain.sector)) < 0.001
 
 
-def test_equal_addresses_hash_alike_and_others_apart():
+def test_equal_addresses_have_equal_hashes_and_others_do_not():
     drawn = draw(RandomRequests(FixedSize(4096), 1.0))
     _, first, back = np.unique(np.asarray(drawn.sector), return_index=True, return_inverse=True)
     hashes = np.asarray(drawn.address_hash)
@@ -75,7 +78,7 @@ def test_a_fixed_size_is_whole_sectors():
     assert int(FixedSize(1).largest) == 1
 
 
-def test_exponential_sizes_stop_at_their_largest():
+def test_exponential_sizes_have_a_maximum():
     size = ExponentialSize(4096)
     assert int(size.sectors(np.float32(1 - 2.0**-24))) <= int(size.largest)
     assert int(size.sectors(np.float32(0))) == 1
@@ -83,8 +86,10 @@ def test_exponential_sizes_stop_at_their_largest():
 
 @pytest.mark.parametrize(("low", "high"), [(1024, 16384), (700, 3000), (1, 512), (5000, 5000)])
 def test_uniform_sizes_have_their_mean_and_stay_in_their_range(low, high):
-    """Oracle: k sectors are as likely as the share of the bytes from low to high that k sectors, and no fewer, hold; four
-    standard errors."""
+    """The probability of k sectors equals the share of the bytes from low to high that need exactly k sectors.
+
+    Frequencies agree within four standard errors.
+    """
     size = UniformSize(low, high)
     sectors = np.asarray(draw(RandomRequests(size, 0.5)).sectors, float)
     edges = np.clip(512 * np.arange(-(-high // 512) + 1), low, high)
@@ -98,7 +103,7 @@ def test_uniform_sizes_have_their_mean_and_stay_in_their_range(low, high):
     assert int(size.sectors(np.float32(1 - 2.0**-24))) == int(size.largest)
 
 
-def test_uniform_sizes_take_a_range_for_each_lane():
+def test_uniform_sizes_take_a_range_for_each_batch_element():
     size = UniformSize(np.array([[512.0, 4096.0]]), np.array([[512.0, 8192.0]]))
     drawn = RandomRequests(size, 0.5).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
     sectors = np.asarray(drawn.sectors)
@@ -106,7 +111,7 @@ def test_uniform_sizes_take_a_range_for_each_lane():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "says"),
+    ("low", "high", "message"),
     [
         (0, 4096, "request size 0 bytes: it must be above 0"),
         (-1, 4096, "request size -1 bytes"),
@@ -116,12 +121,12 @@ def test_uniform_sizes_take_a_range_for_each_lane():
         (4096, np.array([8192, 1024]), "request sizes from 4096 to 1024 bytes"),
     ],
 )
-def test_impossible_sizes_are_refused(low, high, says):
-    assert_refused(lambda: UniformSize(low, high), says)
+def test_impossible_sizes_raise(low, high, message):
+    assert_refused(lambda: UniformSize(low, high), message)
 
 
 def test_words_to_numbers():
-    """Oracle: Python's integers."""
+    """Compare with Python's integers."""
     word = np.array([0, 1, 2**31, 2**32 - 1, 123_456_789], np.uint32)
     for limit in (1, 7, 2_246_000, 2**31 - 1):
         expected = [int(w) * limit >> 32 for w in word.tolist()]
@@ -144,7 +149,7 @@ def test_all_reads_and_all_writes(share):
 
 
 def test_sizes_are_mixed_by_their_shares():
-    """4 KB, 64 KB and 512 bytes as 5 to 3 to 2, of evenly spaced numbers exactly."""
+    """Evenly spaced numbers give 4 KB, 64 KB and 512 bytes exactly in the ratio 5 to 3 to 2."""
     mixed = MixedSizes((4096.0, 65536.0, 512.0), (5.0, 3.0, 2.0))
     found = np.asarray(mixed.sectors((np.arange(1000, dtype=np.float32) + 0.5) / 1000))
     assert {size: int((found == size).sum()) for size in (8, 128, 1)} == {8: 500, 128: 300, 1: 200}
@@ -152,13 +157,13 @@ def test_sizes_are_mixed_by_their_shares():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "shares", "says"),
+    ("sizes", "shares", "message"),
     [
         ((), (), "0 request sizes with 0 shares"),
         ((512.0,), (1.0, 2.0), "1 request sizes with 2"),
         ((512.0,), (0.0,), "share of"),
     ],
 )
-def test_an_impossible_mix_is_refused(sizes, shares, says):
-    with pytest.raises(InputError, match=says):
+def test_an_impossible_mix_raises(sizes, shares, message):
+    with pytest.raises(InputError, match=message):
         MixedSizes(sizes, shares)

@@ -1,4 +1,4 @@
-"""Stack distances against counting, and hit rates against caches that keep a list."""
+"""Test stack distances against counting, and hit rates against caches that keep a list."""
 
 from collections import OrderedDict
 
@@ -14,28 +14,31 @@ from storagekit.workload.trace import read, request_trace
 KB8 = 8192
 
 
-def listed(touches, reads, capacity):
-    """The share of reads that a plain LRU answers: `touches` holds the blocks of each request."""
-    held: OrderedDict[int, None] = OrderedDict()
+def plain_lru(touches, reads, capacity):
+    """Return the hit rate of reads in a plain LRU cache; `touches` has the blocks of each request."""
+    cached: OrderedDict[int, None] = OrderedDict()
     hits = 0
     for blocks, is_read in zip(touches, reads, strict=True):
-        hits += is_read and all(block in held for block in blocks)
+        hits += is_read and all(block in cached for block in blocks)
         for block in blocks:
-            held[block] = None
-            held.move_to_end(block)
-            while len(held) > capacity:
-                held.popitem(last=False)
+            cached[block] = None
+            cached.move_to_end(block)
+            while len(cached) > capacity:
+                cached.popitem(last=False)
     return hits / sum(reads)
 
 
 def test_distances_by_hand():
-    """a b c b b a: b after c, b after itself, a after b and c."""
+    """In a b c b b a, b follows c, b follows itself, and a follows b and c."""
     distances = stack_distances(np.array([7, 3, 9, 3, 3, 7]))
     assert distances.tolist() == [NEVER, NEVER, NEVER, 2, 1, 3]
 
 
 def test_distances_of_requests_by_hand():
-    """Read a b, write c, read b, read a c, write b: the pair is as far as its farther block; writes never hit."""
+    """Read a b, write c, read b, read a c, write b.
+
+    The distance of a request is the distance of its farther block; writes never hit.
+    """
     offset, size = np.array([0, 2, 1, 0, 1]) * KB8, np.array([2, 1, 1, 3, 1]) * KB8
     trace = request_trace(np.arange(5.0), np.zeros(5), offset, size, np.array([1, 0, 1, 1, 0], bool))
     assert read_distances(trace, KB8).tolist() == [NEVER, NEVER, 2, 3, NEVER]
@@ -43,7 +46,7 @@ def test_distances_of_requests_by_hand():
 
 
 def test_a_loop_hits_from_its_length_on():
-    """Ten blocks, over and over: LRU with nine finds none of them, with ten all but the first ten."""
+    """Loop over ten blocks: LRU with nine blocks finds none of them, and with ten all after the first round."""
     loop = np.tile(np.arange(10), 20)
     np.testing.assert_array_equal(hit_rates(loop, [0, 1, 9, 10, 11]), [0, 0, 0, 0.95, 0.95])
 
@@ -57,8 +60,8 @@ def test_distances_count_the_blocks_between(blocks):
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=80), st.integers(0, 80))
-def test_distances_of_the_last_touches_are_those_of_the_whole_stream(blocks, first):
-    """Touches before the first of interest count only by the last touch of each block."""
+def test_distances_of_the_last_touches_equal_those_in_the_whole_stream(blocks, first):
+    """Of touches before the first one of interest, only the last touch of each block counts."""
     touched = np.array(blocks)
     np.testing.assert_array_equal(stack_distances(touched, first), stack_distances(touched)[first:])
 
@@ -67,17 +70,17 @@ def test_distances_of_the_last_touches_are_those_of_the_whole_stream(blocks, fir
     st.lists(st.tuples(st.integers(0, 9 * KB8), st.integers(1, 3 * KB8), st.booleans()), min_size=1, max_size=40),
     st.integers(0, 12),
 )
-def test_a_trace_hits_as_a_plain_lru_does(rows, capacity):
-    """Requests of several blocks, and writes, which never hit and are kept."""
+def test_a_trace_has_the_hit_rate_of_a_plain_lru(rows, capacity):
+    """Requests have several blocks; writes never hit and are stored."""
     offset, size, reads = (np.array(column) for column in zip(*rows, strict=True))
     reads[0] = True
     trace = request_trace(np.arange(len(rows)), np.zeros(len(rows)), offset, size, reads)
     touches = [range(at // KB8, (at + length - 1) // KB8 + 1) for at, length in zip(offset, size, strict=True)]
-    assert hit_rates(trace, [capacity])[0] == pytest.approx(listed(touches, reads, capacity))
+    assert hit_rates(trace, [capacity])[0] == pytest.approx(plain_lru(touches, reads, capacity))
 
 
 def test_devices_lie_end_to_end():
-    """The same address on two devices is two blocks; the second device begins where the first one's requests end."""
+    """One address on two devices is two blocks; the second device begins after the last byte of the first."""
     trace = request_trace([0, 1, 2], [0, 1, 0], [0, 0, 0], [KB8] * 3, [True] * 3)
     np.testing.assert_allclose(hit_rates(trace, [1, 2]), [0, 1 / 3])
 
@@ -108,7 +111,7 @@ def test_capacities_keep_their_shape():
         (lambda: hit_rates(request_trace([0.0], [0], [0], [1], [True]), [1], block=0), "blocks of 0 bytes: give at l"),
     ],
 )
-def test_impossible_questions_are_refused(call, message):
+def test_impossible_calls_raise(call, message):
     assert_refused(call, message)
 
 
@@ -119,4 +122,4 @@ def test_real_trace_against_a_plain_lru(shared):
         range(at // KB8, (at + length - 1) // KB8 + 1) for at, length in zip(joined.offset, joined.size, strict=True)
     ]
     for capacity in (64, 1024):
-        assert hit_rates(trace, capacity) == pytest.approx(listed(touches, trace.read, capacity))
+        assert hit_rates(trace, capacity) == pytest.approx(plain_lru(touches, trace.read, capacity))

@@ -1,4 +1,4 @@
-"""Threads: each its own stream of requests, whatever the system does; a closed network as formulas have it."""
+"""Test threads: each has an independent stream of requests, and a closed network agrees with formulas."""
 
 import math
 
@@ -31,8 +31,8 @@ DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
 
 
-def sent(threads: Threads, order) -> dict[tuple[int, int], int]:
-    """Sectors of the requests that threads send if they are answered in that order, by thread and number."""
+def sectors_sent(threads: Threads, order) -> dict[tuple[int, int], int]:
+    """Return the sectors of the requests that threads send if requests complete in this order, by thread and number."""
     private = threads.init(jnp.asarray(keys([3])[:, 0]))
     always, found = jnp.ones(1, bool), {}
     for thread in order:
@@ -50,13 +50,13 @@ def sent(threads: Threads, order) -> dict[tuple[int, int], int]:
 def test_request_i_of_a_thread_is_the_same_in_any_order():
     threads = Threads(REQUESTS, 3, 1e-3)
     orders = [[0, 1, 2] * 4, [2] * 4 + [0] * 4 + [1] * 4, [1, 1, 0, 2, 0, 1, 2, 2, 0, 0, 1, 2]]
-    first, *others = (sent(threads, order) for order in orders)
+    first, *others = (sectors_sent(threads, order) for order in orders)
     assert len(first) == 12 and all(other == first for other in others)
     assert len(set(first.values())) == 12
 
 
 def test_one_request_of_a_thread_at_a_time(event_log):
-    """Three threads: never more than three inside, and each number is answered once."""
+    """Three threads have at most three requests in the system, and each request completes once."""
     system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=4)
     reports = execute(Scenario(system, Threads(REQUESTS, 3)), keys([1])[:, 0], 300, Record(log=event_log)).log
     answered = reports.answered.number[reports.answered.number >= 0]
@@ -67,8 +67,10 @@ def test_one_request_of_a_thread_at_a_time(event_log):
 
 
 def repairmen(threads: int, think: float) -> float:
-    """Throughput of a closed network of thinkers and one exponential server, in services a service time: the birth and death
-    process of the machine repairman."""
+    """Return the throughput of a closed network of thinking threads and one exponential server.
+
+    The unit is services per service time. The function solves the birth and death process of the machine repairman.
+    """
     weights = [1.0]
     for inside in range(threads):
         weights.append(weights[-1] * (threads - inside) / think)
@@ -76,7 +78,7 @@ def repairmen(threads: int, think: float) -> float:
 
 
 @pytest.mark.parametrize(("threads", "think"), [(1, 2.0), (4, 5.0), (8, 4.0)])
-def test_thinkers_and_a_server_are_the_machine_repairman(threads, think):
+def test_thinking_threads_and_a_server_agree_with_the_machine_repairman(threads, think):
     service = 10 * MS
     server = RateServer(20_000 / service, capacity=2**28)
     requests = RandomRequests(ExponentialSize(20_000 * 512.0), 1.0)
@@ -86,7 +88,7 @@ def test_thinkers_and_a_server_are_the_machine_repairman(threads, think):
     assert abs(float(rate.mean()) - repairmen(threads, think)) < 4 * float(rate.std(ddof=1)) / 8 < 0.03
 
 
-def test_a_lane_is_its_single_run(event_log):
+def test_a_batch_element_equals_its_single_run(event_log):
     system = System(DRIVE, Replicas(2), Hashing(), SSTF(), slots=4)
     scenario = Scenario(system, Threads(REQUESTS, 3, 2e-3))
     key = keys([1, 2])
@@ -103,28 +105,28 @@ GROUPS = (
 )
 
 
-def counted(first: int, other) -> Threads:
-    """The same groups with other counts: `first` threads in the first, and `other` in the last."""
+def groups_with_counts(first: int, other) -> Threads:
+    """Return the same groups with other counts: `first` threads in the first group, and `other` in the last."""
     last = Group(GROUPS[2].requests, other, stream=1, most=3)
     return Threads([Group(REQUESTS, first, 1e-3, most=4), GROUPS[1], last])
 
 
-def test_request_i_of_a_thread_is_the_same_whatever_the_counts():
+def test_request_i_of_a_thread_does_not_depend_on_the_counts():
     order = [0, 4, 1, 6, 5, 0, 4, 6, 1, 1]
     first, *others = (
-        sent(threads, order)
+        sectors_sent(threads, order)
         for threads in (
             Threads(GROUPS),
-            counted(2, 1),
-            counted(4, Steps([7.0], [1, 3])),
-            counted(2, OnOff(1, 2.0, 1.0)),
+            groups_with_counts(2, 1),
+            groups_with_counts(4, Steps([7.0], [1, 3])),
+            groups_with_counts(2, OnOff(1, 2.0, 1.0)),
         )
     )
     assert len(first) == 10 and all(other == first for other in others)
 
 
-def asked(threads: Threads, each: int) -> Requests:
-    """The first `each` requests of every thread, one after the other, within a GB."""
+def first_requests(threads: Threads, each: int) -> Requests:
+    """Return the first `each` requests of every thread, one after the other, within a GB."""
     provided = sum(group.most for group in threads.groups)
     thread, issued = np.divmod(np.arange(provided * each), each)
     key = np.repeat(keys([5]), len(thread), axis=1)
@@ -135,9 +137,9 @@ def asked(threads: Threads, each: int) -> Requests:
     return jax.tree.map(lambda column: np.asarray(column)[0], requests)
 
 
-def test_each_group_asks_its_own():
-    """Sizes, operations, grids and streams of the group of each thread."""
-    found = asked(Threads(GROUPS), 20)
+def test_each_group_has_separate_requests():
+    """Sizes, operations, grids and streams agree with the group of each thread."""
+    found = first_requests(Threads(GROUPS), 20)
     first, second, third = found.client < 4, (found.client >= 4) & (found.client < 6), found.client >= 6
     assert len(set(found.sectors[first])) > 5 and set(found.read[first]) == {True, False}
     for its, stream, sectors, read, grid in ((second, 2, 8, False, 16), (third, 1, 32, True, 24)):
@@ -147,10 +149,13 @@ def test_each_group_asks_its_own():
 
 
 def test_requests_stay_in_their_volumes():
-    """Uniformly, on the grid, to the last place; a thread without a volume is everywhere."""
+    """Requests are uniform, on the grid, up to the last location.
+
+    A thread without a volume uses the whole address space.
+    """
     volume, request = 4800, RandomRequests(FixedSize(4096), 0.5, alignment=48)
     groups = [Group(request, 2, volumes=(7, 3)), Group(request, 1), Group(request, 2, volumes=(0, 7, 5), most=3)]
-    found = asked(Threads(groups, volume=volume), 1000)
+    found = first_requests(Threads(groups, volume=volume), 1000)
     assert not np.any(found.sector % 48)
     for thread, number in enumerate([7, 3, None, 0, 7, 5]):
         sector = found.sector[found.client == thread]
@@ -158,15 +163,15 @@ def test_requests_stay_in_their_volumes():
             assert sector.max() > 0.99 * 2**21 and sector.min() < 0.01 * 2**21
             continue
         assert sector.min() >= number * volume and sector.max() + 8 <= (number + 1) * volume
-        # of 99 places 1,000 draws leave out one in 25,000
+        # on average, 1,000 draws from 99 locations miss one location in 25,000 runs
         assert len(set(sector)) >= 97
     assert set(found.sector[found.client == 0]) >= {7 * 4800, 8 * 4800 - 96}
 
 
 def test_equal_addresses_have_equal_hashes():
-    """Whichever group asks, in one volume on different grids."""
+    """All groups agree in one volume on different grids."""
     groups = [Group(RandomRequests(FixedSize(4096), 0.5, alignment=grid), 1, volumes=(1,)) for grid in (16, 24)]
-    found = asked(Threads(groups, volume=480), 300)
+    found = first_requests(Threads(groups, volume=480), 300)
     both = set(found.sector[found.client == 0]) & set(found.sector[found.client == 1])
     pairs = set(zip(found.sector.tolist(), found.address_hash.tolist(), strict=True))
     # the grids share every 48th sector
@@ -182,7 +187,7 @@ PATTERNS = {
 
 
 def first_on(defined, thread: int, now: float, until: float) -> float:
-    """The first instant from `now` on at which count(t) > thread: by steps of a millisecond, then by halves."""
+    """Return the first instant from `now` on with count(t) > thread: in steps of a millisecond, then by bisection."""
     if defined(now) > thread:
         return now
     before, after = now, now + 1e-3
@@ -196,8 +201,11 @@ def first_on(defined, thread: int, now: float, until: float) -> float:
     return after
 
 
-def sends(threads: Threads, service: np.ndarray, until: float) -> dict[int, list[float]]:
-    """When each thread sends, where its i-th request takes service[thread, i] seconds whatever the others do."""
+def send_times(threads: Threads, service: np.ndarray, until: float) -> dict[int, list[float]]:
+    """Return the times at which each thread issues its requests.
+
+    The i-th request of a thread takes service[thread, i] seconds independently of others.
+    """
     takes, always, first = jnp.asarray(service, jnp.float32), jnp.ones(1, bool), jnp.zeros(1, jnp.int32)
 
     def next_one(private, _):
@@ -205,8 +213,8 @@ def sends(threads: Threads, service: np.ndarray, until: float) -> dict[int, list
         private = threads.elapse(private, wait)
         request = threads.request(private, 2**20, first)
         client = request.client
-        answer = takes[client, private.issued[client]]
-        private = threads.answered(threads.sent(private, request, always), client, answer, always)
+        duration = takes[client, private.issued[client]]
+        private = threads.answered(threads.sent(private, request, always), client, duration, always)
         return private, (wait[0], client[0])
 
     key = jnp.asarray(keys([3])[:, 0])
@@ -218,24 +226,28 @@ def sends(threads: Threads, service: np.ndarray, until: float) -> dict[int, list
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_threads_send_while_they_are_on(pattern):
-    """Each thread by itself, at the instants of an independent program: its next request goes out once the one before is
-    answered and count(t) is above its number."""
+    """An independent program gives the times of each thread.
+
+    A thread sends its next request when the previous one has completed and count(t) exceeds the thread's number.
+    """
     count, defined = PATTERNS[pattern]
     service, until = np.random.default_rng(7).uniform(0.03, 0.2, (5, 200)), 4.0
-    found = sends(Threads([Group(REQUESTS, count, most=5)]), service, until)
+    found = send_times(Threads([Group(REQUESTS, count, most=5)]), service, until)
     for thread in range(5):
         expected, now = [], first_on(defined, thread, 0.0, until)
         while now <= until:
             expected.append(now)
             now = first_on(defined, thread, now + service[thread, len(expected) - 1], until)
         np.testing.assert_allclose(found.get(thread, []), expected, atol=5e-6, rtol=0)
-    assert len(found) == max(defined(moment) for moment in np.linspace(0, until, 1000))
+    assert len(found) == max(defined(time_point) for time_point in np.linspace(0, until, 1000))
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_as_many_requests_are_inside_as_threads_are_on(pattern, event_log):
-    """A fast server and no thought: whenever one is answered, count(t) of them are, but for a moment after a change, in which
-    what threads that are off have out is served."""
+def test_the_requests_in_the_system_equal_the_active_threads(pattern, event_log):
+    """With a fast server and no think time, count(t) requests are in the system at each completion.
+
+    The only exception is a short time after a change, when the last requests of inactive threads are served.
+    """
     count, defined = PATTERNS[pattern]
     service = 0.5 * MS
     server = RateServer(8 / service, capacity=2**20)
@@ -243,18 +255,18 @@ def test_as_many_requests_are_inside_as_threads_are_on(pattern, event_log):
     scenario = Scenario(system, Threads(RandomRequests(FixedSize(4096), 1.0), count))
     reports = execute(scenario, keys([1])[:, 0], 4000, Record(log=event_log)).log
     time = np.cumsum(reports.elapsed.astype(np.float64).ravel())
-    answers = reports.answered.number.ravel() >= 0
-    # before the answer of each event
-    inside = np.cumsum(reports.admitted.ravel().astype(int) - answers) + answers
-    before, now, soon = ([defined(moment + late * service) for moment in time] for late in (-6, 0, 2))
-    settled = np.equal(before, now) & np.equal(now, soon) & answers & (time > 6 * service)
-    assert settled.sum() > 0.8 * answers.sum() and len(set(now)) > 1
+    completions = reports.answered.number.ravel() >= 0
+    # before the completion of each event
+    inside = np.cumsum(reports.admitted.ravel().astype(int) - completions) + completions
+    before, now, soon = ([defined(time_point + late * service) for time_point in time] for late in (-6, 0, 2))
+    settled = np.equal(before, now) & np.equal(now, soon) & completions & (time > 6 * service)
+    assert settled.sum() > 0.8 * completions.sum() and len(set(now)) > 1
     np.testing.assert_array_equal(inside[settled], np.asarray(now)[settled])
     assert inside.max() == max(now)
 
 
-def test_counts_that_change_are_numbers_of_one_program():
-    """A sweep over them compiles once."""
+def test_changing_counts_use_one_program():
+    """A sweep over counts compiles once."""
 
     def scenario(n, on, low, change):
         system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=20)
@@ -264,7 +276,7 @@ def test_counts_that_change_are_numbers_of_one_program():
     assert structure(scenario(0, 1.0, 0, 3.0)) == structure(scenario(5, 2.0, 3, 4.0))
 
 
-def test_lanes_of_different_counts_are_their_single_runs():
+def test_batches_of_different_counts_equal_their_single_runs():
     def scenario(n):
         system = System(DRIVE, Replicas(2), Hashing(), SSTF(), slots=8)
         groups = Group(REQUESTS, n, 1e-3, most=3), Group(REQUESTS, OnOff(n + 1, 0.05, 0.03), 2e-3, stream=1, most=4)
@@ -277,22 +289,22 @@ def test_lanes_of_different_counts_are_their_single_runs():
     assert float(seen.request_rate.sel(n=3).mean()) > float(seen.request_rate.sel(n=0).mean())
 
 
-def test_more_threads_than_slots_are_refused():
+def test_more_threads_than_slots_raise():
     system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=8)
     groups = [Group(REQUESTS, 5), Group(REQUESTS, Sinusoid(0, 4, 1.0))]
     assert_refused(lambda: Scenario(system, Threads(groups)), "9 requests outstanding in 8 slots: raise System.slots")
 
 
-def test_volumes_beyond_the_disks_are_refused():
+def test_volumes_beyond_the_disks_raise():
     system = System(RateServer(1.0, capacity=4096), Replicas(2), Hashing(), SATF())
     small = RandomRequests(FixedSize(4096), 0.5)
     Scenario(system, Threads([Group(small, 2, volumes=(0, 3))], volume=1024))
-    says = "volumes of 1024 sectors up to sector 5120 of 4096: use fewer or smaller"
-    assert_refused(lambda: Scenario(system, Threads([Group(small, 2, volumes=(0, 4))], volume=1024)), says)
+    message = "volumes of 1024 sectors up to sector 5120 of 4096: use fewer or smaller"
+    assert_refused(lambda: Scenario(system, Threads([Group(small, 2, volumes=(0, 4))], volume=1024)), message)
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: Threads(REQUESTS, 0), "threads 0: it must be at least 1"),
         (lambda: Threads(REQUESTS, -1), "threads -1: it must be 0 or more"),
@@ -315,5 +327,5 @@ def test_volumes_beyond_the_disks_are_refused():
         (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=80), "volumes of 80 sectors, requests of up to 26"),
     ],
 )
-def test_impossible_threads_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_threads_raise(build, message):
+    assert_refused(build, message)

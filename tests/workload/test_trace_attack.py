@@ -1,4 +1,7 @@
-"""Damaged files of every format: refused in a line, or read as a second, plain reader reads them, and always at once."""
+"""Test damaged files of every format.
+
+A file raises in one line, or a second, plain reader gives the same trace; both are fast.
+"""
 
 import time
 import warnings
@@ -30,18 +33,18 @@ def test_no_damage_of_twenty_thousand_gets_through(tmp_path, monkeypatch, kind):
 
 
 def attack(folder, monkeypatch, kind: str, count: int) -> Counter:
-    """Read so many damaged files, and count what became of them; of a violation, number and bytes are told."""
+    """Read damaged files and return the counts of outcomes; a violation is reported with its number and bytes."""
     monkeypatch.chdir(folder)
     counts: Counter = Counter()
     for number in range(count):
         rng = Random(f"{kind} {number}")
-        # blocks of a few lines, or one line, so that the fast pass and the other meet within a file
+        # use blocks of a few lines, or of one line, so that both passes occur within a file
         monkeypatch.setattr(text, "BLOCK", rng.choice([2**21, 2**21, 40, 200]))
         plain = damaged_traces.valid(kind, rng)
         packed = PACKERS[rng.choice(list(PACKERS))].compress(plain) if rng.random() < 0.15 else plain
         data = damaged_traces.damaged(packed, rng)
         try:
-            outcome = held(data, FORMAT[kind] if rng.random() < 0.7 else None)
+            outcome = outcome_of(data, FORMAT[kind] if rng.random() < 0.7 else None)
         except Exception as fault:
             fault.add_note(f"{kind} {number}: {data[:2000]!r}")
             raise
@@ -50,19 +53,19 @@ def attack(folder, monkeypatch, kind: str, count: int) -> Counter:
     return counts
 
 
-def held(data: bytes, asked: str | None) -> tuple[str, ...]:
-    """What became of one file; raises AssertionError where a reader may not do that."""
+def outcome_of(data: bytes, format_name: str | None) -> tuple[str, ...]:
+    """Return the outcome of one file; raise AssertionError for an outcome that is not allowed."""
     with open("sample", "wb") as file:
         file.write(data)
     began = time.process_time()
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         try:
-            trace = read("sample", asked)
+            trace = read("sample", format_name)
         except InputError as fault:
             assert_one_line(str(fault))
             assert time.process_time() - began < 1 and not noted
-            assert asked is None or unpacked(data) is None or refused(asked, unpacked(data))
+            assert format_name is None or unpacked(data) is None or refused(format_name, unpacked(data))
             return ("refused",)
         figures = characteristics(trace).as_dict()
     assert time.process_time() - began < 1
@@ -79,7 +82,7 @@ def held(data: bytes, asked: str | None) -> tuple[str, ...]:
 
 
 def unpacked(data: bytes) -> bytes | None:
-    """The file as it is under its compression, None where that is damaged or no one's."""
+    """Return the file without its compression, or None if it is damaged or of an unknown compression."""
     if data.startswith((b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"7z\xbc\xaf\x27\x1c")):
         return None
     magic = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
@@ -98,8 +101,8 @@ def refused(name: str, data: bytes) -> bool:
     return False
 
 
-def assert_one_line(said: str):
-    assert said.isprintable() and 0 < len(said) < 400 and "sample" in said, said
+def assert_one_line(line: str):
+    assert line.isprintable() and 0 < len(line) < 400 and "sample" in line, line
 
 
 def assert_lawful(trace: RequestTrace):

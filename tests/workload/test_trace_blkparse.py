@@ -1,4 +1,4 @@
-"""blkparse's events: what of them is a request, and which completion is whose."""
+"""Test the events of blkparse: requests formed from events, and the completion of each request."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from storagekit.core.errors import InputError
 from storagekit.workload.trace import read
 
-# a merge of two writes, a read that another CPU completes, a flush, a discard, plugging; the write at the end is under way
+# a merge of two writes, a read that completes on another CPU, a flush, a discard, plugging; the last write is under way
 SAMPLE = b"""\
   8,0    3        1     0.000000000   697  Q  WS 100 + 8 [kworker/3:1]
   8,0    3        2     0.000001829   697  G  WS 100 + 8 [kworker/3:1]
@@ -44,7 +44,7 @@ def test_a_sample_by_hand(tmp_path):
     assert trace.device.tolist() == [0, 0, 1]
     assert (trace.offset // 512).tolist() == [100, 108, 5000] and (trace.size // 512).tolist() == [8, 16, 2]
     assert trace.read.tolist() == [False, False, True]
-    # written back without S: nobody waits
+    # written back without S: an asynchronous write
     assert trace.asynchronous.tolist() == [False, True, False]
     np.testing.assert_allclose(trace.measured_response, [5e-3, 4.9e-3, 2.5e-3], rtol=1e-12)
 
@@ -68,8 +68,8 @@ def test_without_completions_every_request_stays_and_none_is_measured(tmp_path):
         max_size=12,
     )
 )
-def test_what_was_merged_is_completed_together_and_nothing_else(tmp_path, requests):
-    """Requests apart from one another, each queued in as many pieces as are merged, 100 ns apart, completed as one."""
+def test_merged_requests_complete_together_and_alone(tmp_path, requests):
+    """Requests are apart from one another; each is queued in pieces 100 ns apart, which are merged and complete as one."""
     events, expected = [], []
     for number, (start, pieces, took, is_read) in enumerate(requests):
         kind, at = "R" if is_read else "WS", number * 1000
@@ -86,7 +86,7 @@ def test_what_was_merged_is_completed_together_and_nothing_else(tmp_path, reques
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         (b"8,0 3 2 0.000001829 697 Q WS", None),
         (
@@ -103,17 +103,17 @@ def test_what_was_merged_is_completed_together_and_nothing_else(tmp_path, reques
         (b"8,0 3 2 0.000000000 697 C WS 100 + 8 [0]", "line 2 completes what line 1 queued later; sort it by time"),
     ],
 )
-def test_a_fault_is_named_with_its_line(tmp_path, line, says):
+def test_a_fault_is_named_with_its_line(tmp_path, line, message):
     first = b"8,0 3 1 0.000000005 697 Q WS 100 + 8 [a]\n"
     path = save(tmp_path, first + line + b"\n")
-    if says is None:
+    if message is None:
         assert len(read(path)) == 1
         return
-    with pytest.raises(InputError, match=says) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read(path, "blkparse")
     assert "sample" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_file_that_ends_within_a_line_says_so(tmp_path):
+def test_a_file_that_ends_within_a_line_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"line 2 is no event .*it ends in the middle of this line"):
         read(save(tmp_path, SAMPLE[:95]))

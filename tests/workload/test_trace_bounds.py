@@ -1,4 +1,7 @@
-"""Inputs made to cost a reader more than their size: long fields, bombs, floods, sums beyond 64 bits, much overlap."""
+"""Test inputs that could cost a reader more than their size.
+
+They have long fields, compression bombs, floods, sums beyond 64 bits, or much overlap.
+"""
 
 import bz2
 import gzip
@@ -24,9 +27,9 @@ GOOD = {
 }
 FIELDS = [(name, which) for name, line in GOOD.items() for which in range(len(line.replace(b",", b" ").split()))]
 LONG = 60_000
-# seconds of a processor that others share; what grows with the square of a size takes far longer here
+# seconds on a shared processor; algorithms of quadratic time take far longer here
 SOON = 5.0
-# each holds up some expression that tries one thing after another before it gives up
+# each token slows an expression that tries many alternatives before it fails
 TOKENS = [
     b"1" * LONG,
     b"1" * LONG + b"x",
@@ -53,7 +56,7 @@ def save(folder, data):
 
 
 def swapped(line, which, token):
-    """The line with another field `which`, its separators as they were."""
+    """Return the line with field `which` replaced and unchanged separators."""
     fields = line.replace(b",", b" ").split()
     begin = 0
     for field in fields[:which]:
@@ -63,20 +66,20 @@ def swapped(line, which, token):
 
 
 def refusal(path, *given):
-    """What reading the file is refused with, "" if it is not, and soon."""
+    """Return the error message of reading the file, or "" if reading succeeds; both must be fast."""
     began = time.process_time()
     try:
         read(path, *given)
-        said = ""
+        message = ""
     except InputError as fault:
-        said = str(fault)
+        message = str(fault)
     assert time.process_time() - began < SOON
-    assert "\n" not in said and said.isprintable() and len(said.replace(str(path), "")) < 400
-    return said
+    assert "\n" not in message and message.isprintable() and len(message.replace(str(path), "")) < 400
+    return message
 
 
 def peak(call):
-    """Bytes in use at most during a call, beside those before it."""
+    """Return the peak memory during a call, in bytes above the memory before it."""
     tracemalloc.start()
     try:
         call()
@@ -86,7 +89,7 @@ def peak(call):
 
 
 @pytest.mark.parametrize(("name", "which"), FIELDS)
-def test_no_field_takes_long_to_refuse(tmp_path, name, which):
+def test_no_field_takes_long_to_reject(tmp_path, name, which):
     for token in TOKENS:
         line = swapped(GOOD[name], which, token)
         refusal(save(tmp_path, GOOD[name] + b"\n" + line + b"\n"), name)
@@ -94,23 +97,23 @@ def test_no_field_takes_long_to_refuse(tmp_path, name, which):
 
 
 @pytest.mark.parametrize("summary", [b"Total (" + b")" * LONG, b"CPU" + b"0" * LONG, b"CPU0 (" + b"):" * (LONG // 2)])
-def test_no_summary_takes_long_to_refuse(tmp_path, summary):
+def test_no_summary_takes_long_to_reject(tmp_path, summary):
     assert refusal(save(tmp_path, GOOD["blkparse"] + b"\n" + summary + b"x\n"))
 
 
 @pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize("length", [70_000, 2_000_000, 5_000_000])
-def test_a_line_within_a_block_is_no_longer_than_one_at_its_end(tmp_path, name, length):
-    """Blanks around a field are no fault of the line, its length is, wherever the blocks of the file begin."""
+def test_the_limit_of_a_line_does_not_depend_on_its_position_in_a_block(tmp_path, name, length):
+    """Blanks around a field are allowed, but a line that is too long raises at any position in a block."""
     line = GOOD[name] + b"\n"
     padded = swapped(GOOD[name], 0, GOOD[name].replace(b",", b" ").split()[0] + b" " * length) + b"\n"
     if name == "blkparse":
         padded = GOOD[name] + b" " * length + b"x\n"
-    said = refusal(save(tmp_path, line + padded + line), name)
-    assert "line 2 is longer than 65536 bytes" in said
+    message = refusal(save(tmp_path, line + padded + line), name)
+    assert "line 2 is longer than 65536 bytes" in message
 
 
-def test_a_number_is_read_alike_however_many_zeros_lead_it(tmp_path):
+def test_leading_zeros_do_not_change_a_number(tmp_path):
     zeros = b"0" * 30_000
     for around in (b"", b"# line by line\n"):
         trace = read(save(tmp_path, around + zeros + b"7," + zeros + b"5,512,r,0.5\n"), "spc")
@@ -118,7 +121,7 @@ def test_a_number_is_read_alike_however_many_zeros_lead_it(tmp_path):
 
 
 def bomb(name, beginning, filling) -> bytes:
-    """What holds 4 GB of one byte behind its beginning."""
+    """Return a compressed file with a beginning and 4 GB of one byte after it."""
     packed = PACKERS[name](beginning) + PACKERS[name](filling * 20_000_000) * 200
     assert len(packed) < 5_000_000
     return packed
@@ -134,7 +137,7 @@ def bomb(name, beginning, filling) -> bytes:
         (b"0,1,512,r,0.0\n", b" "),
     ],
 )
-def test_a_bomb_is_refused_before_it_has_gone_off(tmp_path, name, beginning, filling):
+def test_a_bomb_raises_before_it_is_unpacked(tmp_path, name, beginning, filling):
     assert refusal(save(tmp_path, bomb(name, beginning, filling)))
 
 
@@ -150,7 +153,7 @@ def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path, monkeypatch):
         assert len(read(save(tmp_path, pack(lines) * 2), disorder_limit=1e9)) == 40_000
 
 
-def test_a_flood_of_what_is_never_completed_takes_time_as_its_size(tmp_path):
+def test_a_flood_of_incomplete_requests_takes_linear_time(tmp_path):
     count = 8_000
     queued = b"".join(b"8,0 0 %d 0.%09d 1 Q R %d + 8 [a]\n" % (i, i, 1000 * i) for i in range(count))
     completed = b"".join(b"8,0 0 %d 1.%09d 1 C R %d + 8 [0]\n" % (i, i, 1000 * i + 500) for i in range(count))
@@ -164,14 +167,14 @@ def far_devices(count=4):
     return request_trace(np.arange(count), np.arange(count), [end - 512] * count, [512] * count, [True] * count)
 
 
-def test_what_devices_hold_together_is_exact_beyond_64_bits():
+def test_the_total_size_of_devices_is_exact_beyond_64_bits():
     assert characteristics(far_devices()).data_size == 4 * 2**62
 
 
-def test_devices_that_do_not_fit_end_to_end_are_refused():
-    with pytest.raises(InputError, match=r"device 1 .*would lie beyond 2\*\*62 bytes; select fewer devices") as refused:
+def test_devices_that_do_not_fit_end_to_end_raise():
+    with pytest.raises(InputError, match=r"device 1 .*would lie beyond 2\*\*62 bytes; select fewer devices") as caught:
         far_devices().concatenated()
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(caught.value)
     alone = far_devices().select("2")
     assert alone.concatenated().offset.tolist() == [2**62 - 512]
     with pytest.raises(InputError, match=r"beyond 2\*\*62"):
@@ -186,9 +189,9 @@ def test_the_rate_of_a_long_trace_does_not_wrap():
     assert figures.peak_to_mean == pytest.approx((count - 1) * 1e15 / count)
 
 
-def overlapping(count, size=2**20, room=2**30):
+def overlapping(count, size=2**20, span=2**30):
     rng = np.random.default_rng(5)
-    offset = rng.integers(0, room - size, count)
+    offset = rng.integers(0, span - size, count)
     return request_trace(np.arange(count), np.zeros(count), offset, np.full(count, size), rng.random(count) < 0.5)
 
 
@@ -197,7 +200,7 @@ def test_memory_for_overlapping_requests_grows_with_their_number_alone():
     assert peak(lambda: characteristics(trace)) < 100e6
 
 
-def test_cache_hits_of_requests_beyond_any_memory_are_refused():
+def test_cache_hits_of_requests_beyond_any_memory_raise():
     zeros = np.zeros(1000, int)
     trace = request_trace(zeros, zeros, zeros, zeros + 2**40, zeros == 0)
     with pytest.raises(InputError, match=r"134217728000 blocks of 8192 bytes.*larger block"):

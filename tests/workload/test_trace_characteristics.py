@@ -1,4 +1,4 @@
-"""Characteristics of traces small enough to work by hand, and against slow definitions."""
+"""Test characteristics of traces small enough to work by hand, and against slow definitions."""
 
 import math
 
@@ -19,7 +19,7 @@ from storagekit.workload.trace.locality import (
 
 
 def trace(rows, **more):
-    """Rows of (time s, device, offset B, size B, read)."""
+    """Return a trace from rows of (time s, device, offset B, size B, read)."""
     time, device, offset, size, read = zip(*rows, strict=True)
     return request_trace(time, device, offset, size, read, **more)
 
@@ -29,10 +29,10 @@ def test_a_trace_worked_by_hand():
         trace(
             [
                 (0.0, 0, 0, 4096, True),
-                (1.0, 0, 4096, 4096, False),  # follows the one before
-                (1.5, 1, 8192, 1024, False),  # alone on its device so far
-                (2.0, 0, 40960, 8192, True),  # 32768 from the end of the last on device 0
-                (4.0, 1, 8192, 1024, True),  # 1024 back; reads what was written 2.5 s before
+                (1.0, 0, 4096, 4096, False),  # follows the request before it
+                (1.5, 1, 8192, 1024, False),  # the first request on its device
+                (2.0, 0, 40960, 8192, True),  # 32768 from the end of the last request on device 0
+                (4.0, 1, 8192, 1024, True),  # 1024 back; reads data written 2.5 s before
             ],
             asynchronous=[False, True, False, True, False],
             measured_response=[0.010, 0.020, 0.030, 0.040, 0.050],
@@ -68,7 +68,7 @@ def test_figures_have_units_and_plain_types():
     assert UNITS["rate"] == "requests/s" and UNITS["footprint"] == "B" and UNITS["read_share"] == "1"
 
 
-def test_what_one_request_cannot_say_is_none():
+def test_figures_that_need_several_requests_are_none():
     figures = characteristics(trace([(5, 0, 0, 512, True)]))
     assert figures.duration == 0 and figures.rate is None and figures.interarrival_cov is None
     assert figures.mean_write_size is None and figures.seek_locality is None
@@ -86,8 +86,8 @@ def test_random_addresses_have_locality_one():
     count, capacity = 100_000, 10**9
     offset = np.random.default_rng(1).integers(0, capacity, count)
     trace = request_trace(np.arange(count), np.zeros(count), offset, np.ones(count), [True] * count)
-    # |x - y| has sd C / sqrt(18), so the mean of n has a relative one of 1 / sqrt(2 n); neighbours
-    # share an end, which at most doubles the variance.
+    # |x - y| has sd C / sqrt(18), so the mean of n has a relative sd of 1 / sqrt(2 n). Neighbours share an end, which
+    # at most doubles the variance.
     sigma = math.sqrt(2 / (2 * count))
     assert seek_locality(trace, {"0": capacity}) == pytest.approx(1, abs=4 * sigma)
     assert seek_locality(trace, {"0": 4 * capacity}) == pytest.approx(4, abs=16 * sigma)
@@ -129,7 +129,7 @@ small_rows = st.lists(
 
 
 @given(small_rows, st.integers(1, 12))
-def test_read_after_write_is_its_definition(rows, within):
+def test_read_after_write_agrees_with_its_definition(rows, within):
     hits = 0
     for i, (time, device, start, size, is_read) in enumerate(rows):
         newest: dict[int, float] = {}
@@ -142,13 +142,13 @@ def test_read_after_write_is_its_definition(rows, within):
 
 
 @given(small_rows, st.integers(1, 5))
-def test_touched_bytes_is_its_definition(rows, block):
+def test_touched_bytes_agree_with_their_definition(rows, block):
     touched = {(device, byte // block) for _, device, start, size, _ in rows for byte in range(start, start + size)}
     assert touched_bytes(trace(rows), block) == block * len(touched)
 
 
 @given(small_rows)
-def test_seeks_are_their_definition(rows):
+def test_seeks_agree_with_their_definition(rows):
     last: dict[int, int] = {}
     distances, ends = [], {d: max(s + n for _, e, s, n, _ in rows if e == d) for _, d, *_ in rows}
     for _, device, start, size, _ in rows:

@@ -1,4 +1,4 @@
-"""Every format: hand-written samples, random records written and read back, faults, damage."""
+"""Test every format: hand-written samples, random records written and read back, faults, damage."""
 
 import struct
 import warnings
@@ -19,7 +19,7 @@ SRT_HEADERS = {
 anytime = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-# Writers: each takes rows (time us, device, 512 B block, blocks, read, response us) to bytes.
+# Writers: each converts rows (time us, device, 512 B block, blocks, read, response us) to bytes.
 
 
 def write_spc(rows):
@@ -62,7 +62,7 @@ def write_validate(rows):
 
 
 def write_fio(rows) -> bytes:
-    """With priorities and the times of issue."""
+    """Write lines with priorities and issue times."""
     return b"".join(
         b"%d, %d, %d, %d, %d, 0x0000, %d\n" % ((t + w) // 1000, w * 1000, not r, n * 512, b * 512, t * 1000)
         for t, _, b, n, r, w in rows
@@ -111,7 +111,7 @@ def save(folder, data, name="sample"):
 
 
 def checked(trace: RequestTrace) -> RequestTrace:
-    """The same trace through the constructor that refuses anything invalid."""
+    """Return the same trace from the constructor that rejects anything invalid."""
     return request_trace(
         trace.time, trace.device, trace.offset, trace.size, trace.read, devices=trace.devices,
         measured_response=trace.measured_response, think=trace.think,
@@ -175,9 +175,12 @@ def test_validate_arrivals_follow_service_and_think_times(tmp_path):
     np.testing.assert_allclose(trace.think, [45422e-6, 2000.5e-6, 0], rtol=1e-15)
 
 
-def test_fio_logs_tell_when_requests_were_issued(tmp_path):
-    """5 us and 25 us after the start; without that the entry's time less the latency, and of the second a millisecond less
-    70 us."""
+def test_fio_logs_give_the_issue_times_of_requests(tmp_path):
+    """Issue times are 5 us and 25 us after the start.
+
+    Without issue times, the time is the entry's time minus the latency. For the second request this is a millisecond
+    minus 70 us.
+    """
     issued = b"0, 700000, 0, 4096, 8192, 0, 5000\n1, 70000, 1, 512, 0, 0, 25000\n"
     trace = read(save(tmp_path, issued))
     assert trace.source.format == "fio" and trace.devices == ("0",)
@@ -204,7 +207,7 @@ def test_srt_flags_and_sectors(tmp_path):
 @pytest.mark.parametrize("kind", WRITERS)
 @anytime
 @given(rows=rows)
-def test_what_is_written_is_read_back(tmp_path, kind, rows):
+def test_written_records_are_read_back(tmp_path, kind, rows):
     trace = read(save(tmp_path, WRITERS[kind](rows)))
     start, device, block, blocks, is_read, response = zip(*rows, strict=True)
     np.testing.assert_allclose(trace.time, np.subtract(start, start[0]) / 1e6, atol=2e-12)
@@ -216,7 +219,8 @@ def test_what_is_written_is_read_back(tmp_path, kind, rows):
     if kind in ("msr", "srt13", "srt17"):
         np.testing.assert_allclose(trace.measured_response, np.divide(response, 1e6), rtol=1e-15)
     if kind == "blkparse":
-        # requests that are alike and in progress at once cannot be distinguished: only the instants of their completions can
+        # equal requests in progress at the same time cannot be distinguished: compare only the times of their
+        # completions
         ends = np.add(start, response) - start[0]
         found = np.rint((trace.time + trace.measured_response) * 1e6)
         of_kind = [sorted(zip(device, block, blocks, is_read, when, strict=True)) for when in (ends, found)]
@@ -261,7 +265,7 @@ def test_both_passes_agree_on_any_field(tmp_path, kind, which, token):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_chunks_join_to_what_read_gives(tmp_path, kind, monkeypatch):
+def test_joined_chunks_equal_the_result_of_read(tmp_path, kind, monkeypatch):
     # Late chunks bring devices that sort before those of early ones.
     rows = [(1000 * i, 12 - i // 40, 8 * i, 1 + i % 5, i % 3 == 0, i) for i in range(500)]
     path = save(tmp_path, ALL[kind](rows))
@@ -288,7 +292,7 @@ def test_small_disorder_is_sorted_stably_and_counted(tmp_path):
     assert trace.source.disorder == 3
 
 
-def test_large_disorder_is_refused_at_its_line(tmp_path):
+def test_large_disorder_raises_at_its_line(tmp_path):
     path = save(tmp_path, b"0,1,512,r,100\n#\n0,2,512,r,200\n0,3,512,r,120\n")
     with pytest.raises(InputError, match=r"line 4 is 80 s earlier .*at most 60 s.*disorder_limit"):
         read(path)
@@ -406,7 +410,7 @@ def test_a_fault_deep_in_the_file_is_named_by_its_line(tmp_path):
 
 
 @pytest.mark.parametrize("whole", [lambda path: [read(path)], chunks])
-def test_of_a_last_line_that_lacks_its_end_one_is_warned(tmp_path, whole):
+def test_a_last_line_without_its_end_gives_a_warning(tmp_path, whole):
     path = save(tmp_path, GOOD + GOOD.strip())
     with pytest.warns(RuntimeWarning, match=r"sample line 2, the last, lacks its line end: .*fetch it again") as warned:
         assert sum(map(len, whole(path))) == 2
@@ -414,13 +418,13 @@ def test_of_a_last_line_that_lacks_its_end_one_is_warned(tmp_path, whole):
     assert sum(map(len, whole(save(tmp_path, GOOD + GOOD + b"  \t")))) == 2
 
 
-def test_what_follows_a_summary_of_blkparse_may_be_cut_anywhere(tmp_path):
+def test_text_after_a_summary_of_blkparse_may_be_cut_anywhere(tmp_path):
     assert len(read(save(tmp_path, write_blkparse(ROWS) + b"CPU0 (8,0):\n Reads Queued:   0,   "))) == 3
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_no_cut_is_taken_for_a_shorter_file_in_silence(tmp_path, kind):
-    """A cut within a line or a record is refused or warned of; what is read in silence are the whole ones before it."""
+def test_no_cut_is_silently_read_as_a_shorter_file(tmp_path, kind):
+    """A cut within a line or a record raises or warns; without either, all records before the cut are read."""
     data = ALL[kind]([(1500 * i, i % 3, 8 * i, 1 + i % 5, i % 2 == 0, 70 * i) for i in range(12)])
     whole = read(save(tmp_path, data))
     warned = 0
@@ -446,7 +450,7 @@ def test_no_cut_is_taken_for_a_shorter_file_in_silence(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_the_format_is_recognised_whatever_the_name(tmp_path, kind):
+def test_the_format_is_recognised_for_any_file_name(tmp_path, kind):
     trace = read(save(tmp_path, ALL[kind](ROWS), "trace.txt"))
     assert trace.source.format == {
         "srt13": "srt", "srt17": "srt", "validate": "disksim-validate",
@@ -474,7 +478,7 @@ def test_an_unknown_format_name_lists_the_known(tmp_path):
 
 @st.composite
 def damage(draw):
-    """A function that damages some bytes: cuts, drops, overwrites or doubles a part."""
+    """Draw a function that damages some bytes: it cuts, drops, overwrites or doubles a part."""
     at = draw(st.floats(0, 1))
     length = draw(st.integers(1, 40))
     junk = draw(st.binary(min_size=0, max_size=12))

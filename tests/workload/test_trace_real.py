@@ -1,4 +1,4 @@
-"""The real traces: the counts and figures their provenance files state, whole and damaged."""
+"""Test the real traces, whole and damaged, against the counts and figures in their provenance files."""
 
 import bz2
 import lzma
@@ -15,7 +15,7 @@ HPLAJW = "hplajw-1992/ajw.1week.srt.xz"
 CELLO = "cello-hpl-2003/hourly.03126.srt.bz2"
 VALIDATE = "disksim-valid/{}.trace.xz"
 
-# (figure, value, half a unit of the last digit provenance.md gives)
+# (figure, value, half a unit of the last digit in provenance.md)
 STATED = {
     FINANCIAL: ("spc", [
         ("requests", 10_000, 0), ("duration", 259.60, 0.005), ("rate", 38.5, 0.05),
@@ -52,7 +52,7 @@ STATED = {
 
 
 @pytest.mark.parametrize("name", STATED)
-def test_figures_are_those_stated(shared, name):
+def test_figures_agree_with_the_stated_ones(shared, name):
     format_name, stated = STATED[name]
     trace = read(shared / name)
     assert trace.source.format == format_name and trace.source.disorder == 0
@@ -90,7 +90,7 @@ def test_hplajw_first_records_and_last_byte(shared):
 
 
 def test_hplajw_equals_its_normalised_copy(shared):
-    """Times, addresses and flags against the CSV that lies beside the trace."""
+    """Compare times, addresses and flags with the CSV file in the same folder."""
     trace = read(shared / HPLAJW)
     with lzma.open(shared / "hplajw-1992/hplajw.csv.xz", "rt") as lines:
         layout = "i8,i8,i8,i8,U1,U1,i8,i8,i8"
@@ -145,7 +145,7 @@ def test_a_real_binary_record_cut(shared, tmp_path):
 
 
 def test_a_real_binary_record_lost(shared, tmp_path):
-    """Four lost bytes shift every later record; the first of them is named."""
+    """Four lost bytes shift every later record; the error names the first of them."""
     plain = bz2.decompress((shared / CELLO).read_bytes())
     at = 298 + 88 * 41_000
     path = tmp_path / "shifted.srt"

@@ -1,4 +1,4 @@
-"""RequestTrace: checked construction, windows, devices."""
+"""Test RequestTrace: validated construction, windows, devices."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_arrays_become_si_columns():
     ]  # fmt: skip
 
 
-def test_a_window_holds_its_start_and_not_its_stop_and_counts_from_its_start():
+def test_a_window_includes_its_start_excludes_its_stop_and_counts_from_its_start():
     cut = sample(origin=1000.0, think=[1, 2, 3, 4]).window(10, 25.5)
     assert cut.time.tolist() == [0.0, 0.0] and cut.origin == 1010.0
     assert cut.offset.tolist() == [4096, 8192] and cut.think.tolist() == [2, 3]
@@ -52,7 +52,7 @@ def test_selected_devices_are_renumbered_and_keep_the_clock():
 
 def test_concatenated_devices_follow_one_another():
     joined = sample().concatenated()
-    # Device 0 ends at 5120 and device 1 at 8704 of its own.
+    # Device 0 ends at 5120 and device 1 at 8704 of its address space.
     assert joined.offset.tolist() == [5120, 4096, 5120 + 8192, 5120 + 8704 + 512]
     assert joined.devices == ("0+1+2",) and joined.device.tolist() == [0] * 4
     wide = sample().concatenated({"0": 10**6, "1": 10**6, "2": 10**6})
@@ -75,6 +75,6 @@ def test_concatenated_devices_follow_one_another():
         ({"think": [0, np.inf, 0, 0]}, r"request 1 has think inf"),
     ],
 )
-def test_what_is_wrong_with_arrays_is_named(changes, message):
+def test_invalid_arrays_raise_with_the_fault(changes, message):
     with pytest.raises(InputError, match=message):
         sample(**changes)

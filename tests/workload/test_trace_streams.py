@@ -1,4 +1,4 @@
-"""Files that cannot be opened, and files compressed: whole, cut, damaged."""
+"""Test files that cannot be opened, and compressed files: whole, cut, damaged."""
 
 import bz2
 import gzip
@@ -54,7 +54,7 @@ def test_a_cut_stream_is_named(tmp_path, name, share):
 
 @pytest.mark.parametrize("name", PACKERS)
 def test_a_stream_cut_after_the_last_record_is_named(tmp_path, monkeypatch, name):
-    """The records of blkparse end where its summary begins, and what is left of the file is not needed for them."""
+    """Records of blkparse end at its summary, and the rest of the file is not needed for them."""
     monkeypatch.setattr(text, "BLOCK", 2**16)
     summary = "\n".join(f" Reads Queued: {number}" for number in range(20_000))
     packed = PACKERS[name](f"{BLKPARSE}\nCPU0 (8,0):\n{summary}\n".encode())
@@ -91,7 +91,7 @@ def test_any_damage_is_an_input_error_or_a_trace(tmp_path, name, at, junk, keep)
         assert "harmed" in str(error) and "\n" not in str(error)
 
 
-def test_what_cannot_be_opened_is_named(tmp_path):
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
     with pytest.raises(InputError, match="missing does not exist"):
         read(tmp_path / "missing")
     with pytest.raises(InputError, match="is a directory"):

@@ -1,4 +1,7 @@
-"""Requests to several volumes: each within its own, as often as its share says, whoever asks."""
+"""Test requests to several volumes.
+
+Each request stays in its volume, volumes have their shares, and draws do not depend on the caller.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +27,7 @@ from storagekit.workload import (
 )
 
 COUNT = 40_000
-# the last begins off the grid of 8 sectors
+# the last volume starts off the grid of 8 sectors
 VOLUMES = (100_000, 3_000_004, 50_000)
 EDGES = np.cumsum((0, *VOLUMES))
 CAPACITY = sum(VOLUMES)
@@ -45,15 +48,18 @@ def volume_of(drawn) -> np.ndarray:
 
 
 def assert_uniform(counts, shares):
-    """Within four standard errors of these shares of all."""
+    """Check the counts against these shares of the total, within four standard errors."""
     shares = np.broadcast_to(shares, np.shape(counts))
     total = np.sum(counts)
     assert np.all(abs(counts / total - shares) <= 4 * np.sqrt(shares * (1 - shares) / total))
 
 
 def test_volumes_clients_and_addresses_have_their_distributions():
-    """Shares; five clients alike, whatever the volume and the operation; in each volume mean and spread of uniform addresses,
-    on a grid from its first sector, and nothing across its end. Four standard errors."""
+    """Check shares and addresses within four standard errors.
+
+    Five clients are equally frequent for every volume and operation. In each volume, addresses have the mean and spread
+    of a uniform law, on a grid from its first sector. No request crosses its end.
+    """
     drawn = draw(requests())
     volume, client, read = volume_of(drawn), np.asarray(drawn.client), np.asarray(drawn.read)
     assert_uniform(np.bincount(volume, minlength=3), [0.2, 0.5, 0.3])
@@ -66,30 +72,33 @@ def test_volumes_clients_and_addresses_have_their_distributions():
     largest = int(requests().size.largest)
     for number, size in enumerate(VOLUMES):
         mine = inside[volume == number]
-        room = size - largest
-        assert abs(mine.mean() - room / 2) <= 4 * room / np.sqrt(12 * mine.size) + 8
-        assert abs(mine.std() - room / np.sqrt(12)) <= 4 * room / np.sqrt(12 * mine.size) + 8
+        span = size - largest
+        assert abs(mine.mean() - span / 2) <= 4 * span / np.sqrt(12 * mine.size) + 8
+        assert abs(mine.std() - span / np.sqrt(12)) <= 4 * span / np.sqrt(12 * mine.size) + 8
     assert requests().told_apart and not RandomRequests(FixedSize(512), 1.0).told_apart
 
 
-def test_equal_addresses_hash_alike():
+def test_equal_addresses_have_equal_hashes():
     drawn = draw(requests(alignment=128))
     sector = np.asarray(drawn.sector)
     np.testing.assert_array_equal(drawn.address_hash, scramble(sector // 128))
     assert len(np.unique(sector)) == len(np.unique(np.asarray(drawn.address_hash)))
 
 
-def test_what_nobody_asks_for_is_not_asked_for():
-    """Shares of 0, the last of them too, by the least and the largest random word; also where a sum is not quite 1."""
+def test_volumes_with_a_share_of_zero_get_no_requests():
+    """Use shares of 0, also for the last volume.
+
+    The test uses the smallest and the largest random word, and sums slightly below 1.
+    """
     for shares in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.4999995, 0), (0, 0.4999995, 0.5)):
-        asked = requests(shares)
+        model = requests(shares)
         some = {at for at, share in enumerate(shares) if share}
-        assert set(volume_of(draw(asked))) == some
-        assert np.asarray(asked._volume(jnp.asarray([0, 2**32 - 1], jnp.uint32))).tolist() == [min(some), max(some)]
+        assert set(volume_of(draw(model))) == some
+        assert np.asarray(model._volume(jnp.asarray([0, 2**32 - 1], jnp.uint32))).tolist() == [min(some), max(some)]
 
 
-def test_one_volume_is_what_random_requests_draw():
-    """Of the same words: number, address, size, operation and brick; only who sends them is new."""
+def test_one_volume_agrees_with_random_requests():
+    """The same words give the same number, address, size, operation and brick; only the client is new."""
     ours = VolumeRequests(ExponentialSize(8192), 0.5, volumes=(CAPACITY,), shares=(1.0,), clients=3)
     theirs = RandomRequests(ExponentialSize(8192), 0.5)
     found, expected = draw(ours), draw(theirs)
@@ -98,8 +107,11 @@ def test_one_volume_is_what_random_requests_draw():
         np.testing.assert_array_equal(mine, other)
 
 
-def test_settings_windows_and_lanes_share_their_random_numbers():
-    """With other shares the same sizes, operations and clients; a window in the middle, and a lane, are as by themselves."""
+def test_settings_windows_and_batches_share_random_numbers():
+    """Other shares give the same sizes, operations and clients.
+
+    A window in the middle and a run of a batch equal separate draws.
+    """
     plain, other = draw(requests()), draw(requests((0.6, 0.2, 0.2)))
     for name in ("sectors", "read", "client", "receiving"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(other, name))
@@ -107,15 +119,15 @@ def test_settings_windows_and_lanes_share_their_random_numbers():
     part = draw(requests(), first=200, count=100)
     jax.tree.map(lambda whole, some: np.testing.assert_array_equal(np.asarray(whole)[200:300], some), plain, part)
     shares = tuple(np.array([[mine, its]]) for mine, its in zip((0.6, 0.2, 0.2), (0.2, 0.5, 0.3), strict=True))
-    lanes = requests(shares).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
-    jax.tree.map(lambda both, one: np.testing.assert_array_equal(both[:, 1], one), lanes, plain)
+    batch = requests(shares).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
+    jax.tree.map(lambda both, one: np.testing.assert_array_equal(both[:, 1], one), batch, plain)
     first = draw(requests((0.6, 0.2, 0.2)), seed=4)
-    jax.tree.map(lambda both, one: np.testing.assert_array_equal(both[:, 0], one), lanes, first)
+    jax.tree.map(lambda both, one: np.testing.assert_array_equal(both[:, 0], one), batch, first)
 
 
 @pytest.mark.parametrize("arrivals", [lambda asks: ClosedLoop(asks, 4), lambda asks: PoissonArrivals(asks, 50.0)])
-def test_loops_and_streams_take_them(arrivals):
-    """Lanes with shares of their own; a layout that is too small for the volumes is refused."""
+def test_loops_and_streams_accept_volume_requests(arrivals):
+    """The runs of a batch have different shares; a layout that is too small for the volumes raises."""
     shares = ((1.0, 0.0, 0.0), (0.0, 0.5, 0.5))
     scenarios = [
         Scenario(
@@ -136,7 +148,7 @@ def given(volumes=VOLUMES, shares=(0.2, 0.5, 0.3), clients=5):
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: given(clients=0), "clients 0: give a whole number, between 1 and 1000000"),
         (lambda: given((), ()), "0 shares of 0 volumes: give one for each, at least one"),
@@ -152,5 +164,5 @@ def given(volumes=VOLUMES, shares=(0.2, 0.5, 0.3), clients=5):
         ),
     ],
 )
-def test_impossible_volumes_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_volumes_raise(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,4 @@
-"""What is asked of any stand-in is answered by its own family."""
+"""Generic functions on a synthetic trace's model call the functions of its family."""
 
 from dataclasses import replace
 
@@ -8,15 +8,15 @@ import pytest
 from storagekit.core.units import HOUR
 from storagekit.workload.synthetic import SAP, TPCC, compare, generate, popular, seeking
 
-SOUGHT = replace(TPCC, requests=2_000, duration=2 * HOUR)
-ASKED = SAP.scaled(1 / 2_000)
+SEEKING = replace(TPCC, requests=2_000, duration=2 * HOUR)
+POPULAR = SAP.scaled(1 / 2_000)
 FAMILIES = pytest.mark.parametrize(
-    ("model", "family"), [(SOUGHT, seeking), (ASKED, popular)], ids=["seeking", "popular"]
+    ("model", "family"), [(SEEKING, seeking), (POPULAR, popular)], ids=["seeking", "popular"]
 )
 
 
 @FAMILIES
-def test_a_trace_is_that_of_the_family(model, family):
+def test_a_trace_equals_the_trace_of_its_family(model, family):
     window = {"start": 0.2 * model.duration, "stop": 0.7 * model.duration}
     one, other = generate(model, seed=3, **window), family.generate(model, seed=3, **window)
     assert len(one) > 0 and one.origin == window["start"]
@@ -25,7 +25,7 @@ def test_a_trace_is_that_of_the_family(model, family):
 
 
 @FAMILIES
-def test_a_comparison_is_that_of_the_family_and_of_every_target(model, family):
+def test_a_comparison_equals_that_of_its_family_for_every_target(model, family):
     trace = generate(model, seed=3)
     found = compare(model, trace)
     assert found == family.compare(model, trace)

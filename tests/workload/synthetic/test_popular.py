@@ -1,4 +1,7 @@
-"""Stand-ins known by their hit rate against their tables, against an exact LRU cache, and what no request may do."""
+"""Test synthetic traces defined by their hit rate.
+
+The tests compare with their tables and an exact LRU cache, and check that requests are valid.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -46,12 +49,12 @@ def columns(trace):
     return trace.time, trace.device, trace.offset, trace.read, trace.size
 
 
-def same(one, other) -> bool:
+def equal_traces(one, other) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(columns(one), columns(other), strict=True))
 
 
 def check_figures(model):
-    """Counts are exact but for rounding, a trace ends a gap before its duration does, the hit rate is a random one."""
+    """Counts are exact up to rounding; a trace ends one gap before its duration; the hit rate is random."""
     found = compare(model, generate(model, seed=2))
     assert set(found) == set(model.targets())
     assert found["requests"].error == 0
@@ -85,21 +88,21 @@ def test_targets_are_the_published_figures(model):
 
 
 @pytest.mark.parametrize(("model", "alpha"), [(SAP, 1.116), (CELLO2002, 1.115), (WEBSEARCH, 1.044), (FINANCIAL, 1.061)])
-def test_the_popularity_is_that_which_the_docstrings_state(model, alpha):
+def test_the_popularity_agrees_with_the_docstrings(model, alpha):
     assert model.popularity.alpha == pytest.approx(alpha, abs=5e-4)
     assert model.scaled(1 / 32).popularity.alpha == pytest.approx(alpha, abs=1e-3)
 
 
 @FOUR
 def test_the_central_cache_never_fills(model):
-    """As the docstring says; 64 GB of cache, all of the data, hits no more often."""
+    """The docstring states this; a cache of 64 GB, for all of the data, has no more hits."""
     assert model.expected_hit_rate(64 * GB) == pytest.approx(model.hit_rate, abs=1e-9)
     assert 11 * GB < (1 - model.hit_rate) * model.requests * model.mean_size < 14 * GB
 
 
 @FOUR
-def test_a_smaller_cache_hits_as_often_as_expected_at_every_scale(model):
-    """1 and 4 GB, which do fill, by an exact LRU: what `scaled` and `cache` promise."""
+def test_a_smaller_cache_has_the_expected_hit_rate_at_every_scale(model):
+    """Caches of 1 and 4 GB do fill: an exact LRU confirms the promises of `scaled` and `cache`."""
     sizes = np.array([1, 4]) * GB
     expected = [model.expected_hit_rate(size) for size in sizes]
     for fraction in (1 / 64, 1 / 16):
@@ -110,7 +113,7 @@ def test_a_smaller_cache_hits_as_often_as_expected_at_every_scale(model):
         assert part.rate == pytest.approx(model.rate)
 
 
-def test_the_popular_side_by_side_hit_as_often():
+def test_contiguous_popular_data_have_the_same_hit_rate():
     apart, together = SMALL, replace(SMALL, together=True)
     rates = [compare(model, generate(model, seed=0))["read_hit_rate"].measured for model in (apart, together)]
     assert rates[0] == rates[1]
@@ -119,17 +122,17 @@ def test_the_popular_side_by_side_hit_as_often():
 
 
 def test_chunks_are_drawn_by_popularity_and_halves_evenly():
-    """Side by side a chunk's number is its rank: Kolmogorov-Smirnov against the law, at a fixed seed."""
+    """For contiguous data, a chunk's number is its rank: Kolmogorov-Smirnov test against the law, at a fixed seed."""
     model = replace(SMALL, together=True)
     trace = generate(model, seed=1).concatenated(model.capacity)
     jitter = np.random.default_rng(0).random(len(trace))
     rank = (trace.offset // (16 * KB) + jitter) / model.chunks
     steep, head = 1 - model.popularity.alpha, model.head
-    share = ((1 + rank / head) ** steep - 1) / ((1 + 1 / head) ** steep - 1)  # of requests below the rank
+    share = ((1 + rank / head) ** steep - 1) / ((1 + 1 / head) ** steep - 1)  # share of requests below the rank
     assert stats.kstest(share, "uniform").pvalue > 0.01
     upper = trace.offset[trace.size == 8 * KB] // (8 * KB) % 2
     assert upper.mean() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(len(upper)))
-    # kind and size are drawn apart from each other
+    # operation and size are drawn independently
     table = np.histogram2d(trace.read, trace.size, bins=2)[0]
     assert stats.chi2_contingency(table).pvalue > 0.01
 
@@ -141,15 +144,15 @@ def whole(seed):
 
 @given(st.lists(st.floats(0, SMALL.duration), min_size=2, max_size=2, unique=True), st.integers(0, 2))
 @settings(max_examples=40)
-def test_a_window_is_that_slice_of_the_whole(ends, seed):
+def test_a_window_equals_a_slice_of_the_whole(ends, seed):
     start, stop = sorted(ends)
     part = generate(SMALL, seed=seed, start=start, stop=stop)
     expected = whole(seed).take((whole(seed).time >= start) & (whole(seed).time < stop))
-    assert same(part, replace(expected, time=expected.time - start))
+    assert equal_traces(part, replace(expected, time=expected.time - start))
     assert part.origin == start
 
 
-def test_windows_that_meet_at_a_border_of_blocks_share_nothing_and_lose_nothing():
+def test_adjacent_windows_at_a_block_border_share_and_lose_nothing():
     border = SMALL.duration / 4
     before, after = generate(SMALL, seed=1, stop=border), generate(SMALL, seed=1, start=border)
     assert len(before) + len(after) == SMALL.requests
@@ -157,15 +160,16 @@ def test_windows_that_meet_at_a_border_of_blocks_share_nothing_and_lose_nothing(
 
 
 def test_the_seed_decides():
-    assert same(generate(TINY, seed=7), generate(TINY, seed=np.int64(7)))
+    assert equal_traces(generate(TINY, seed=7), generate(TINY, seed=np.int64(7)))
     first, second = generate(TINY, seed=7), generate(TINY, seed=2**64 - 1)
     assert np.mean(first.offset == second.offset) < 0.1
 
 
 def test_arrivals_are_poisson():
-    """Given their number they are uniform: Kolmogorov-Smirnov over 20 seeds, whose p-values are then uniform, too.
-    Numbers in the first of four blocks vary as those of independent arrivals do: variance over mean, over 120 seeds, is
-    3/4.
+    """Arrivals are uniform given their number.
+
+    Kolmogorov-Smirnov tests over 20 seeds have p-values that are uniform too. Counts in the first of four blocks vary
+    like independent arrivals: variance over mean, over 120 seeds, is 3/4.
     """
     chances = [stats.kstest(generate(SMALL, seed=seed).time / SMALL.duration, "uniform").pvalue for seed in range(20)]
     assert stats.kstest(chances, "uniform").pvalue > 0.01
@@ -191,7 +195,7 @@ def models(draw):
 
 
 @given(models(), st.integers(0, 2**64 - 1), st.floats(0, 8), st.floats(-9, 0))
-def test_every_stand_in_is_a_valid_trace(model, seed, alpha, log_head):
+def test_every_synthetic_trace_is_valid(model, seed, alpha, log_head):
     trace = popular.generate(model, seed=seed, popularity=Popularity(alpha, 10**log_head))
     assert len(trace) == model.requests
     assert (np.diff(trace.time) >= 0).all() and trace.time[0] >= 0 and trace.time[-1] < model.duration
@@ -206,7 +210,7 @@ def test_every_stand_in_is_a_valid_trace(model, seed, alpha, log_head):
     assert trace.devices == tuple(model.capacity) and trace.source.name == "stand-in for any"
 
 
-def test_scaling_keeps_what_it_says():
+def test_scaling_keeps_the_documented_figures():
     part = SAP.scaled(1 / 8).scaled(1 / 4)
     assert part.scale == 1 / 32 and part.cache(16 * GB) == GB // 2
     assert part.requests == pytest.approx(SAP.requests / 32, abs=1)
@@ -217,7 +221,7 @@ def test_scaling_keeps_what_it_says():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"requests": 1}, "1 requests"),
         ({"duration": float("nan")}, "duration nan s"),
@@ -233,15 +237,15 @@ def test_scaling_keeps_what_it_says():
         ({"scale": -1.0}, "scale -1"),
     ],
 )
-def test_bad_parameters_are_refused_in_one_line(change, says):
+def test_bad_parameters_raise_in_one_line(change, message):
     with pytest.raises(InputError) as error:
         replace(SMALL, **change)
-    assert says in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: generate(TINY, seed=-1), "seed -1"),
         (lambda: generate(TINY, seed=0.5), "seed 0.5"),
@@ -259,12 +263,12 @@ def test_bad_parameters_are_refused_in_one_line(change, says):
         (lambda: compare(TINY, generate(TINY, seed=0).take(slice(0))), "holds no read"),
     ],
 )
-def test_bad_calls_are_refused_in_one_line(call, says):
+def test_bad_calls_raise_in_one_line(call, message):
     with pytest.raises(InputError) as error:
         call()
-    assert says in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
-def test_the_least_fraction_that_is_named_is_enough():
+def test_the_smallest_fraction_named_in_the_error_is_enough():
     assert TINY.scaled(0.0023).chunks == 7 and SMALL.scaled(2.7e-5).chunks == 7
     assert replace(TINY, data=GB).scaled(0.001).requests == 2

@@ -1,4 +1,4 @@
-"""The popularity of data and the hit rates it makes: by hand, by quadrature, and its limits."""
+"""Test the popularity of data and its hit rates: by hand, by quadrature, and at the limits."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,11 @@ from storagekit.workload.synthetic.popular.popularity import expected_hit_rate, 
 
 @pytest.mark.parametrize("pairs", [0.0, 0.4, 1.0])
 def test_equal_popularity_is_counted_by_hand(pairs):
-    """All blocks are touched at rate b = r (1 + pairs) / 2 for r requests a chunk. A cache that holds everything knows
-    a block at time t with 1 - exp(-b t); a pair is half known by a request for the other half, and asked for at r in
-    all. A cache of half the data holds the last T = log(2) / b.
+    """All blocks are touched at rate b = r (1 + pairs) / 2 for r requests a chunk.
+
+    A cache of all data has a block at time t with probability 1 - exp(-b t). For a pair, one half may be cached by a
+    request for the other half; requests for pairs and halves have the total rate r. A cache of half the data holds the
+    last T = log(2) / b.
     """
     requests = 3.0
     even = Popularity(alpha=0.0, head=0.01)
@@ -33,8 +35,8 @@ def test_equal_popularity_is_counted_by_hand(pairs):
 
 
 @given(st.floats(0, 2), st.floats(-6, 0).map(lambda power: 10**power), st.floats(0.001, 1))
-def test_requests_below_a_rank_are_the_share_it_was_drawn_for(alpha, head, share):
-    """The integral of the intensity up to rank(share), on a grid of logarithms, is the share."""
+def test_the_share_of_requests_below_a_rank_inverts_the_rank_of_a_share(alpha, head, share):
+    """Integrate the intensity up to rank(share) on a logarithmic grid: the integral equals the share."""
     law = Popularity(alpha, head)
     rank = law.rank(np.array([share, 1.0]))
     log_rank = np.linspace(0, np.log1p(rank[0] / head), 20_001)
@@ -45,23 +47,23 @@ def test_requests_below_a_rank_are_the_share_it_was_drawn_for(alpha, head, share
 
 @given(st.floats(0, 8), st.floats(-9, 0))
 def test_no_rank_lies_beyond_the_data(alpha, log_head):
-    """Not even where the law is so steep that the last share of requests is within rounding of all of them."""
+    """This holds even if the law is so steep that the last share of requests is within rounding of all of them."""
     rank = Popularity(alpha, 10**log_head).rank(np.array([0.0, 0.5, 1 - 2**-53, 1.0]))
     assert rank[0] == 0 and (np.diff(rank) >= 0).all() and (rank <= 1).all()
 
 
 @given(st.floats(0.2, 6), st.floats(-4, -1), st.floats(0, 1), st.floats(0.05, 1), st.floats(0.5, 3))
-def test_fitting_finds_what_made_the_hit_rate(requests, log_head, pairs, cache, alpha):
+def test_fitting_finds_the_exponent_of_the_hit_rate(requests, log_head, pairs, cache, alpha):
     head = 10**log_head
     wanted = expected_hit_rate(Popularity(alpha, head), requests, pairs, cache)
     assert fitted(head, requests, pairs, cache, wanted).alpha == pytest.approx(alpha, abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("alpha", "head", "says"),
+    ("alpha", "head", "message"),
     [(9.0, 0.1, "alpha 9"), (1.0, float("nan"), "head nan of the data"), (1.0, 2.0, "head 2")],
 )
-def test_a_law_out_of_range_is_refused_in_one_line(alpha, head, says):
+def test_a_law_out_of_range_raises_in_one_line(alpha, head, message):
     with pytest.raises(InputError) as error:
         Popularity(alpha, head)
-    assert says in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Ranks spread over places: each once, and no neighbours left."""
+"""Test the scattering of ranks over locations: each occurs once, and neighbours are separated."""
 
 import numpy as np
 import pytest
@@ -10,18 +10,18 @@ from storagekit.workload.synthetic.popular.scatter import scattered
 
 
 @given(st.integers(1, 5000), st.data())
-def test_scattering_is_a_permutation(places, data):
-    rank = np.arange(places)
-    place = scattered(rank, places)
+def test_scattering_is_a_permutation(count, data):
+    rank = np.arange(count)
+    place = scattered(rank, count)
     assert np.array_equal(np.sort(place), rank)
-    some = data.draw(st.lists(st.integers(0, places - 1), max_size=5))
-    assert np.array_equal(scattered(np.array(some, np.int64), places), place[some])
+    some = data.draw(st.lists(st.integers(0, count - 1), max_size=5))
+    assert np.array_equal(scattered(np.array(some, np.int64), count), place[some])
 
 
 def test_scattering_leaves_no_neighbours():
-    """The mean distance of what ranks next to each other is that of random places, a third; correlation none."""
-    places = 50 * 83_886
-    place = scattered(np.arange(100_000), places) / places
+    """The mean distance of consecutive ranks is a third, as for random locations, and the correlation is zero."""
+    count = 50 * 83_886
+    place = scattered(np.arange(100_000), count) / count
     assert np.abs(np.diff(place)).mean() == pytest.approx(1 / 3, abs=4 * 0.24 / np.sqrt(50_000))
     assert stats.kstest(place, "uniform").pvalue > 0.01
     assert abs(np.corrcoef(place[1:], place[:-1])[0, 1]) < 4 / np.sqrt(100_000)

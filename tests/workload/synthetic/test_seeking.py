@@ -1,4 +1,7 @@
-"""Stand-ins known by their seeks against their table, their windows against the whole, and what no request may do."""
+"""Test synthetic traces defined by their seeks.
+
+The tests compare with their table, compare windows with the whole, and check that requests are valid.
+"""
 
 from dataclasses import replace
 
@@ -16,7 +19,7 @@ from storagekit.workload.trace import UNITS
 from storagekit.workload.trace.characteristics import interarrival_cov
 from storagekit.workload.trace.locality import read_after_write_share, seek_locality
 
-# relative; counts are exact but for rounding, a trace ends a gap before its duration does, L and re-reads are drawn
+# relative; counts are exact up to rounding, a trace ends one gap before its duration, and L and re-reads are random
 TOLERANCE = {"seek_locality": 0.02, "read_after_write_share": 0.03}
 EXACT = 2e-4
 PUBLISHED = pytest.mark.parametrize("model", [CELLO_BASE, CELLO_DISK6, TPCC], ids=lambda model: model.name)
@@ -39,20 +42,20 @@ def columns(trace):
     return trace.time, trace.offset, trace.read, trace.asynchronous, trace.size
 
 
-def same(one, other) -> bool:
+def equal_traces(one, other) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(columns(one), columns(other), strict=True))
 
 
 @pytest.mark.slow
 @PUBLISHED
 def test_every_figure_of_table_3(model):
-    """(srarray, Table 3), whole traces."""
+    """Compare whole traces with (srarray, Table 3)."""
     for name, figure in compare(model, generate(model, seed=2)).items():
         assert abs(figure.error) < TOLERANCE.get(name, EXACT), f"{name}: {figure}"
 
 
 def test_cello_base_has_its_shares_over_time():
-    """All of it, since it is more or less busy from day to day."""
+    """Use the whole trace, since its load varies from day to day."""
     found = compare(CELLO_BASE, generate(CELLO_BASE, seed=3))
     for name in ("rate", "read_share", "asynchronous_write_share"):
         assert found[name].error == pytest.approx(0, abs=EXACT), name
@@ -61,7 +64,7 @@ def test_cello_base_has_its_shares_over_time():
 
 
 def striped(trace, disks: int):
-    """The requests by the disk that they go to, and the data of each disk, when striped by 64 KB."""
+    """Return the requests by their target disk, and the data of each disk, when striped in units of 64 KB."""
     unit = trace.offset // (64 * KB)
     names = tuple(map(str, range(disks)))
     offset = unit // disks * (64 * KB) + trace.offset % (64 * KB)
@@ -71,14 +74,17 @@ def striped(trace, disks: int):
 @PUBLISHED
 @pytest.mark.parametrize("disks", [1, 6, 12])
 def test_locality_survives_striping(model, disks):
-    """As on real disks: 0.63 to 1.22 of it is left on six (see `SeekingTraceModel`). A standard error is below 1%."""
+    """On real disks too, striping over six leaves 0.63 to 1.22 of the locality (see `SeekingTraceModel`).
+
+    The standard error is below 1%.
+    """
     trace = generate(model, seed=1, stop=min(model.duration, 250_000 / model.rate))
     each = {str(disk): model.data // disks for disk in range(disks)}
     assert seek_locality(striped(trace, disks), each) == pytest.approx(model.locality, rel=0.05)
 
 
 def test_targets_are_met_by_solving_for_them():
-    """40 seeds: mean within 4 standard errors."""
+    """Over 40 seeds, the mean is within 4 standard errors."""
     traces = [generate(SMALL, seed=seed) for seed in range(40)]
     for target, measured in (
         (1 / SMALL.locality, [1 / seek_locality(trace, {"small": SMALL.data}) for trace in traces]),
@@ -86,7 +92,7 @@ def test_targets_are_met_by_solving_for_them():
     ):
         error = np.std(measured, ddof=1) / np.sqrt(len(traces))
         assert abs(np.mean(measured) - target) < 4 * error + 0.002 * target
-        assert error < 0.02 * target  # or the line above says nothing
+        assert error < 0.02 * target  # otherwise the line above would be no test
 
 
 @given(
@@ -97,7 +103,10 @@ def test_targets_are_met_by_solving_for_them():
     st.integers(0, 2**32 - 1),
 )
 def test_the_hot_share_gives_the_mean_distance(locality, reads, read_stretch, write_stretch, seed):
-    """Against drawn distances, at 4 standard errors; none is named only where the hot places alone are too far apart."""
+    """Compare with random distances, within 4 standard errors.
+
+    The share is undefined only if the hot locations alone are too far apart.
+    """
     share = hot_share(locality, reads, read_stretch, write_stretch)
     draw = np.random.default_rng(seed)
     hot = draw.random((2, 20_000)) < (1.0 if share is None else share)
@@ -110,7 +119,7 @@ def test_the_hot_share_gives_the_mean_distance(locality, reads, read_stretch, wr
         assert 0 <= share <= 1 and apart.mean() == pytest.approx(1 / (3 * locality), abs=allowed)
 
 
-def test_random_requests_have_no_hot_places():
+def test_random_requests_have_no_hot_locations():
     assert hot_share(1.0, 0.5, 0.04, 0.005) == 0
 
 
@@ -122,16 +131,16 @@ def test_targets_have_the_names_of_the_characteristics():
 
 
 @given(st.lists(st.floats(0, SMALL.duration), min_size=2, max_size=2, unique=True), st.integers(0, 3))
-def test_a_window_is_that_slice_of_the_whole(ends, seed):
+def test_a_window_equals_a_slice_of_the_whole(ends, seed):
     start, stop = sorted(ends)
     whole = generate(SMALL, seed=seed)
     part = generate(SMALL, seed=seed, start=start, stop=stop)
     expected = whole.take((whole.time >= start) & (whole.time < stop))
-    assert same(part, replace(expected, time=expected.time - start))
+    assert equal_traces(part, replace(expected, time=expected.time - start))
     assert part.origin == start
 
 
-def test_windows_that_meet_at_a_border_of_blocks_share_nothing_and_lose_nothing():
+def test_adjacent_windows_at_a_block_border_share_and_lose_nothing():
     border = SMALL.duration / SMALL.blocks
     before = generate(SMALL, seed=1, stop=border)
     after = generate(SMALL, seed=1, start=border)
@@ -140,7 +149,7 @@ def test_windows_that_meet_at_a_border_of_blocks_share_nothing_and_lose_nothing(
 
 
 def test_the_seed_decides():
-    assert same(generate(SMALL, seed=7), generate(SMALL, seed=7))
+    assert equal_traces(generate(SMALL, seed=7), generate(SMALL, seed=7))
     first, second = generate(SMALL, seed=7), generate(SMALL, seed=8)
     assert np.mean(first.offset == second.offset) < 0.01
 
@@ -174,7 +183,7 @@ def models(draw):
 
 
 @given(models(), st.integers(0, 2**64 - 1))
-def test_every_stand_in_is_a_valid_trace(model, seed):
+def test_every_synthetic_trace_is_valid(model, seed):
     trace = generate(model, seed=seed)
     assert len(trace) == model.requests
     assert (np.diff(trace.time) >= 0).all() and trace.time[0] >= 0 and trace.time[-1] < model.duration
@@ -186,7 +195,7 @@ def test_every_stand_in_is_a_valid_trace(model, seed):
 
 
 def test_poisson_gaps_are_exponential():
-    """Kolmogorov-Smirnov at a fixed seed; conditioned on their number, arrivals of a block are uniform."""
+    """Use a Kolmogorov-Smirnov test at a fixed seed; given their number, arrivals of a block are uniform."""
     model = replace(SMALL, interarrival_cov=1.0, asynchronous_share=0.0, duration=HOUR)
     time = generate(model, seed=5).time
     assert stats.kstest(time / HOUR, "uniform").pvalue > 0.01
@@ -195,7 +204,7 @@ def test_poisson_gaps_are_exponential():
 
 @pytest.mark.parametrize("cov", [1.0, 2.0, 6.5])
 def test_synchronous_gaps_have_the_stated_variation_and_pace(cov):
-    """Long enough that 12% is more than three standard errors at the largest CoV; bursts keep to their gap."""
+    """The trace is so long that 12% exceeds three standard errors at the largest CoV; bursts keep their gap."""
     model = replace(SMALL, requests=200_000, duration=200 * HOUR, interarrival_cov=cov, burst_gap=0.02)
     trace = generate(model, seed=0)
     time = trace.time[~trace.asynchronous]
@@ -205,7 +214,7 @@ def test_synchronous_gaps_have_the_stated_variation_and_pace(cov):
         assert short.mean() == pytest.approx(0.02, rel=0.1)
 
 
-def test_asynchronous_writes_come_in_bursts_every_30_seconds():
+def test_asynchronous_writes_arrive_in_bursts_every_30_seconds():
     trace = generate(replace(SMALL, duration=4 * 600.0), seed=0)
     phase = trace.time[trace.asynchronous] % 30
     assert ((phase >= 15 - 1e-6) & (phase < 15.1)).all()
@@ -214,8 +223,8 @@ def test_asynchronous_writes_come_in_bursts_every_30_seconds():
 
 
 @PUBLISHED
-def test_nothing_that_was_written_is_read_but_on_purpose(model):
-    """Without re-reads none; with them only the reads before the first write of a block are missing."""
+def test_written_data_are_read_only_by_re_reads(model):
+    """Without re-reads there are no such reads. With them, only reads before the first write of a block are missing."""
     none, all_ = (replace(model, read_after_write=share) for share in (0.0, model.read_share))
     stop = 2_000 / model.rate
     assert read_after_write_share(generate(none, seed=0, stop=stop)) == 0
@@ -223,9 +232,12 @@ def test_nothing_that_was_written_is_read_but_on_purpose(model):
     assert read_after_write_share(trace) == pytest.approx(trace.read.mean(), abs=0.01)
 
 
-def test_re_reads_reach_back_as_far_as_an_hour_begins_as_when_it_ends():
-    """Any write of the hour before alike, across the borders of blocks: ages uniform, half an hour in the mean, at 4 standard
-    errors. Of data so large that hardly a place is written twice."""
+def test_re_reads_reach_back_an_hour_at_the_start_and_the_end_of_a_block():
+    """All writes of the last hour are equally likely, across the borders of blocks.
+
+    Ages are uniform, with a mean of half an hour, within 4 standard errors. The data are so large that hardly any
+    location is written twice.
+    """
     model = replace(SMALL, data=10**13, requests=40_000, duration=4 * HOUR, read_after_write=0.4, interarrival_cov=1.0)
     trace, written, seen = generate(model, seed=0), {}, []
     for time, offset, read in zip(trace.time, trace.offset, trace.read, strict=True):
@@ -239,21 +251,24 @@ def test_re_reads_reach_back_as_far_as_an_hour_begins_as_when_it_ends():
         assert part.sum() > 500 and age[part].max() < 1
 
 
-def test_hot_places_stay_where_they_are():
-    """The stretches hold their share, in the first hours as in the last; 4 standard errors."""
+def test_hot_locations_do_not_move():
+    """The stretches keep their share from the first hours to the last, within 4 standard errors."""
     trace = generate(CELLO_BASE, seed=4)
     place = trace.offset / CELLO_BASE.data
     for stretch, of in ((CELLO_BASE.read_stretch, trace.read), (CELLO_BASE.write_stretch, ~trace.read)):
         inside = np.abs(place - 0.5) < stretch / 2
         expected = CELLO_BASE.hot + (1 - CELLO_BASE.hot) * stretch
-        if of is trace.read:  # those that re-read go where writes go, within the stretch
+        if of is trace.read:  # re-reads go to the locations of writes, within the stretch
             expected += CELLO_BASE.reread * (1 - CELLO_BASE.hot) * (CELLO_BASE.write_stretch - stretch)
         for part in np.array_split(np.flatnonzero(of), 7):
             assert inside[part].mean() == pytest.approx(expected, abs=4 * np.sqrt(0.25 / len(part)))
 
 
 def test_requests_in_ten_minutes_vary_as_stated():
-    """Index of dispersion over a week: what busy and idle stretches give, and on top of it the bursts' own (CoV^2)."""
+    """The index of dispersion over a week is the sum of two terms.
+
+    One comes from busy and idle stretches, the other from bursts (CoV^2).
+    """
     for dispersion in (0.0, 850.0):
         model = replace(CELLO_BASE, dispersion=dispersion)
         time = generate(model, seed=1).time
@@ -262,7 +277,7 @@ def test_requests_in_ten_minutes_vary_as_stated():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"request_size": 3000}, "request size 3000 B"),
         ({"request_size": 128 * KB}, "request size 131072 B"),
@@ -285,15 +300,15 @@ def test_requests_in_ten_minutes_vary_as_stated():
         ({"flush_gap": -1.0}, "flush gap -1 s"),
     ],
 )
-def test_bad_parameters_are_refused_in_one_line(change, says):
+def test_bad_parameters_raise_in_one_line(change, message):
     with pytest.raises(InputError) as error:
         replace(SMALL, **change)
-    assert says in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         ({"seed": -1}, "seed -1"),
         ({"seed": 0.5}, "seed 0.5"),
@@ -301,7 +316,7 @@ def test_bad_parameters_are_refused_in_one_line(change, says):
         ({"seed": 0, "stop": 1e6}, "window from 0 s to 1e+06 s"),
     ],
 )
-def test_bad_windows_and_seeds_are_refused_in_one_line(call, says):
+def test_bad_windows_and_seeds_raise_in_one_line(call, message):
     with pytest.raises(InputError) as error:
         generate(SMALL, **call)
-    assert says in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
