@@ -1,4 +1,4 @@
-"""The bounds of dsfq attacked: what settings do, what is measured of a run, and what the search finds."""
+"""Test the bounds of dsfq: random settings, measurements of a run, and results of the search."""
 
 from dataclasses import replace
 
@@ -23,7 +23,10 @@ SMALL = SearchEffort(settings=64, rounds=1, children=25, parents=4)
 
 
 def of_one(threads, burst, **numbers) -> Settings:
-    """64 settings that are the same: kinds of threads and their bursts of stream 0, one thread of stream 1 at brick A."""
+    """Return 64 equal settings.
+
+    The arguments give the kinds of threads of stream 0 and their bursts. Stream 1 has one thread at brick A.
+    """
     given = constructed()[np.zeros(64, int)]
     count, turns = np.zeros_like(given.threads), np.zeros_like(given.burst)
     turns[:, 0] = 1
@@ -42,14 +45,14 @@ def log_of(settings: Settings, chunks: int = 16, seed: int = 3):
 
 
 def sent_by(log, stream: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bricks and costs of what a stream of lane 0 sends, in order."""
+    """Return bricks and costs of the requests of a stream in the first run of the batch, in order."""
     mine = log.sent.stream[:, 0] == stream
     return log.sent.brick[mine, 0], log.sent.cost[mine, 0]
 
 
 @pytest.mark.slow
-def test_a_thread_goes_round_its_bricks():
-    """Two requests to A, one to C, again and again, from the second on; costs between the two given."""
+def test_a_thread_visits_its_bricks_in_turn():
+    """The thread repeats two requests to A and one to C, starting with the second; costs lie between the two given."""
     low, high = np.full((STREAMS, BRICKS), 3), np.full((STREAMS, BRICKS), 9)
     log = log_of(of_one([1], [[2, 0, 1]], begins=[1] + [0] * 8, low=low, high=high))
     bricks, costs = sent_by(log, 0)
@@ -58,18 +61,18 @@ def test_a_thread_goes_round_its_bricks():
     assert set(sent_by(log, 1)[0]) == {0}
 
 
-def test_threads_begin_one_after_the_other():
-    """Four of a kind, 0.25 s apart; before they come nobody else sends to B."""
+def test_threads_start_one_after_the_other():
+    """Four threads of a kind start 0.25 s apart; before that, no other thread sends to B."""
     log = log_of(of_one([4], [[0, 1, 0]], spacing=[0.25] + [0] * 8, rate=[1000, 1e-3, 1000]), 32)
     begin = log.elapsed[:, 0].cumsum(dtype=float) - log.elapsed[:, 0]
     comes = (log.sent.stream[:, 0] == 0) & (log.sent.brick[:, 0] == 1)
     np.testing.assert_allclose((begin + log.entered[:, 0])[comes], [0.25, 0.5, 0.75, 1.0], atol=1e-4)
 
 
-def batches_one_by_one(sent: Sent, lane: int) -> np.ndarray:
-    """The largest batches of a lane, request by request; what is open at the end counts."""
+def batches_one_by_one(sent: Sent, element: int) -> np.ndarray:
+    """Return the largest batches of a run of the batch, request by request; open batches count at the end."""
     open_now, largest = {}, np.zeros((STREAMS, BRICKS))
-    for stream, through, brick, cost in zip(*(column[:, lane] for column in sent), strict=True):
+    for stream, through, brick, cost in zip(*(column[:, element] for column in sent), strict=True):
         if stream == NO_REQUEST:
             continue
         for at in range(BRICKS):
@@ -79,18 +82,21 @@ def batches_one_by_one(sent: Sent, lane: int) -> np.ndarray:
     return largest
 
 
-def test_batches_are_those_of_each_coordinator():
+def test_batches_are_counted_for_each_coordinator():
     generator = np.random.default_rng(2)
     shape = (300, 4)
     limits = {"stream": (NO_REQUEST, STREAMS), "coordinator": (0, 3), "brick": (0, BRICKS), "cost": (1, 50)}
     sent = Sent(**{name: generator.integers(*limit, shape) for name, limit in limits.items()})
     found = batch_costs(sent)
-    for lane in range(shape[1]):
-        np.testing.assert_array_equal(found[..., lane], batches_one_by_one(sent, lane))
+    for element in range(shape[1]):
+        np.testing.assert_array_equal(found[..., element], batches_one_by_one(sent, element))
 
 
-def test_a_batch_that_is_open_counts():
-    """A at 1, then B at 10 three times: the batch of A is 30, and the requests to B are batches of 11, 10 and 10."""
+def test_an_open_batch_counts():
+    """Costs are 1 for a request to A, and 10 for each of three requests to B.
+
+    The batch of A is 30, and the requests to B are batches of 11, 10 and 10.
+    """
     column = np.zeros((4, 1), int)
     sent = Sent(column, column, np.array([[0], [1], [1], [1]]), np.array([[1], [10], [10], [10]]))
     np.testing.assert_array_equal(batch_costs(sent)[0, :, 0], [30, 11, 31])
@@ -109,28 +115,28 @@ def search() -> xr.Dataset:
     return searched(SMALL)
 
 
-def test_the_search_breaks_what_is_printed_and_nothing_that_is_repaired(search):
+def test_the_search_exceeds_printed_bounds_and_no_repaired_one(search):
     tightest = {name: float(search.tightest.sel(bound=name)) for name in BOUNDS}
     assert tightest["theorem2.printed"] > 1.1 and tightest["theorem4.printed"] > 2
     assert all(0.3 < tightest[name] <= 1 for name in ("theorem1", "theorem2.repaired", "theorem4.repaired"))
 
 
 def test_other_schedulers_are_caught(search):
-    """First come first served breaks theorem 1 often, sharing by brick the bound of total service now and then."""
+    """First come first served often exceeds theorem 1; sharing by brick sometimes exceeds the bound of total service."""
     unscheduled, single = (search.share.sel(bound=name) for name in ("theorem1.unscheduled", "theorem2.single"))
     assert float((unscheduled > 1).sum() / (unscheduled > 0).sum()) > 0.3
     assert int((single > 1).sum()) >= 1
 
 
-def test_climbing_never_loses_what_it_had(search):
+def test_hill_climbing_never_gets_worse(search):
     assert (search.climbed.diff("round") >= 0).all()
     random = search.share.sel(bound=list(BOUNDS)).max("setting").values
     assert (search.climbed.isel(round=0).values >= random).all()
 
 
 @pytest.mark.parametrize("reading", [printed, repaired])
-def test_the_best_setting_has_the_share_that_is_told(search, reading):
-    """Its numbers and its seed are enough to find it again."""
+def test_the_best_setting_has_the_reported_share(search, reading):
+    """Its numbers and its seed suffice to reproduce it."""
     name = f"theorem4.{reading.__name__}"
     best = search.sel(target=name)
     again = Settings(*(np.repeat(best[name].values[..., None], 64, axis=-1) for name in NAMES))
@@ -139,14 +145,14 @@ def test_the_best_setting_has_the_share_that_is_told(search, reading):
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound=name)))
 
 
-def test_charts_tell_what_breaks(search):
-    """The chart's words name the bounds above 1; the rule of the timeline stands at the bound."""
+def test_charts_name_the_exceeded_bounds(search):
+    """The text of the chart names the bounds above 1; the rule of the timeline is at the bound."""
     spec = draw.search(search).to_dict()
     assert "theorem 2, printed, theorem 4, printed" in heading(spec) and "repaired" not in heading(spec)
     assert max(row["share"] for row in rows(spec) if row.get("bound") == "theorem 4, repaired") <= 1
 
 
-def test_findings_say_what_was_found(search):
+def test_findings_agree_with_the_search(search):
     nothing = xr.Dataset(
         {"requests": ("setting", [5, 5]), "alike": ("setting", [5, 4])}, coords={"bricks": ("setting", [1, 2])}
     )
@@ -174,7 +180,7 @@ def test_findings_say_what_was_found(search):
     assert found["theorem2.reduces"].measured is False and found["theorem4.partition"].measured is False
 
 
-def test_one_brick_under_total_is_shared_as_by_itself():
+def test_one_brick_under_total_is_shared_as_under_single():
     data = theorems.reduces(SMALL)
     one = data.bricks == 1
     assert int(data.requests.where(one, 0).sum()) > 50_000
@@ -183,21 +189,21 @@ def test_one_brick_under_total_is_shared_as_by_itself():
 
 
 @pytest.mark.slow
-def test_a_coordinator_for_each_brick_hides_what_went_elsewhere():
-    """1,500 sectors a second: 750 each, or half of A each and all of B to f."""
+def test_a_coordinator_for_each_brick_hides_requests_to_other_bricks():
+    """The rate is 1,500 sectors a second: 750 for each stream, or half of A for each and all of B for f."""
     service = theorems.partition(SMALL).service.mean("seed")
     np.testing.assert_allclose(service.sel(coordinators="one"), [750, 750], rtol=0.01)
     np.testing.assert_allclose(service.sel(coordinators="by brick"), [1000, 500], rtol=0.01)
 
 
 @pytest.mark.slow
-def test_nobody_falls_below_a_minimum():
+def test_no_stream_falls_below_its_minimum():
     data = promises.minimums(SMALL)
     assert (data.share <= 1).all() and float(data.share.max()) > 0.2
 
 
-def test_a_share_that_was_never_promised_is_not_kept():
-    """Three times the minimum that the delays leave is missed, so that the floor is one."""
+def test_a_share_above_the_minimum_is_not_guaranteed():
+    """A run misses three times the minimum that the delays allow, so that the floor is a tight test."""
     generator = np.random.default_rng(0)
     settings = drawn(generator, 64)
     part = settings.weights / settings.weights.sum(axis=0)
@@ -205,18 +211,18 @@ def test_a_share_that_was_never_promised_is_not_kept():
     assert promises.fallen(settings, log, part).max() > 1
 
 
-def test_devices_are_never_left_free():
+def test_devices_are_never_idle_with_a_backlog():
     data = promises.busy(SMALL)
     assert int(data.events.sum()) > 10_000 and int(data.free.sum()) == 0
     settings = drawn(np.random.default_rng(0), 64)
     log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 4)
-    # one place more than there is would be free
+    # with a depth larger by one, one place would be free
     waits, free = promises.left_free(replace(settings, depth=settings.depth + 1), log)
     assert (waits & free).any()
 
 
 def test_use_it_or_lose_it_holds_on_one_brick():
-    """g was at B, which served 20 sectors a second for it, for 1,000 s: A is f's for 20,000 sectors at 100 a second."""
+    """For 1,000 s, g uses B, which serves 20 sectors a second for it; f then has A for 20,000 sectors at 100 a second."""
     data = promises.returning(SMALL)
     wait = data.wait
     assert float(wait.sel(before="B")) == pytest.approx(200, abs=6)
@@ -234,7 +240,7 @@ def test_few_requests_break_theorem_4():
     assert [row["level"] for row in drawn_rows if "level" in row] == [of["bound"]]
     assert max(row["unfairness"] for row in drawn_rows if "unfairness" in row) == float(data.unfairness.max())
     assert of["bound"] < of["unfair"] <= of["repaired"] and of["requests"] <= 22
-    # the path is what the streams were served, and in the end what is told
+    # the path consists of the service of the streams, and ends at the reported value
     served = data.served.sum("brick")
     apart = abs(served.sel(stream="f") / of["weight of f"] - served.sel(stream="g") / of["weight of g"])
     np.testing.assert_allclose(apart, data.unfairness)
@@ -242,7 +248,7 @@ def test_few_requests_break_theorem_4():
 
 
 @pytest.mark.slow
-def test_ten_thousand_settings_break_no_repaired_bound():
+def test_ten_thousand_settings_exceed_no_repaired_bound():
     search = searched(FULL)
     tightest = {name: float(search.tightest.sel(bound=name)) for name in BOUNDS}
     assert all(0.5 < tightest[name] <= 1 for name in ("theorem1", "theorem2.repaired", "theorem4.repaired"))

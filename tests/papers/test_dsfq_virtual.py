@@ -1,4 +1,4 @@
-"""Equation 5 beside broadcast, and theorem 4 with unit costs: timelines worked by hand."""
+"""Compare equation 5 with broadcast, and test theorem 4 with unit costs: timelines worked by hand."""
 
 import pytest
 from helpers import assert_refused, assert_told
@@ -9,8 +9,10 @@ from storagekit.papers.dsfq.virtual import Arrival, F, G, equation5, many_coordi
 
 
 def test_requests_are_served_in_the_order_of_their_start_tags():
-    """f at 0 with tags 0 and 1, g at 0 with tags 0 and 1, f at 1.5 with a delay of 3: its tag is 5, behind two of g
-    that come at 2 with tags 2 and 3."""
+    """Stream f sends at 0 with tags 0 and 1, g at 0 with tags 0 and 1, and f at 1.5 with a delay of 3.
+
+    Its tag is 5, after two requests of g that arrive at 2 with tags 2 and 3.
+    """
     arrivals = [
         Arrival(0, F), Arrival(0, F), Arrival(0, G), Arrival(0, G), Arrival(1.5, F, delay=3), Arrival(2, G), Arrival(2, G),
     ]  # fmt: skip
@@ -22,9 +24,12 @@ def test_virtual_requests_take_no_time_and_move_the_tag():
     assert served(arrivals) == [0, 1, 2, 0, 1]
 
 
-def test_equation_5_is_broadcast_only_for_a_stream_that_was_not_away():
-    """Away for 200 s the finish tag is 1, and the virtual time 198: equation 5 gives 201, broadcast 198 + 200. A stream
-    that has been away for 1 s has lost nothing."""
+def test_equation_5_equals_broadcast_only_for_a_stream_that_was_not_idle():
+    """For a stream that was idle for 200 s, equation 5 and broadcast differ.
+
+    Its finish tag is 1 and the virtual time 198: equation 5 gives 201, broadcast 198 + 200. For a stream that was idle
+    for 1 s both agree.
+    """
     away = equation5()
     assert away.wait.values.tolist() == [2, 199] and away.wait.attrs["units"] == "s"
     short = equation5(batch=5, away=1)
@@ -35,9 +40,12 @@ def test_equation_5_is_broadcast_only_for_a_stream_that_was_not_away():
     assert row.measured is True
 
 
-def test_many_coordinators_exceed_the_bound_under_every_reading():
-    """Equation 8 with D = 1, N = 2 and 1, batches of 2 and 1, unit costs: 6 D_SFQ + 8, and D_SFQ is 2, 4 or 5. With one
-    coordinator it holds. The difference of all requests elsewhere is in no bound, and streams alternate besides."""
+def test_many_coordinators_exceed_the_bound_under_every_interpretation():
+    """Equation 8 with D = 1, N = 2 and 1, batches of 2 and 1 and unit costs gives 6 D_SFQ + 8, with D_SFQ 2, 4 or 5.
+
+    With one coordinator the bound holds. No bound contains the difference of all requests to other bricks. In addition,
+    the streams alternate.
+    """
     data = many_coordinators([1, 5, 60])
     assert data.bound.sel(coordinators=60).values.tolist() == [20, 32, 38]
     assert float(data.unfairness.sel(coordinators=1)) <= float(data.bound.sel(coordinators=1).min())
@@ -45,18 +53,18 @@ def test_many_coordinators_exceed_the_bound_under_every_reading():
     assert ((difference >= 0) & (difference <= 4)).all()
 
 
-def test_the_charts_say_what_they_show():
+def test_the_charts_state_their_finding():
     for chart in (draw.equation5(equation5()), draw.many_coordinators(many_coordinators())):
         assert_told(chart.to_dict())
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: equation5(batch=0), "requests to other bricks 0"),
         (lambda: equation5(away=0), "seconds away 0"),
         (lambda: many_coordinators([0]), "coordinators 0"),
     ],
 )
-def test_impossible_numbers_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_numbers_raise(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,4 @@
-"""What the exhibits of D-SPTF compute from what was simulated, on data made by hand; and small runs of the real thing."""
+"""Test the computations of the D-SPTF exhibits, on data made by hand and in small simulations."""
 
 import numpy as np
 import pytest
@@ -48,14 +48,16 @@ def verdicts(findings) -> dict[str, str]:
     return {row.id: row.verdict for row in score([c for c in load_claims("dsptf") if c.id in ids], findings)}
 
 
-def said() -> dict[str, float]:
-    """The paper's numbers."""
+def paper_numbers() -> dict[str, float]:
+    """Return the paper's numbers."""
     return {c.id: float(c.expected) for c in load_claims("dsptf") if isinstance(c.expected, int | float)}
 
 
 def whole(times: dict[str, dict[str, float]], hit_rate: float = 0.5) -> History:
-    """A history of two runs with given times of missed reads in ms, by system and scheme, the same in all pieces but where
-    a list gives them."""
+    """Return a history of two runs with given times of missed reads in ms, by system and scheme.
+
+    Times are equal in all pieces, except where a list gives them.
+    """
     runs = [(system, scheme) for system, schemes in times.items() for scheme in schemes]
     values = np.array([np.broadcast_to(times[system][scheme], PIECES) for system, scheme in runs]) * MS
     piece = (np.arange(PIECES) + 0.5) / PIECES
@@ -82,7 +84,7 @@ def quarters(*levels: float) -> np.ndarray:
 
 
 def ideal() -> dict[str, History]:
-    """Times as the paper has them."""
+    """Return times as in the paper."""
     window = int(LARD_WINDOWS[-1] * PIECES)
     lag = quarters(9.0, 9.0, 9.0, 9.0)
     lag[PIECES // 4 : PIECES // 4 + window] = 11.2
@@ -125,18 +127,18 @@ def ideal() -> dict[str, History]:
     }
 
 
-def test_the_papers_own_times_match_or_hold():
+def test_the_papers_times_match_or_hold():
     found = verdicts(replay_findings(ideal()))
-    # the paper says both 11% less and 35 to 50% more of SAP: what matches the one misses the other
+    # the paper gives both 11% less and 35 to 50% more for SAP: a match with one is a miss with the other
     assert found.pop("dsptf.fig6.local") == "miss"
     assert set(found.values()) == {"match", "holds"}, found
     assert len(found) == 13
 
 
-def test_the_second_readings_have_rows_and_notes_of_their_own():
-    """Missed reads of SAP with popular data side by side are held against the paper's times; gains are told."""
+def test_the_second_interpretations_have_separate_rows_and_notes():
+    """Missed reads of SAP with contiguous popular data are compared with the paper's times, and gains are reported."""
     histories = ideal()
-    # the mean over all requests is another number
+    # the mean over all requests is a different number
     sap = History(*(data.assign(response=data.response / 3) for data in histories["sap"]))
     local = {"sap": sap, "financial": histories["financial"]}
     pace = dict(zip(NAMES, (10.0, 10.0, 15.0, 11.0, 12.0), strict=True))
@@ -178,8 +180,8 @@ def test_writes_complete_in_the_traces_as_in_the_loops_and_financial_has_the_pub
     assert shares == pytest.approx([0.23, 0.85], abs=0.02)
 
 
-def test_the_largest_gain_is_that_of_all_settings():
-    """D-SPTF over hashing 1.2, 1.5, 1.4 and 1.3: the second, at 4 outstanding and 90% reads."""
+def test_the_largest_gain_is_the_maximum_over_all_settings():
+    """D-SPTF over hashing gives 1.2, 1.5, 1.4 and 1.3: the second, at 4 outstanding and 90% reads, counts."""
     axes = {"depth": [2, 4], "read_share": [0.67, 0.9]}
     gain = xr.DataArray([[1.2, 1.4], [1.3, 1.5]], coords=axes) * xr.DataArray([0.99, 1.01], dims="seed")
     rates = xr.concat([100 * gain, 100 * xr.ones_like(gain)], xr.Variable("scheme", ["D-SPTF", "Hashing"]))
@@ -198,7 +200,7 @@ def test_the_largest_gain_is_that_of_all_settings():
         ("sap", "changing", "LARD", 9.0, "dsptf.fig8.lard_window"),
     ],
 )
-def test_what_breaks_a_claim(trace, system, scheme, time, broken):
+def test_changed_times_break_a_claim(trace, system, scheme, time, broken):
     histories = ideal()
     found = histories[trace]
 
@@ -210,16 +212,17 @@ def test_what_breaks_a_claim(trace, system, scheme, time, broken):
     assert verdicts(replay_findings(histories))[broken] == "broken"
 
 
-def test_a_missed_read_takes_what_hits_do_not():
-    """A mean of 4 ms over reads of which three in four take nothing."""
+def test_the_time_of_missed_reads_excludes_hits():
+    """The mean is 4 ms over all reads; three in four take no time."""
     data = xr.Dataset({"read_response": 4 * MS, "hit_rate": 0.75})
     assert float(dsptf.missed(data)) == pytest.approx(16 * MS)
 
 
 def test_messages_by_kind_by_hand():
-    """Four replicas, 80% reads of which a quarter hit, a tenth elsewhere; 1.05 claims a read; requests of 4 KB.
+    """Count messages for four replicas, 80% reads, 1.05 claims a read, and requests of 4 KB.
 
-    15% of the reads hit at home: 1 message. The others go to 4. Claims: 1.05 and 0.1 a read, to 4 each. Writes to 4, and 4
+    A quarter of the reads hit, a tenth at other bricks. The other 15% of the reads hit at home with 1 message. All
+    further reads go to 4 bricks. Claims are 1.05 and 0.1 a read, to 4 bricks each. Writes go to 4 bricks, with 4
     acknowledgements.
     """
     row = {"read_fraction": 0.8, "hit_rate": 0.25, "hit_elsewhere": 0.1, "claims_per_read": 1.05}
@@ -234,14 +237,14 @@ def test_messages_by_kind_by_hand():
     assert float(found.overhead) == pytest.approx(50 * sum(number.values()) / (4 * KB))
 
 
-def test_two_n_messages_a_request_where_nothing_is_in_memory():
+def test_without_memory_a_request_needs_two_n_messages():
     row = {"read_fraction": 0.9, "hit_rate": 0.0, "hit_elsewhere": 0.0, "claims_per_read": 1.0}
     found = dsptf.messages(xr.Dataset(row).assign_coords(replicas=8))
     assert float(found.number.sum("kind")) == pytest.approx(16)
 
 
 def test_a_read_that_two_bricks_serve_counts_once():
-    """50 requests/s to 4 bricks, of which 80% reads, a tenth of them served twice: 4 of the accesses a second."""
+    """At 50 requests/s to 4 bricks with 80% reads, a tenth of the reads are served twice: 4 accesses a second."""
     row = {"throughput": 20.0, "extra_services": 0.1, "read_fraction": 0.8, "request_rate": 50.0}
     assert float(once_each(xr.Dataset(row), 4).throughput) == pytest.approx(20 - 4 / 4)
 
@@ -251,7 +254,7 @@ def test_few_reads_are_served_twice_at_a_short_latency_and_none_where_bricks_wai
     assert float(data.extra_services.sel(waits=1).max()) == 0
     rate = data.extra_services.sel(waits=0).mean("seed")
     assert np.all(rate.sel(depth=1).diff("latency") > 0) and np.all(rate.diff("depth") < 0)
-    # with many outstanding hardly a disk is idle as it chooses
+    # with many requests outstanding, disks are rarely idle when they choose
     assert float(rate.sel(depth=16).max()) < 1e-3
 
 
@@ -265,7 +268,7 @@ def repeats(short: float, waited: float = 0.0) -> xr.Dataset:
 @pytest.mark.parametrize(
     ("found", "verdict"), [(repeats(0.025), "holds"), (repeats(0.06), "broken"), (repeats(0.025, 1e-6), "broken")]
 )
-def test_what_the_protocol_promises_of_reads_served_twice(found, verdict):
+def test_the_protocols_promise_for_reads_served_twice(found, verdict):
     axes = {"loss": [0.0, 0.05], "seed": [0, 1]}
     lost = xr.Dataset({"extra_services": (("loss", "seed"), [[0.0, 0.0], [0.3, 0.3]])}, coords=axes)
     lost["outstanding"] = 16 + 0 * lost.extra_services
@@ -274,8 +277,11 @@ def test_what_the_protocol_promises_of_reads_served_twice(found, verdict):
     assert findings[0].measured == pytest.approx(float(found.extra_services[0, 0, 0, 0]))
 
 
-def test_figure_9_says_what_is_lost_to_a_slow_network():
-    """Throughput 200 without delay; at 1.75 ms 190, accesses 4% longer, 1 point of idleness more, 2% of reads twice."""
+def test_figure_9_reports_the_loss_from_a_slow_network():
+    """Throughput is 200 without delay.
+
+    At 1.75 ms it is 190, accesses are 4% longer, disks 1 point more idle, 2% of reads double.
+    """
     latency = [ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.75, 2, 2.5, 3)]
     throughput = [200, 199, 198, 197, 196.5, 191, 188, 185, 180]
     slow = (np.array(latency) == 1.75 * MS)[:, None, None] * np.ones((1, 1, 2))
@@ -317,7 +323,7 @@ def test_a_small_replay_has_every_run_and_no_block_twice(sap):
 
 
 def test_hashed_memories_hit_as_exact_caches_would(sap):
-    """Hashing on two bricks: each brick's reads and writes through an exact LRU of its own, half a point (section 5.1.2)."""
+    """Hash on two bricks: an exact LRU for each brick's reads and writes agrees within half a point (section 5.1.2)."""
     given = source("sap", TINY.requests)
     arrivals = TraceSystem().arrivals(given)
     brick = np.asarray(arrivals.requests.address_hash) % 2
@@ -340,7 +346,7 @@ def test_a_system_of_many_bricks_keeps_blocks_apart():
 
 
 def test_figure_9_has_rows_for_each_share_of_reads():
-    """Throughput that falls to 0.97 at 1.75 ms with 67% reads, to 0.93 with 90%; of the latter 5 points idle."""
+    """Throughput at 1.75 ms falls to 0.97 with 67% reads and to 0.93 with 90%; with 90%, disks are 5 points more idle."""
     latencies = np.array([0, 0.25, 0.5, 0.75, 1, 1.75, 2, 2.5, 3]) * MS
     lost = xr.DataArray([0, 0, 0, 0, 0, 0.3, 0.4, 0.5, 0.6], coords={"latency": latencies})
     share = xr.DataArray([0.1, 0.7 / 3], coords={"read_share": [0.67, 0.9]})
@@ -354,12 +360,15 @@ def test_figure_9_has_rows_for_each_share_of_reads():
     assert found["dsptf.fig9.at_1_75"].measured == pytest.approx(0.93)
     assert [found[f"dsptf.fig9.at_1_75{ending}"].holds for ending in ("", "_67_reads")] == [False, True]
     assert "idle for 5.0 points of the time more" in found["dsptf.fig9.at_1_75"].note
-    # another share is drawn, and has no row
+    # another share of reads is drawn, and has no row
     assert not dsptf.fig9_findings(data.assign_coords(read_share=[0.5, 0.6]))
 
 
 def test_many_bricks_share_a_load_evenly():
-    """128 bricks in overlapping pairs: the loop stays whole, every brick works, and reads are hardly contested (table 5)."""
+    """Use 128 bricks in overlapping pairs (table 5).
+
+    The loop stays complete, every brick works, and reads rarely collide.
+    """
     system = System(
         load_drive("atlas10k"), Declustered(128, 2), DSPTF(50e-6), SATF(), ReceivingBrick(), drives=128, slots=1024
     )
@@ -371,7 +380,7 @@ def test_many_bricks_share_a_load_evenly():
 
 
 def test_table4_at_full_and_half_speed():
-    """Equal bricks share alike under every scheme; with one at half speed hashing paces both, and D-SPTF does not."""
+    """Equal bricks share equally under every scheme. With one at half speed, hashing slows both, and D-SPTF does not."""
     data = dsptf.table4(
         dsptf.Effort(seeds=2, requests=600), speeds=(1.0, 0.5), slowness=("service",)
     ).brick_throughput.mean("seed")
@@ -405,8 +414,8 @@ def test_a_network_without_delay_is_the_best_and_hashing_has_none():
     np.testing.assert_allclose(hashed.sel(latency=0.0), hashed.sel(latency=3 * MS), rtol=1e-5)
 
 
-def test_an_exhibit_takes_a_readers_own_row():
-    """Beside the paper's rows, which are what they were, and drawn."""
+def test_an_exhibit_takes_a_user_defined_row():
+    """The row is added to the paper's rows, which do not change, and is drawn."""
     rows = ["Hashing", ("mine", RandomOfTwo())]
     few = dsptf.Effort(seeds=2, requests=600)
     data = dsptf.table1(few, schemes=rows, read_shares=[0.9])
@@ -414,23 +423,26 @@ def test_an_exhibit_takes_a_readers_own_row():
     alone = dsptf.table1(few, schemes=["Hashing"], read_shares=[0.9])
     np.testing.assert_allclose(data.throughput.sel(scheme=["Hashing"]), alone.throughput, rtol=1e-6)
     assert float(data.throughput.sel(scheme="mine").mean()) > 0.8 * float(alone.throughput.mean())
-    spec = draw.table1(interval(data).sel(read_share=0.9), said()).to_dict()
+    spec = draw.table1(interval(data).sel(read_share=0.9), paper_numbers()).to_dict()
     assert {row["scheme"] for row in drawn_rows(spec) if "mean" in row} == {"Hashing", "mine"}
-    # what the paper says of its own rows cannot be judged without them
+    # claims about the paper's rows cannot be judged without these rows
     assert_refused(lambda: dsptf.table1_findings(data), "not run: 'Central SPTF', 'D-SPTF', 'LARD'")
-    # the paper's marks are of its own rows alone
+    # the paper's marks belong to its rows only
     assert {row["scheme"] for row in drawn_rows(spec) if row.get("series") == "paper"} <= {"Hashing"}
 
 
 @pytest.mark.slow
-def test_traces_run_under_a_readers_own_scheme():
-    """As one more member of the dispatcher that is a number, so that the paper's keep theirs; on every system."""
+def test_traces_run_under_a_user_defined_scheme():
+    """The scheme is one more component of the switch between dispatchers, and runs on every system.
+
+    The paper's schemes therefore keep their numbers.
+    """
     own = {"mine": RandomOfTwo()}
     every = settings(4000, 100.0, schemes=["D-SPTF", "mine"])
     assert {run.scheme for run in every.values()} == {"D-SPTF", "mine"}
     assert {"equal: mine", "slow: mine", "slow, degraded: mine", "changing: mine"} <= set(every)
-    members = dispatcher(every["slow: mine"], 2, own=own)
-    assert int(members.index) == len(NAMES) and members.members[:-1] == dispatcher(Setting("LARD"), 2).members
+    switch = dispatcher(every["slow: mine"], 2, own=own)
+    assert int(switch.index) == len(NAMES) and switch.members[:-1] == dispatcher(Setting("LARD"), 2).members
     tiny = TraceEffort(seeds=1, requests=2**10)
     found = dsptf.replays(
         tiny, trace="financial", pieces=1, systems=("equal:",), schemes=["Hashing", *own.items()]
@@ -441,21 +453,25 @@ def test_traces_run_under_a_readers_own_scheme():
 
 
 @pytest.mark.slow
-def test_systems_are_run_apart_and_gaps_are_the_samples_own():
+def test_systems_run_separately_and_gaps_come_from_the_sample():
     runs = settings(4000, 100.0, ("equal:", f"changing, {MEANINGS[-1]}"))
     assert {name.split(": ")[0] for name in runs} == {"equal", f"changing, {MEANINGS[-1]}"} and len(runs) == 7
     few = TraceEffort(seeds=1, requests=2**11)
     by = [dsptf.replays(few, trace="financial", pieces=1, gaps=gaps, systems=("equal:",)) for gaps in (None, "")]
     bunched, poisson = (dsptf.missed(one.whole).sel(run="equal: Hashing") for one in by)
     assert list(by[0].whole.run.values) == [f"equal: {scheme}" for scheme in NAMES]
-    # requests that come at once wait for one another
+    # requests that arrive together wait for one another
     assert float(bunched.mean()) > 1.1 * float(poisson.mean())
 
 
 @pytest.mark.parametrize(("slowness", "speed"), [("service", 0.5), ("rotation", 0.5), (DEGRADATION, 2 / 3)])
-def test_half_the_speed_is_one_thing_in_every_run_and_to_weighted_hashing(slowness, speed):
-    """A degradation by 50% takes half as long again; by the other meanings a part, or all, takes twice as long, and weighted
-    hashing sends by that."""
+def test_half_the_speed_has_one_meaning_in_every_run_and_for_weighted_hashing(slowness, speed):
+    """A degradation by 50% takes half as long again.
+
+    With the other meanings, a part or all of an access takes twice as long.
+
+    Weighted hashing uses the same speed.
+    """
     assert pace(slowness, 0.5) == pytest.approx(speed) and pace(slowness, 1.0) == 1
     setting = Setting("Weighted hash", slowness=slowness)
     fast, slow = dispatcher(setting, 2).members[NAMES.index("Weighted hash")].weights
@@ -471,7 +487,7 @@ def test_half_the_speed_is_one_thing_in_every_run_and_to_weighted_hashing(slowne
     assert [float(run.slowdowns[1].speed) for run in slow] == pytest.approx([speed] * len(slow))
 
 
-def test_settings_share_a_structure_and_know_their_schemes():
+def test_settings_share_a_structure_and_have_their_schemes():
     runs = settings(4000, 100.0)
     assert len({type(run) for run in runs.values()}) == 1
     system, given = TraceSystem(), source("websearch", 2048)
@@ -482,7 +498,7 @@ def test_settings_share_a_structure_and_know_their_schemes():
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("build", "message"),
     [
         (lambda: source("oltp", 100), "trace 'oltp': give one of"),
         (
@@ -502,12 +518,12 @@ def test_settings_share_a_structure_and_know_their_schemes():
         ),
     ],
 )
-def test_impossible_requests_are_refused(ask, says):
-    assert_refused(ask, says)
+def test_impossible_requests_raise(build, message):
+    assert_refused(build, message)
 
 
-def test_whole_real_files_stand_in_for_the_stand_ins(tmp_path):
-    """A file with the name of the trace of that many requests is run instead."""
+def test_complete_real_files_replace_synthetic_traces(tmp_path):
+    """A file with the name of a trace, with this number of requests, runs in place of the synthetic trace."""
     (tmp_path / "Financial1.spc").write_text(
         "".join(f"0,{n * 16},8192,{'R' if n % 3 else 'w'},{n * 0.01}\n" for n in range(64))
     )
@@ -517,7 +533,7 @@ def test_whole_real_files_stand_in_for_the_stand_ins(tmp_path):
 
 
 def table3(basis: str = "trace", **by_scheme: float) -> xr.Dataset:
-    """Table 3 made up: Central SPTF hits 0.74 of every trace, the others as given."""
+    """Return a made-up table 3: Central SPTF hits 0.74 of every trace, the others as given."""
     rates = {"Central SPTF": 0.74, "D-SPTF": 0.73} | {"Hashing": 0.71, "LARD": 0.71} | by_scheme
     traces = ["sap", "cello2002", "websearch", "financial"]
     data = xr.DataArray(
@@ -535,7 +551,7 @@ def table3(basis: str = "trace", **by_scheme: float) -> xr.Dataset:
         ({"D-SPTF": 0.70}, True, False),
     ],
 )
-def test_a_divided_memory_that_loses_nothing_breaks_table_3(rates, gap, order):
+def test_divided_memories_without_a_loss_break_table_3(rates, gap, order):
     found = {one.id: one.measured for one in dsptf.table3_findings(table3(**rates))}
     assert (found["dsptf.table3.gap"], found["dsptf.table3.order"]) == (gap, order)
     assert found["dsptf.table3.hashing[sap]"] == pytest.approx(rates.get("Hashing", 0.71))
@@ -544,7 +560,7 @@ def test_a_divided_memory_that_loses_nothing_breaks_table_3(rates, gap, order):
 
 
 def test_memory_that_never_fills_is_not_judged():
-    """Of synthetic traces only the single memory is judged: the other rates say nothing about dividing memory."""
+    """Of synthetic traces only the single memory is judged: the other rates give no evidence on divided memory."""
     found = {one.id: one for one in dsptf.table3_findings(table3("stand-in"))}
     unjudged = {name for name, one in found.items() if one.measured is None}
     schemes = {f"dsptf.table3.{key}[{trace}]" for key in ("dsptf", "hashing", "lard") for trace in TRACES}

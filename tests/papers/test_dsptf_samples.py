@@ -1,4 +1,7 @@
-"""What D-SPTF's stand-ins take from samples of public traces: unlike LUNs on groups of bricks, and gaps between arrivals."""
+"""Test the properties that D-SPTF's synthetic traces take from public samples.
+
+These are unequal LUNs on groups of bricks, and gaps between arrivals.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +31,7 @@ from storagekit.workload.trace import read
 
 pytestmark = pytest.mark.optimized
 
-# of the SPC traces' clock, s
+# tick of the clock of the SPC traces, s
 TICK = 6.5536e-3
 TINY = TraceEffort(seeds=1, requests=2**12, wide=2**12)
 FILES = {
@@ -39,7 +42,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("sample", FILES)
-def test_the_facts_are_those_of_the_samples(sample):
+def test_the_facts_agree_with_the_samples(sample):
     trace = read(shared("traces", *FILES[sample]))
     requests = np.sort(np.bincount(trace.device))[::-1]
     np.testing.assert_array_equal(sampled(sample, "device")[:, 1], requests[requests > 0])
@@ -49,8 +52,10 @@ def test_the_facts_are_those_of_the_samples(sample):
 
 
 def test_a_lorenz_curve_by_hand(monkeypatch):
-    """Devices of 3 and 1 requests as four LUNs: half of the first each, half of the second each. As three, the middle one has
-    a third of either's two thirds."""
+    """Spread devices of 3 and 1 requests over four LUNs: each gets half of a device.
+
+    With three, the middle one gets a third of each.
+    """
     monkeypatch.setattr(samples, "sampled", lambda *_: np.array([[1, 3], [2, 1]]))
     assert lun_shares("any", 4) == pytest.approx([0.375, 0.375, 0.125, 0.125])
     assert lun_shares("any", 3) == pytest.approx([1 / 2, 1 / 4 + 1 / 12, 1 / 6])
@@ -58,9 +63,12 @@ def test_a_lorenz_curve_by_hand(monkeypatch):
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_one_memory_for_all_keeps_its_published_hit_rate(name):
-    """An exact LRU of all bricks' memories, by half a point of 20,000 reads and by more of fewer, whose standard error is
-    larger; requests to LUNs as the sample's devices have them, 4 sigma."""
+def test_one_central_memory_keeps_its_published_hit_rate(name):
+    """An exact LRU of all bricks' memories agrees with the published hit rate within half a point for 20,000 reads.
+
+    For fewer reads, the standard error is larger. Requests to LUNs are distributed as over the sample's devices, within
+    4 sigma.
+    """
     given = on_groups(name, 2**15, 0, 0)
     blocks = int(32 * WIDE.memory * given.scale) // (8 * KB)
     off = 0.005 * max(1.0, np.sqrt(20_000 / given.trace.read.sum()))
@@ -74,19 +82,19 @@ def test_one_memory_for_all_keeps_its_published_hit_rate(name):
 
 
 def test_a_lun_lies_on_the_eight_bricks_of_one_group():
-    """As the system places it: a request's first brick is its group's, and no two groups have a brick in common."""
+    """As in the system: the first brick of a request belongs to its group, and no two groups share a brick."""
     given = on_groups("sap", 2**12, 0, 3)
     requests = WIDE.arrivals(given).requests
     places = Declustered(32, 8, data=2**26).locate(load_drive("atlas10k"), requests)
     np.testing.assert_array_equal(np.asarray(places.home), 8 * groups_of(given))
     assert set(groups_of(given).tolist()) == {0, 1, 2, 3}
-    # no request crosses into the next extent, which another group has
+    # no request crosses into the next extent, which belongs to another group
     inside = given.trace.offset % MB + given.trace.size
     assert inside.max() <= MB and Declustered.extent * SECTOR == MB
 
 
-def test_simulated_memories_hit_as_exact_ones_do():
-    """With an eighth of the memory, so that it fills; half a point."""
+def test_simulated_memories_have_the_hit_rates_of_exact_ones():
+    """Use an eighth of the memory, so that it fills; rates agree within half a point."""
     system = WIDE._replace(memory=WIDE.memory / 8)
     given = on_groups("cello2002", 2**13, 0, 0, system)
     data = through(given, system, {"Hashing": Setting("Hashing")}, "cello2002", [0], 1).whole
@@ -106,7 +114,10 @@ def test_the_exhibit_has_every_scheme_and_layout():
 
 
 def test_the_busiest_luns_share_a_group():
-    """13 of 50 LUNs on each of the first three groups, the other 11 on the last; what goes to each, 4 sigma. More is lost."""
+    """Each of the first three groups has 13 of 50 LUNs and the last has 11; their requests agree within 4 sigma.
+
+    More hits are lost.
+    """
     given, drawn = (on_groups("cello2002", 2**14, 0, layout) for layout in (BUSIEST_FIRST, 0))
     shares = lun_shares(KIN["cello2002"], 50)
     expected = np.array([shares[first : first + 13].sum() for first in (0, 13, 26, 39)])
@@ -114,15 +125,15 @@ def test_the_busiest_luns_share_a_group():
     assert hashed_hit_rate(given) < hashed_hit_rate(drawn) - 0.02
 
 
-def test_memories_divided_among_groups_hit_no_more_than_one_for_all():
+def test_memories_divided_among_groups_have_at_most_the_central_hit_rate():
     layouts = [on_groups("cello2002", 2**13, 0, layout) for layout in range(4)]
     blocks = int(32 * WIDE.memory * layouts[0].scale) // (8 * KB)
     assert len({float(group_shares(given).max()) for given in layouts}) == 4
     assert max(hashed_hit_rate(given) for given in layouts) <= float(hit_rates(layouts[0].trace, blocks))
 
 
-def test_the_share_that_a_loss_needs():
-    """At that share the groups' hit rates, weighted, are what was asked; more is lost the larger it is."""
+def test_the_share_of_the_busiest_group_for_a_given_loss():
+    """At this share, the weighted hit rates of the groups give the requested loss, and a larger share loses more."""
     model, memory = TRACES["websearch"], 8 * WIDE.memory
     share = share_needed("websearch", 0.66)
     rest = (1 - share) / 3
@@ -133,7 +144,7 @@ def test_the_share_that_a_loss_needs():
 
 
 def test_bunched_arrivals_have_the_gaps_of_the_sample():
-    """Their moments to 4 sigma, in the same time, of the same requests; drawn anew by seed."""
+    """Moments agree within 4 sigma over the same time and for the same requests; other seeds draw other gaps."""
     given = source("financial", 2**15)
     found = bunched(given, "financial1", 0)
     before, after = given.trace, found.trace
@@ -143,17 +154,17 @@ def test_bunched_arrivals_have_the_gaps_of_the_sample():
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
     ticks, often = sampled("financial1", "gap").T.astype(float)
     share, gaps = often / often.sum(), np.diff(after.time)
-    # of a sample's clock, which says no more than in which of its ticks a request arrived
+    # the clock of a sample gives only the tick of an arrival
     tick = gaps.mean() / (ticks @ share)
     same = np.mean(gaps < tick)
     assert ticks[0] == 0 and share[0] < same < share[ticks <= 1].sum() and np.mean(gaps <= 0) < 1e-3
-    # twice a mean of such gaps, which a moment within a tick changes by less than one: the share that is longer
+    # the share of gaps above twice the mean, which the time within a tick changes by less than one tick
     far, found_far = 2 * (ticks @ share), float(np.mean(gaps > 2 * gaps.mean()))
     assert share[ticks > far + 1].sum() - 0.01 < found_far < share[ticks > far - 1].sum() + 0.01
     assert not np.array_equal(bunched(given, "financial1", 1).trace.time, after.time)
 
 
-def test_the_notes_of_table_3_say_what_unlike_luns_give():
+def test_the_notes_of_table_3_give_the_results_of_unequal_luns():
     schemes = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
     coords = {"trace": ["sap"], "scheme": schemes, "order": ["drawn", "busiest first"]}
     rates = xr.DataArray([[[0.74, 0.74], [0.73, 0.70], [0.72, 0.69], [0.71, 0.68]]], coords=coords)

@@ -1,4 +1,4 @@
-"""Exhibits say what made them: drive, scenario, seeds, length of runs and basis, as every file of theirs needs."""
+"""Exhibits record how they were made: drive, scenario, seeds, length of runs and basis, as every file of them needs."""
 
 import pytest
 import xarray as xr
@@ -53,18 +53,18 @@ LONGER = {
 }
 
 
-def told(name: str, data: xr.Dataset) -> dict:
+def provenance_of(name: str, data: xr.Dataset) -> dict:
     return whole(data.attrs, name, {"paper": name.partition(".")[0], "profile": "quick", "seed": 0})
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_have_no_drive_and_no_scenario(name):
-    found = told(name, FORMULAS[name]())
+    found = provenance_of(name, FORMULAS[name]())
     assert found["basis"] == "analytic" and found["drive"] == found["scenario"] == found["requests"] == NONE
 
 
 @pytest.mark.parametrize("name", [*RUNS, *(pytest.param(name, marks=pytest.mark.slow) for name in LONGER)])
-def test_whatever_is_run_says_what_and_for_how_long(name):
-    found = told(name, (RUNS | LONGER)[name]())
+def test_every_run_records_its_scenario_and_length(name):
+    found = provenance_of(name, (RUNS | LONGER)[name]())
     assert not [key for key in KEYS if key != "commit" and found.get(key, UNTOLD) == UNTOLD]
     assert found["drive"] != NONE and found["scenario"] != NONE and found["seeds"] != NONE

@@ -1,4 +1,4 @@
-"""What Swift's figures and studies compute: laws that small runs keep."""
+"""Test the figures and studies of Swift: laws that hold in small runs."""
 
 import itertools
 from dataclasses import replace
@@ -71,20 +71,23 @@ def modern() -> xr.Dataset:
     return studies.modern(TINY)
 
 
-def test_the_system_is_the_papers():
-    """37 ms for 32 KB; a request of 1 MB is a block of 32 KB for each of 32 disks, so that the disks carry 1 / 37.4 ms."""
+def test_the_system_agrees_with_the_paper():
+    """A block of 32 KB takes 37 ms.
+
+    A request of 1 MB has a block of 32 KB on each of 32 disks, so the disks can serve 1 / 37.4 ms.
+    """
     system = gigabit(LARGE_UNIT, 32)
     assert float(M2372K.mean(LARGE_UNIT)) == pytest.approx(0.016 + 0.0083 + 32768 / 2.5e6)
     assert system.saturation() == (pytest.approx(1 / 0.0374072), "disk")
     assert float(SLOWER.mean(SMALL_UNIT) - M2372K.mean(SMALL_UNIT)) == pytest.approx(4096 / 1.5e6 - 4096 / 2.5e6)
-    # section 5.1: four reads for a write, 1500 instructions and one a byte of 100 million a second
+    # section 5.1: four reads for a write; 1500 instructions and one per byte, at 100 million a second
     assert system.write_share == 1 / (4 + 1)
     assert system.client == system.agent == Host()
     assert float(system.client.seconds(4096)) == pytest.approx((1500 + 4096) / 100e6)
     assert not system.network.switched and system.network.rate * 8 == 1e9
 
 
-def test_an_effort_is_that_of_its_profile():
+def test_an_effort_follows_from_its_profile():
     assert effort("quick") == QUICK
     quick, full = effort("quick", 7), effort("full", 7)
     assert quick.seed_list[0] == full.seed_list[0] == 7
@@ -94,8 +97,8 @@ def test_an_effort_is_that_of_its_profile():
         effort("slow")
 
 
-def test_points_and_values_come_to_lie_on_their_axes():
-    """Two drives by three depths; a number a point, and two seeds a point."""
+def test_points_and_values_are_placed_on_their_axes():
+    """Use two drives and three depths, with one number for a point and with two seeds for a point."""
     axes = {"drive": ["old", "new"], "depth": [1, 2, 4]}
     points = figures.points(axes)
     assert points[:4] == [
@@ -115,8 +118,8 @@ def test_points_and_values_come_to_lie_on_their_axes():
     assert data.one.attrs == {"units": "s", "long_name": "a number"} and "units" not in data.two.attrs
 
 
-def test_a_grid_holds_what_its_points_alone_would():
-    """Every point of a run of several is the point run by itself: streams are known by their seeds."""
+def test_a_grid_has_the_results_of_its_single_points():
+    """Every point of a grid equals the run of this point alone: seeds determine the streams."""
     loads, axes = (0.3, 0.6), {"unit": (16 * KB, 32 * KB), "disks": (4, 8)}
     together = figures.against_load(gigabit, axes, loads, TINY)
     for unit, disks in itertools.product(*axes.values()):
@@ -126,7 +129,7 @@ def test_a_grid_holds_what_its_points_alone_would():
             assert together[name].sel(unit=unit, disks=disks).values == pytest.approx(expected.values, rel=1e-4)
 
 
-def test_streams_are_known_by_their_seeds(fig4):
+def test_seeds_determine_the_streams(fig4):
     later = figures.fig4(replace(TINY, first_seed=1), loads=LOADS)
     shared = [1, 2]
     assert later.seed.values.tolist() == [1, 2, 3]
@@ -136,24 +139,24 @@ def test_streams_are_known_by_their_seeds(fig4):
 
 @pytest.mark.parametrize("name", ["fig3", "fig4"])
 def test_completion_grows_with_the_load_and_falls_with_more_disks(name, request):
-    """For every seed: all loads and layouts meet the same requests."""
+    """This holds for every seed, because all loads and layouts get the same requests."""
     completion = request.getfixturevalue(name).completion
     assert float(completion.diff("load").min()) > 0
     assert float(completion.diff("disks").max()) < 0
 
 
-def test_larger_units_are_done_sooner_at_the_same_share_of_saturation(fig3):
+def test_larger_units_complete_sooner_at_the_same_share_of_saturation(fig3):
     assert float(fig3.completion.diff("unit").max()) < 0
 
 
 @pytest.mark.parametrize("name", ["fig3", "fig4"])
-def test_a_disk_is_as_busy_as_the_load_says(name, request):
-    """Loads are shares of saturation, and the disks are what saturates."""
+def test_the_utilization_of_a_disk_equals_the_load(name, request):
+    """Loads are shares of saturation, and the disks saturate first."""
     data = request.getfixturevalue(name)
     disk = data.utilization.sel(resource="disk")
     np.testing.assert_allclose(disk, disk["load"].broadcast_like(disk), rtol=1e-12)
     assert bool((data.utilization <= disk).all())
-    # the rate is what the disks' time allows: 32 blocks on 32 disks
+    # the rate that the disks' time allows: 32 blocks on 32 disks
     if name == "fig3":
         rates = data.rate.sel(unit=LARGE_UNIT, disks=32)
         assert rates.values == pytest.approx(np.array(LOADS) / float(M2372K.mean(LARGE_UNIT)))
@@ -161,24 +164,26 @@ def test_a_disk_is_as_busy_as_the_load_says(name, request):
 
 @pytest.mark.parametrize("name", ["fig3", "fig4"])
 def test_the_simulated_times_lie_between_the_bounds(name, request):
-    """Of formulas for the disks alone: processors and ring add little. 1% is the noise of so short a run where nothing
-    queues; beyond half of saturation it would be more."""
+    """The bounds are formulas for the disks alone; processors and ring add little.
+
+    The noise of such a short run is 1% without queues. Beyond half of saturation it would be larger.
+    """
     data = request.getfixturevalue(name)
     mean = data.completion.mean("seed").sel(load=slice(0, 0.5))
     assert bool((data.low < data.high).all())
     assert bool((mean > 0.99 * data.low).all()) and bool((mean < data.high).all())
-    # at first the lower bound is the time itself, but for the way there and back
+    # at low load the lower bound equals the time, except for the transfers on the network
     assert float(abs(mean / data.low - 1).sel(load=0.02).max()) < 0.05
 
 
-def test_figures_say_what_made_them(fig3, fig4, fig5):
+def test_figures_record_how_they_were_made(fig3, fig4, fig5):
     assert fig3.attrs["exhibit"] == "swift.fig3" and fig4.attrs["exhibit"] == "swift.fig4"
     assert (fig3.attrs["request"], fig4.attrs["request"]) == (MB, 128 * KB)
     assert (fig3.attrs["drive"], fig4.attrs["drive"]) == (M2372K.name, SLOWER.name)
     assert fig5.attrs["drive"] == f"{M2372K.name}, {SLOWER.name}"
     for data in (fig3, fig4, fig5):
-        kept = {"seeds": [0, 1, 2], "requests_per_run": 400, "write_share": 0.2, "basis": "simulated"}
-        assert {name: data.attrs[name] for name in kept} == kept
+        attributes = {"seeds": [0, 1, 2], "requests_per_run": 400, "write_share": 0.2, "basis": "simulated"}
+        assert {name: data.attrs[name] for name in attributes} == attributes
     assert (fig3.unit.values.tolist(), fig3.disks.values.tolist()) == (list(UNITS), list(DISKS))
 
 
@@ -186,8 +191,11 @@ def test_figures_say_what_made_them(fig3, fig4, fig5):
     ("unit", "disks", "request_size", "disk"),
     [(LARGE_UNIT, 32, REQUEST, M2372K), (SMALL_UNIT, 4, REQUEST, M2372K), (SMALL_UNIT, 32, SMALL_REQUEST, SLOWER)],
 )
-def test_a_sustained_request_takes_as_long_as_requests_are_apart(unit, disks, request_size, disk):
-    """The definition of section 5.2, by the other function: at that share of saturation, on the same stream."""
+def test_a_sustained_request_takes_the_time_between_requests(unit, disks, request_size, disk):
+    """Evaluate the definition in section 5.2 with the other function.
+
+    It runs at this share of saturation, on the same stream.
+    """
 
     def build(disks: int):
         return gigabit(unit, disks, request_size, disk)
@@ -199,7 +207,7 @@ def test_a_sustained_request_takes_as_long_as_requests_are_apart(unit, disks, re
     assert float(again.completion * found.rate) == pytest.approx(1, rel=0.001)
     assert float(again.rate) == pytest.approx(float(found.rate))
     assert float(found.data_rate) == pytest.approx(float(found.rate) * request_size)
-    # the disks limit, so that they are busy for that share
+    # the disks are the bottleneck, so their utilization equals the share
     assert found.bottleneck.item() == "disk" and float(found.utilization) == pytest.approx(share)
 
 
@@ -212,7 +220,7 @@ def test_more_disks_and_faster_ones_sustain_more(fig5):
 
 
 def test_more_disks_and_larger_units_sustain_more(fig6):
-    """Twice the unit is less than twice the data: its transfer takes longer."""
+    """Twice the unit gives less than twice the rate, because its transfer takes longer."""
     assert fig6.attrs["exhibit"] == "swift.fig6"
     assert float(fig6.data_rate.diff("disks").min()) > 0 and float(fig6.data_rate.diff("unit").min()) > 0
     growth = fig6.data_rate.sel(unit=32 * KB) / fig6.data_rate.sel(unit=16 * KB)
@@ -220,7 +228,7 @@ def test_more_disks_and_larger_units_sustain_more(fig6):
     assert float(growth.max()) < 2 * 30.9 / 37.4 * 1.05
 
 
-def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
+def test_small_runs_give_every_claim_once(fig3, fig4, fig5, fig6):
     found = [
         *figures.shared_findings(),
         *figures.fig3_findings(fig3, fig6),
@@ -233,7 +241,7 @@ def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
     assert sorted(one.id for one in found) == sorted(claim.id for claim in claims)
     rows = {row.id: row for row in score(claims, found)}
     assert "not-run" not in {row.verdict for row in rows.values()} and all(row.note for row in rows.values())
-    # of the parameters alone, whatever the run
+    # depends on the parameters only, for any run
     assert rows["swift.sim.block_32k"].verdict == "match"
     knee = figures.largest_loads(fig3, fig6).rate.sel(load_meant="knee")
     assert rows["swift.fig3.knee_32"].measured == float(knee)
@@ -241,8 +249,8 @@ def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
     assert rows["swift.sim.ring_use"].verdict == rows["swift.fig3.four_disks"].verdict == "holds"
 
 
-def test_where_the_papers_largest_load_lies():
-    """Completion times 1 / (c - rate): the power, rate times (c - rate), is most at c / 2, half of saturation."""
+def test_the_papers_largest_load():
+    """With completion times 1 / (c - rate), the power, rate times (c - rate), is largest at c / 2, half of saturation."""
     limit = 1 / 0.0374072
     rates = np.linspace(0.02, 0.9, 40) * limit
     axes = {"unit": [32 * KB], "disks": [32], "load": rates / limit}
@@ -264,15 +272,17 @@ def test_where_the_papers_largest_load_lies():
     assert float(found.times_alone[2]) == pytest.approx(0.98 * limit / (limit - 22), rel=2e-3)
 
 
-def test_nothing_may_fail_without_groups_and_everything_else_is_measured(redundancy):
+def test_failures_without_groups_are_missing_and_all_else_is_measured(redundancy):
     blank = redundancy.data_rate.isnull().any("seed")
     expected = (redundancy.groups == 0) & (redundancy.down != "none")
     assert bool((blank == expected.broadcast_like(blank)).all())
 
 
-def test_check_data_costs_no_more_than_the_disks_that_hold_it(redundancy, check_data):
-    """g of 32 disks hold check data, which a read leaves: 32 / (32 - g) times the time at most. A write writes it too, and
-    waits for the client to make it."""
+def test_check_data_costs_at_most_the_disks_that_hold_it(redundancy, check_data):
+    """Check data are on g of 32 disks, and a read leaves them out: at most 32 / (32 - g) times the time.
+
+    A write also writes them, and waits for the client to compute them.
+    """
     none = redundancy.sel(down="none")
     taken = 1 / none.rate.mean("seed")
     for share, groups in itertools.product((0.0, 0.2, 1.0), (1, 2, 4, 8)):
@@ -284,7 +294,7 @@ def test_check_data_costs_no_more_than_the_disks_that_hold_it(redundancy, check_
     assert 28 / 32 < float(free / whole) < 1
 
 
-def test_reads_suffer_from_agents_down_and_one_group_has_but_one(redundancy):
+def test_reads_suffer_from_agents_down_and_one_group_tolerates_only_one(redundancy):
     reads = redundancy.data_rate.sel(write_share=0.0, groups=[1, 2, 4, 8])
     assert bool((reads.sel(down="one") < reads.sel(down="none")).all())
     several = reads.sel(groups=[2, 4, 8])
@@ -298,38 +308,38 @@ def test_writes_cost_more_than_reads_where_there_is_check_data(redundancy):
     assert float(rate.diff("write_share").max()) < 0
 
 
-def test_dearer_check_data_sustains_less(check_data):
+def test_more_expensive_check_data_sustains_less(check_data):
     assert float(check_data.data_rate.diff("instructions").max()) < 0
-    # a slow disk hides what a fast one shows
+    # a slow disk hides a cost that a fast one shows
     share = check_data.data_rate / check_data.data_rate.sel(instructions=0.0)
     assert bool(
         (share.isel(parts=1, instructions=slice(1, None)) < share.isel(parts=0, instructions=slice(1, None))).all()
     )
 
 
-def test_two_studies_agree_where_they_meet(redundancy, check_data):
-    """Four groups, nothing but writes, an instruction a byte, none down."""
+def test_two_studies_agree_at_common_points(redundancy, check_data):
+    """The common point has four groups, writes only, one instruction a byte, and no agent down."""
     one = redundancy.rate.sel(groups=4, down="none", write_share=1.0)
     other = check_data.rate.isel(parts=0).sel(instructions=1.0)
     assert other.values == pytest.approx(one.values, rel=1e-4)
 
 
-def test_todays_parts_are_limited_where_they_should_be(modern):
-    """A link of 25 Gb/s is 3.1 GB/s, as one NVMe; a host copies 10 GB/s and sends meanwhile."""
+def test_present_day_parts_have_the_expected_bottleneck(modern):
+    """A link of 25 Gb/s carries 3.1 GB/s, like one NVMe; a host copies 10 GB/s and sends at the same time."""
     limit = modern.bottleneck
     assert set(limit.sel(device="7,200 rpm SATA").values.ravel()) == {"disk"}
     most = limit.sel(device="NVMe", unit=MB, disks=32)
     assert most.sel(link="25 Gb/s").item() == "client link"
     assert most.sel(link="100 Gb/s").item() == "client processor"
-    # a request of 32 units at the link's rate, whatever the disks: reads are four of five
+    # a request of 32 units at the link's rate, for any disks: four of five requests are reads
     saturated = float(modern.saturation.sel(device="NVMe", link="25 Gb/s", unit=MB, disks=32)) * 32 * MB
     assert saturated == pytest.approx(3.125e9 / 0.8, rel=0.01)
     assert bool((modern.rate < modern.saturation).all())
-    # as much as the wire of the client can take
+    # the capacity of the client's wire
     assert float(modern.data_rate.sel(link="25 Gb/s").max()) < 3.125e9
 
 
-def test_todays_requests_are_of_32_units(modern):
+def test_present_day_requests_have_32_units(modern):
     assert np.allclose((modern.data_rate / modern.rate) / modern.unit, 32)
 
 
@@ -339,8 +349,11 @@ def test_faster_parts_never_sustain_less(modern):
     assert float(modern.data_rate.diff("disks").min()) > 0
 
 
-def test_a_system_of_ones_own_is_told_as_figure_3_is():
-    """12 drives of the paper, requests of one row of 32 KB: the disks saturate at 1 / 37.4 ms, all else being quick."""
+def test_a_user_defined_system_is_reported_like_figure_3():
+    """Use 12 drives of the paper and requests of one row of 32 KB.
+
+    The disks saturate at 1 / 37.4 ms, and all else is fast.
+    """
     data = studies.what_if(M2372K, disks=12, unit=32 * KB, request=12 * 32 * KB)
     assert data.attrs["bottleneck"] == "disk" and data.attrs["saturation"] == pytest.approx(1 / 0.0374072)
     assert data.disks.values.tolist() == [12] and data.attrs["request"] == 12 * 32 * KB
@@ -349,7 +362,7 @@ def test_a_system_of_ones_own_is_told_as_figure_3_is():
 
 
 def test_a_datasheets_host_sends_and_receives_at_once():
-    """Ten thousand million instructions a second, and today's links are switched."""
+    """It runs ten thousand million instructions a second, and its links are switched."""
     assert HOST.duplex and HOST.speed == 100 * Host().speed
     assert studies.LINKS["25 Gb/s"] == Network(25e9 / 8, switched=True)
     assert Striping(REQUEST, REQUEST / 28, 32, 4).rows == 1
@@ -362,7 +375,7 @@ def test_bounds_are_left_out_where_disks_have_different_numbers_of_blocks(disks,
 
 
 @pytest.mark.parametrize("disks, unit, request_size", [(4, 256 * KB, 8 * MB), (32, 32 * KB, MB), (8, MB, 8 * MB)])
-def test_elsewhere_they_hold(disks, unit, request_size):
+def test_bounds_hold_where_disks_have_equal_numbers_of_blocks(disks, unit, request_size):
     data = studies.what_if(SATA, disks, unit, request_size, write_share=0.0)
     mean, error = data.completion.mean("seed"), data.completion.std("seed", ddof=1) / 2
     assert (data.low < mean + 4 * error).all() and (mean - 4 * error < data.high * 1.05).all()

@@ -1,4 +1,4 @@
-"""Exhibits of ARS made up, of the form that runs have: what findings and charts make of them needs no simulation."""
+"""Made-up exhibits of ARS in the form that runs have, so that findings and charts can be tested without a simulation."""
 
 from collections.abc import Callable
 
@@ -9,21 +9,21 @@ import xarray as xr
 from storagekit.papers.ars.cluster import AT_ONCE, COMPARED, DSPTF, FOUR, SETTINGS, WITHIN
 
 SEEDS = 4
-# mean response of each protocol, times that of Central: all that the paper says comes out so
+# mean response of each protocol relative to Central, chosen so that every statement of the paper holds
 TAKES = {"Randomized": 1.5, "ARS": 1.06, "D-SPTF": 1.03, "Central": 1.0, "Central, heads known": 0.9}
-# erasure-coded D-SPTF falls behind
+# erasure-coded D-SPTF is slower
 CODED = 1.09
 
 
 def over_seeds(means, dims, coords) -> xr.DataArray:
-    """Means with a dimension `seed`: paired, so that all of a run are off by the same."""
+    """Return means with a dimension `seed`; the deviation of a run is the same at all points."""
     off = 1 + 0.01 * np.arange(SEEDS)
     values = np.asarray(means, float)[..., None] * off
     return xr.DataArray(values, dims=[*dims, "seed"], coords={**coords, "seed": np.arange(SEEDS)})
 
 
 def spread(dims: dict[str, list], value: Callable[..., float]) -> xr.DataArray:
-    """`value` of each point of the axes, over seeds."""
+    """Return `value` at each point of the axes, over seeds."""
     shape = tuple(map(len, dims.values()))
     points = [value(*(axis[at] for axis, at in zip(dims.values(), place, strict=True))) for place in np.ndindex(shape)]
     return over_seeds(np.reshape(points, shape), list(dims), dims)
@@ -41,7 +41,7 @@ def reads() -> xr.Dataset:
 
 @pytest.fixture
 def busy() -> xr.Dataset:
-    """ARS is close to Central at 10 times the load, and Randomized is outrun there."""
+    """ARS is close to Central at 10 times the load, where Randomized overloads a node."""
 
     def at(protocol: str, volume: str, load: float) -> float:
         if protocol == "Randomized" and load == 10:
@@ -66,7 +66,7 @@ def throughput() -> xr.Dataset:
 
 @pytest.fixture
 def latency() -> xr.Dataset:
-    """ARS is flat and D-SPTF rises, more so where idle nodes wait."""
+    """ARS is flat and D-SPTF rises, and rises more where idle nodes wait."""
     axes = {"protocol": ["ARS", DSPTF, WITHIN, AT_ONCE], "latency": [1e-4, 1e-3, 1e-2]}
 
     def at(protocol: str, one_way: float) -> float:
@@ -76,8 +76,8 @@ def latency() -> xr.Dataset:
 
 
 @pytest.fixture
-def answered() -> xr.Dataset:
-    """Reads while any two nodes are away: each from the other two."""
+def degraded_reads() -> xr.Dataset:
+    """Reads while any two nodes are away: the two other nodes serve each."""
     pairs = ["0, 1", "0, 2", "0, 3", "1, 2", "1, 3", "2, 3"]
     counts = np.zeros((6, 5), int)
     counts[:, 2] = 100
@@ -89,7 +89,10 @@ def answered() -> xr.Dataset:
 
 @pytest.fixture
 def written() -> xr.Dataset:
-    """On disk at the answer, on as many as need be and sometimes more; in the end on all."""
+    """Return the number of nodes with the data at completion, and in the end.
+
+    At completion it is at least the required number and sometimes larger. In the end all nodes have the data.
+    """
     now, later = [[0, 60, 30, 10, 0], [0, 0, 50, 40, 10]], [[0, 0, 0, 100, 0], [0, 0, 0, 0, 100]]
     return xr.Dataset(
         {"answered": (("volume", "nodes"), now), "later": (("volume", "nodes"), later)},
@@ -98,8 +101,8 @@ def written() -> xr.Dataset:
 
 
 @pytest.fixture
-def asked() -> xr.Dataset:
-    """A node is away for requests 1000 to 2500; who may ask more does, and waits for no time-out."""
+def extra_nodes() -> xr.Dataset:
+    """A node is away for requests 1000 to 2500; with extra nodes a read is sent to more nodes and waits for no timeout."""
     axes = {"extra": [0, 2], "number": np.arange(25, 4000, 50.0).tolist()}
 
     def away(number: float) -> bool:

@@ -1,4 +1,4 @@
-"""ARS's charts as data: whether everything that was measured is in them, and what they say."""
+"""Test the charts of ARS as data: every measurement is included, and so are the statements on top."""
 
 import itertools
 
@@ -18,7 +18,7 @@ from storagekit.simulation import interval
 
 
 def drawn(spec: dict, *names: str) -> dict:
-    """The last of `names` by the others, of rows that have them all."""
+    """Return the last of `names` by the other names, from rows that have them all."""
     found = [row for row in rows(spec) if all(row.get(name) is not None for name in names)]
     return {tuple(row[name] for name in names[:-1]): row[names[-1]] for row in found}
 
@@ -28,7 +28,7 @@ def titles(spec: dict) -> set[str]:
 
 
 def headings(spec: dict) -> list[str]:
-    """The panels' own headings, in order."""
+    """Return the headings of the panels, in order."""
     return [node["title"]["text"] for found in parts(spec, "hconcat") for node in found if "title" in node]
 
 
@@ -41,7 +41,7 @@ def test_figure_4_has_every_bar_in_milliseconds(reads):
     assert "Mean response time (ms)" in titles(spec) and "0.3%" in heading(spec)
 
 
-def test_a_readers_own_protocol_has_a_bar_and_a_colour_of_its_own(reads):
+def test_a_user_defined_protocol_has_a_separate_bar_and_colour(reads):
     names = [*reads.protocol.values[:-1], "mine"]
     own = interval(reads.assign_coords(protocol=names))
     figure6 = own[["response"]].rename(response="request_rate", volume="mix")
@@ -51,7 +51,7 @@ def test_a_readers_own_protocol_has_a_bar_and_a_colour_of_its_own(reads):
         assert len(set(scale["range"])) == len(scale["domain"]) == len(names)
 
 
-def test_readings_leave_out_what_was_not_run(reads):
+def test_interpretations_leave_out_protocols_that_were_not_run(reads):
     some = reads.sel(volume=["erasure-coded"])
     data = xr.concat([reads, some], dim=xr.Variable("reading", ["scaled", "whole blocks"]), join="outer")
     spec = draw.readings(interval(data)).to_dict()
@@ -62,7 +62,7 @@ def test_readings_leave_out_what_was_not_run(reads):
     assert spec["hconcat"][0]["layer"][0]["encoding"]["x"]["sort"] == reads.volume.values.tolist()
 
 
-def test_a_line_ends_where_requests_outrun_a_node(busy):
+def test_a_line_ends_where_requests_overload_a_node(busy):
     spec = draw.loads(interval(busy)).to_dict()
     assert headings(spec) == ["Replicated", "Erasure-coded", "Both"]
     points = {(row["protocol"], row["load"]) for row in rows(spec) if "load" in row}
@@ -71,7 +71,7 @@ def test_a_line_ends_where_requests_outrun_a_node(busy):
                "type" in scale)  # fmt: skip
 
 
-def test_bars_of_what_is_outrun_are_left_out_and_said(both):
+def test_bars_of_overloaded_protocols_are_left_out_with_a_note(both):
     response = both.response.copy(deep=True)
     response.loc["Randomized", "Financial"] = np.nan
     spec = draw.fig5(interval(both.assign(response=response))).to_dict()
@@ -118,12 +118,12 @@ def test_figure_7_is_in_milliseconds_on_both_axes(latency):
 
 
 def rates() -> xr.DataArray:
-    """Of the form of `windows`."""
+    """Return data in the form of `windows`."""
     axes = {"volume": ["replicated", "both"], "window": [0.1, 1.0], "views": ["own", "shared"]}
     return xr.DataArray(np.arange(1, 25.0).reshape(2, 2, 2, 3), dims=[*axes, "seed"], coords=axes)
 
 
-def test_windows_are_by_whose_views():
+def test_windows_are_shown_by_the_kind_of_views():
     rate = rates()
     axes = rate.coords
     spec = draw.windows(interval(rate.to_dataset(name="request_rate"))).to_dict()
@@ -136,7 +136,7 @@ def test_windows_are_by_whose_views():
 
 @pytest.fixture
 def resting() -> xr.Dataset:
-    """Of the form of `equal`: node 2 serves the least."""
+    """Data in the form of `equal`: node 2 serves the least."""
     axes = {"views": ["own", "shared"], "window": [0.1, 1.0], "node": [1, 2, 3]}
     values = xr.DataArray(np.arange(1, 37.0).reshape(2, 2, 3, 3), dims=[*axes, "seed"], coords=axes)
     rate = values.where(values.node != 2, 0.5)
@@ -148,12 +148,12 @@ def test_equal_names_the_nodes(resting):
     spec = draw.equal(interval(resting)).to_dict()
     bars = drawn(spec, "place", "node", "mean")
     assert set(bars) == set(itertools.product(["0.1 s", "1 s"], [NAMES[node] for node in (1, 2, 3)]))
-    # whose windows they are
+    # the kinds of views of the windows
     means = [row["mean"] for row in rows(spec) if row.get("node") == NAMES[1] and row["place"] == "1 s"]
     assert float(resting.outstanding.sel(views="own", window=1.0, node=1).mean()) in means
 
 
-def test_swings_are_of_the_node_that_serves_the_least(resting):
+def test_swings_show_the_node_that_serves_the_least(resting):
     spec = draw.swings(interval(resting), resting.held, compared=[0.1, 1.0]).to_dict()
     points = drawn(spec, "views", "window", "mean")
     its = resting.sel(node=2)
@@ -170,7 +170,7 @@ def test_swings_are_of_the_node_that_serves_the_least(resting):
 
 
 def slowing() -> dict:
-    """The chart of `halved`, and of `settled`: 40% throughout."""
+    """Return the chart of `halved`, and of `settled`: 40% throughout."""
     coords = {"protocol": ["ARS, 1 s", "Central, heads known"], "time": np.arange(0.5, 6)}
     share = xr.DataArray(np.full((2, 3, 6), 0.4), dims=["protocol", "seed", "time"], coords=coords)
     data = share.to_dataset(name="share").assign_attrs(slows=3.0)
@@ -196,7 +196,7 @@ def test_moves_are_percent_and_probes_are_not(keys_of_two):
     keys = drawn(spec, "kind", "nodes", "mean")
     assert keys["tuned", 4] == pytest.approx(100 * float(moved.tuned.sel(nodes=4).mean()))
     assert drawn(spec, "found", "nodes", "value")["two nodes", 2] == pytest.approx(float(seen.probes_m.sel(nodes=2)))
-    # each panel has colours of its own, and the paper's number is there for one node and for two
+    # each panel has separate colours, and the paper gives numbers for one node and for two
     assert spec["resolve"]["scale"]["color"] == "independent"
     assert [row["said"] for row in rows(spec) if "said" in row] == [3.0, 6.0]
 
@@ -206,17 +206,17 @@ def test_writes_are_percent_of_a_volume(written):
     assert shares["at the end of the run", 4] == 100 and shares["at completion", 1] in (0, 60)
 
 
-def test_who_is_away_is_shaded(asked):
-    spec = draw.extra(interval(asked)).to_dict()
+def test_the_time_without_a_node_is_shaded(extra_nodes):
+    spec = draw.extra(interval(extra_nodes)).to_dict()
     assert {(row["from"], row["to"]) for row in rows(spec) if "from" in row} == {(1000, 2500)}
     assert {row["extra"] for row in rows(spec) if "extra" in row} == {"no", "up to 2"}
-    mean = asked.asked.sel(extra=2, number=2025).mean()
+    mean = extra_nodes.asked.sel(extra=2, number=2025).mean()
     assert float(mean) in {row["mean"] for row in rows(spec) if row.get("number") == 2025}
     assert "Nodes that a read is sent to" in titles(spec) and "4 runs" in heading(spec)
 
 
 def mapped() -> xr.Dataset:
-    """Of the form of `adapting`."""
+    """Return data in the form of `adapting`."""
     return xr.Dataset(
         {
             "owner": (("time", "subregion"), [[1, -1, 2, 2], [1, 1, 2, -1]]),
@@ -236,7 +236,7 @@ def test_an_interval_is_drawn_where_it_is_mapped():
     })  # fmt: skip
 
 
-def test_tables_have_ours_and_the_papers():
+def test_tables_have_our_values_and_the_papers():
     cells = drawn(draw.table1(ars.table1()).to_dict(), "row", "figure", "ours", "said")
     assert cells[NAMES[0], "rpm", "10,025"] == "10,025" and cells[NAMES[0], "Mean seek (ms)", "5.6"] == "5.0"
     spec = draw.table2(ars.table2(), ars.table1()).to_dict()
@@ -271,8 +271,8 @@ def test_a_protocol_and_a_node_have_one_colour_each():
 
 
 @pytest.fixture
-def specs(reads, busy, both, throughput, latency, resting, written, asked, keys_of_two) -> dict[str, dict]:
-    """Every exhibit's chart, of made-up data."""
+def specs(reads, busy, both, throughput, latency, resting, written, extra_nodes, keys_of_two) -> dict[str, dict]:
+    """Return every exhibit's chart, drawn from made-up data."""
     rate = interval(throughput[["request_rate"]])
     several = rate.expand_dims(reading=["in order, scaled", "shortest first", "wrapped"])
     scaled = interval(reads[["response"]]).expand_dims(reading=["scaled", "wrapped"])
@@ -294,12 +294,12 @@ def specs(reads, busy, both, throughput, latency, resting, written, asked, keys_
         "algorithm": draw.moves(seen, interval(moved, "change"), paper),
         "adapting": draw.adapting(mapped()),
         "writes": draw.writes(written),
-        "extra": draw.extra(interval(asked)),
+        "extra": draw.extra(interval(extra_nodes)),
     }
     return {name: chart.to_dict() for name, chart in charts.items()} | {"halved": slowing()}
 
 
-def test_a_chart_says_what_it_found(specs):
+def test_a_chart_states_its_finding(specs):
     for spec in specs.values():
         assert_told(spec)
 
@@ -310,16 +310,16 @@ def test_every_number_of_the_paper_is_in_its_chart(specs):
     assert wanted and all(claim.expected in found[claim.exhibit] for claim in wanted)
 
 
-def test_subtitles_are_what_the_data_say(specs):
+def test_subtitles_agree_with_the_data(specs):
     assert "1.06 (ARS), 1.03 to 1.09 (D-SPTF). The disks are busy 0.3%" in heading(specs["fig4"])
     assert "0.94 (ARS), 0.97 (D-SPTF)" in heading(specs["fig6"])
-    # 10 ms and one or two latencies of 10 ms over 10 ms and as many of 0.1 ms
+    # 10 ms and one or two latencies of 10 ms, divided by 10 ms and as many latencies of 0.1 ms
     assert f"D-SPTF {30 / 10.2:.2f} / D-SPTF, waits for the platter {20 / 10.1:.2f}" in heading(specs["fig7"])
     assert "on at least 1 node at completion, and on at least 3 at the end of the run." in heading(specs["writes"])
-    # half a second and a hundredth, which runs are off by 1.5% on average
+    # half a second and a hundredth, with a deviation of the runs of 1.5% on average
     assert "518 ms with no additional nodes" in heading(specs["extra"])
 
 
-def test_nothing_is_over_central_where_it_is_missing(reads):
+def test_without_central_no_ratio_to_it_is_shown(reads):
     spec = draw.fig4(interval(reads.sel(protocol=["ARS", "Randomized"]))).to_dict()
     assert "Central" not in heading(spec) and "busy" in heading(spec)

@@ -1,4 +1,4 @@
-"""What the findings make of exhibits: every claim once, and each the other way round as soon as the numbers are."""
+"""Test the findings from exhibits: every claim occurs once, and each one fails when its numbers change."""
 
 import numpy as np
 import pytest
@@ -11,50 +11,52 @@ from storagekit.reproduce.scorecard import score
 
 @pytest.fixture(scope="module")
 def promised():
-    """A few intervals of four nodes, and of changes of them."""
+    """Return a few intervals of four nodes, and changes of them."""
     effort = ars.effort("quick")
     return ars.histories(effort, nodes=[4], count=20), ars.moves(effort, nodes=[4], count=3)
 
 
 @pytest.fixture
-def told(promised, reads, busy, both, throughput, latency, answered, written, asked):
-    """Everything that was found, by claim; `changed` replaces exhibits."""
+def findings(promised, reads, busy, both, throughput, latency, degraded_reads, written, extra_nodes):
+    """Return a function that computes all findings by claim; `changed` replaces exhibits."""
     seen, moved = promised
 
-    def told(**changed):
+    def findings(**changed):
         of = {"reads": reads, "both": both, "throughput": throughput, "latency": latency} | changed
-        of = {"answered": answered, "written": written, "asked": asked, "seen": seen} | of
+        of = {"degraded_reads": degraded_reads, "written": written, "extra_nodes": extra_nodes, "seen": seen} | of
         rows = [
             *ars.fig4_findings(of["reads"], busy),
             *ars.fig5_findings(of["both"]),
             *ars.fig6_findings(of["throughput"]),
             *ars.fig7_findings(of["latency"], of["latency"]),
             *ars.algorithm_findings(of["seen"], moved),
-            *ars.failing_findings(of["answered"], of["written"], of["asked"]),
+            *ars.failing_findings(of["degraded_reads"], of["written"], of["extra_nodes"]),
         ]
         assert len({row.id for row in rows}) == len(rows)
         return {row.id.removeprefix("ars."): row for row in rows}
 
-    return told
+    return findings
 
 
-def test_every_claim_is_answered_once(told):
-    rows, claims = told(), load_claims("ars")
+def test_every_claim_has_one_finding(findings):
+    rows, claims = findings(), load_claims("ars")
     assert {f"ars.{name}" for name in rows} == {claim.id for claim in claims}
     verdicts = {row.id: row.verdict for row in score(claims, list(rows.values()))}
     assert all(verdict in ("holds", "match") for name, verdict in verdicts.items() if name != "ars.algorithm.sticky")
 
 
-def test_notes_say_where_the_order_appears_and_what_ran(told, asked):
-    rows = told()
+def test_notes_give_the_setting_of_the_order_and_the_runs(findings, extra_nodes):
+    rows = findings()
     assert rows["fig4.near_central"].note.count("at 10") == 3 and "0.3%" in rows["fig4.near_central"].note
     assert rows["fig5.near_central"].basis == "stand-in" and "a stand-in" in rows["fig5.same_pattern"].note
     note = rows["algorithm.extra_e"].note
-    assert "0.52 s without" in note and "2.03 nodes at once before" in note and f"{asked.sizes['seed']} runs" in note
+    assert (
+        "0.52 s without" in note and "2.03 nodes at once before" in note and f"{extra_nodes.sizes['seed']} runs" in note
+    )
 
 
 def scaled(data, name, factor, **where):
-    """The exhibit with some of a variable's numbers multiplied."""
+    """Return the exhibit with some of a variable's numbers multiplied."""
     values = data[name].copy(deep=True)
     values.loc[where] = values.loc[where] * factor
     return data.assign({name: values})
@@ -75,46 +77,46 @@ def scaled(data, name, factor, **where):
         ("throughput", "request_rate", {"protocol": "D-SPTF"}, 1.2, {"fig6.near_central", "fig6.dsptf_ahead"}),
         ("latency", "response", {"protocol": "ARS", "latency": 1e-2}, 1.001, {"fig7.ars_flat"}),
         ("latency", "response", {"protocol": DSPTF, "latency": 1e-2}, 0.3, {"fig7.dsptf_rises"}),
-        ("asked", "asked", {"extra": 2}, 0, {"algorithm.extra_e"}),
+        ("extra_nodes", "asked", {"extra": 2}, 0, {"algorithm.extra_e"}),
     ],
 )  # fmt: skip
-def test_a_claim_breaks_with_its_numbers(told, request, exhibit, name, where, factor, broken):
-    before, data = told(), request.getfixturevalue(exhibit)
-    after = told(**{exhibit: scaled(data, name, factor, **where)})
+def test_a_claim_breaks_with_its_numbers(findings, request, exhibit, name, where, factor, broken):
+    before, data = findings(), request.getfixturevalue(exhibit)
+    after = findings(**{exhibit: scaled(data, name, factor, **where)})
     turned = {claim for claim, row in after.items() if row.measured != before[claim].measured}
     assert turned == broken and not any(after[claim].measured for claim in broken)
 
 
-def test_a_read_of_a_third_node_or_of_a_dead_one_is_told(told, answered):
-    third = answered.copy(deep=True)
+def test_a_read_of_a_third_node_or_of_a_dead_one_is_reported(findings, degraded_reads):
+    third = degraded_reads.copy(deep=True)
     third.reads.loc["0, 1", 3] = 1
-    assert not told(answered=third)["algorithm.read_any_m"].measured
-    dead = answered.assign(dead=("stopped", np.arange(6) == 2))
-    assert not told(answered=dead)["algorithm.read_any_m"].measured
+    assert not findings(degraded_reads=third)["algorithm.read_any_m"].measured
+    dead = degraded_reads.assign(dead=("stopped", np.arange(6) == 2))
+    assert not findings(degraded_reads=dead)["algorithm.read_any_m"].measured
 
 
-def test_a_write_answered_too_soon_is_told(told, written):
+def test_a_write_completed_too_soon_is_reported(findings, written):
     early = written.copy(deep=True)
     early.answered.loc["erasure-coded", 1] = 1
-    assert not told(written=early)["algorithm.write_commit"].measured
+    assert not findings(written=early)["algorithm.write_commit"].measured
     never = written.copy(deep=True)
     never.later.loc["replicated", 2] = 1
-    assert not told(written=never)["algorithm.write_commit"].measured
+    assert not findings(written=never)["algorithm.write_commit"].measured
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_more_are_asked_only_where_that_is_certain(told, asked, before):
-    """In every second run as many are asked before, or after, as while the node is away."""
-    number, odd = asked.number, asked.seed % 2 == 1
-    nodes = asked.asked.where(~(odd & ((number < 1000) if before else (number > 2500))), 3.1)
+def test_extra_nodes_count_only_where_they_are_certain(findings, extra_nodes, before):
+    """In every second run, reads go to as many nodes before, or after, as during the absence of the node."""
+    number, odd = extra_nodes.number, extra_nodes.seed % 2 == 1
+    nodes = extra_nodes.asked.where(~(odd & ((number < 1000) if before else (number > 2500))), 3.1)
     mean = nodes.sel(extra=2).mean("seed")
     assert float(mean.sel(number=1525)) > float(mean.sel(number=525 if before else 3025)) + 0.4
-    assert not told(asked=asked.assign(asked=nodes))["algorithm.extra_e"].measured
+    assert not findings(extra_nodes=extra_nodes.assign(asked=nodes))["algorithm.extra_e"].measured
 
 
 @pytest.mark.parametrize("promise", ["half", "partial", "distinct"])
-def test_one_interval_that_is_wrong_is_told(told, promised, promise):
+def test_a_wrong_interval_is_reported(findings, promised, promise):
     seen = promised[0].assign({promise: promised[0][promise] + 1})
-    assert [name for name in ("half", "partial", "distinct") if not told(seen=seen)[f"algorithm.{name}"].measured] == [
-        promise
-    ]
+    assert [
+        name for name in ("half", "partial", "distinct") if not findings(seen=seen)[f"algorithm.{name}"].measured
+    ] == [promise]

@@ -1,4 +1,4 @@
-"""The exhibits of ARS at reduced size: the laws that their numbers obey."""
+"""Test the exhibits of ARS at reduced size: laws that their numbers obey."""
 
 import numpy as np
 import pytest
@@ -21,15 +21,15 @@ SMALL = Effort(seeds=2, requests=300)
 EQUAL = {f"speed_{node}": 1.0 for node in range(4)}
 
 
-def test_the_nodes_are_those_of_table_1():
+def test_the_nodes_agree_with_table_1():
     data = ars.table1()
     capacity, rpm, seek = (data[name] for name in ("capacity", "rpm", "seek"))
-    for said in (capacity, rpm):
-        np.testing.assert_allclose(said.sel(kind="ours"), said.sel(kind="published"), rtol=0.02)
-    # the paper's figures are rounded, and the Atlas's is not that of DiskSim's curve
+    for figures in (capacity, rpm):
+        np.testing.assert_allclose(figures.sel(kind="ours"), figures.sel(kind="published"), rtol=0.02)
+    # the paper's figures are rounded, and its value for the Atlas differs from DiskSim's curve
     np.testing.assert_allclose(seek.sel(kind="ours"), seek.sel(kind="published"), rtol=0.13)
     assert int(data.disks.sum()) == 30 and data.raid5.values.tolist() == [False, True, False, False]
-    # of nine disks in RAID 5 eight hold data
+    # eight of nine disks in RAID 5 hold data
     assert float(data.room[1]) == pytest.approx(8 * float(capacity.sel(kind="ours")[1]), rel=1e-3)
 
 
@@ -41,30 +41,30 @@ def test_scaled_volumes_fit_and_fill_node_0_with_fragments():
         < float(data.stored.sel(layout="wrapped").sum())
     )
     np.testing.assert_allclose(data.stored / data.capacity, np.broadcast_to([3.0, 2.0], (2, 2)))
-    # as many parts as the volume has
+    # the number of nodes equals the number of parts
     np.testing.assert_allclose(data.on.sum("node"), np.broadcast_to([3.0, 4.0], (2, 2)))
     assert data.on.sel(layout="scaled", volume="replicated").values.tolist() == [0, 1, 1, 1]
     assert {name: tuple(np.flatnonzero(data.on.sel(layout="scaled", volume=name))) for name in HELD} == HELD
 
 
-def test_reads_of_each_volume_are_served_where_it_is():
+def test_reads_of_each_volume_are_served_at_its_nodes():
     data = ars.fig4(SMALL, protocols=["Randomized"], settings=["replicated", "erasure-coded"])
     assert data.response.dims == ("protocol", "volume", "seed") and data.response.attrs["units"] == "s"
     assert data.attrs["paper"] == "ars" and data.attrs["exhibit"] == "ars.fig4"
-    # two accesses for a coded read, one for a copy; some of the first and last are at another side of the count
+    # two accesses for a coded read, one for a copy; requests at both ends of the run may count on one side only
     each = (data.accesses / data.requests).mean(["protocol", "seed"])
     np.testing.assert_allclose(each.sel(volume=["replicated", "erasure-coded"]), [1, 2], rtol=0.02)
     # a node is one drive, because it serves one request at a time
     busy = data.utilization.sel(volume="replicated").mean("seed")
     assert busy.shape[-1] == len(NODES) and float(busy[:, 0].max()) == 0 and float(busy[:, LARGEST].min()) > 0
-    # nothing waits: what a read takes is what the disks take
+    # without queues, the response of a read is the service time of the disks
     alone = data.service_time.sel(volume="replicated")
     np.testing.assert_allclose(data.response.sel(volume="replicated"), alone, rtol=0.02)
 
 
 @pytest.mark.slow
-def test_a_figure_takes_a_readers_own_row():
-    """Beside the paper's, each of which knows the volumes; its reads are served where they lie."""
+def test_a_figure_takes_a_user_defined_row():
+    """The row is added to the paper's rows, each with its volumes; its reads are served at the nodes of their data."""
     mine, volumes = RandomOfTwo(), layout()
     rows = protocols_on(volumes, ["Central", ("mine", mine)])
     assert list(rows) == ["Central", "mine"] and rows["mine"] is mine
@@ -75,7 +75,7 @@ def test_a_figure_takes_a_readers_own_row():
 
 
 @pytest.mark.slow
-def test_an_interval_is_half_full_at_every_moment_and_gives_way_to_a_slow_node():
+def test_an_interval_is_always_half_full_and_shrinks_for_a_slow_node():
     data = ars.adapting(SMALL, every=0.5)
     owner, filled = data.owner.values, data.filled.values
     assert data.filled.dims == ("time", "subregion") and data.sizes["subregion"] == 8
@@ -112,23 +112,23 @@ def test_what_if_shares_are_equal_at_random_and_follow_speed_under_ars():
     assert (np.diff(means) < 0).all()
     settled = data[["response", "rate"]].isel(window=slice(10, None))
     np.testing.assert_allclose(data.mean_response, settled.response.weighted(settled.rate).mean("window"))
-    # four runs of 1,300 reads each, independent: their count is within four standard errors
+    # four independent runs of 1,300 reads each: the count is within four standard errors
     np.testing.assert_allclose(data.throughput, 150, atol=4 * 150 / np.sqrt(4 * 1300))
     assert {name: data[name].attrs["units"] for name in ("share", "response", "rate", "throughput")} == {
         "share": "1", "response": "s", "rate": "1/s", "throughput": "1/s",
     }  # fmt: skip
-    # of four of four there is nothing to choose
+    # with four of four fragments there is no choice
     every = what_if(**EQUAL | {"speed_3": 0.5}, needed=4, rate=30.0, window=1.0)
     np.testing.assert_allclose(every.share, 0.25, atol=0.1)
     np.testing.assert_allclose(every.mean_response, every.mean_response[0], rtol=1e-3)
 
 
 @pytest.mark.slow
-def test_throughput_response_and_latency_run_as_the_paper_has_them():
+def test_throughput_response_and_latency_run_as_in_the_paper():
     rate = ars.fig6(SMALL, protocols=["Randomized", "Central"], mixes=["reads"]).request_rate
     assert set(rate.dims) == {"protocol", "mix", "seed"} and rate.attrs["units"] == "1/s"
     assert (rate.sel(mix="reads", protocol="Central") > 1.1 * rate.sel(mix="reads", protocol="Randomized")).all()
-    # of every write a part is on node 1, which writes one after the other; once its buffer is full it limits all
+    # Every write has a part on node 1, which writes one after the other. Once its buffer is full it limits the system.
     small = ars.buffers(SMALL, sizes=[65536.0], protocols=["Central"], seeds=2, seconds=20.0, warm_up=5.0).request_rate
     assert (small < 2 / services(read=False)[1] * 1.1).all()
     both = ars.fig5(SMALL, protocols=["Central"])
@@ -140,13 +140,13 @@ def test_throughput_response_and_latency_run_as_the_paper_has_them():
 
 
 @pytest.mark.slow
-def test_nodes_hold_equally_many_requests_and_shares_oscillate_as_windows_grow():
-    """Fifty requests are outstanding at every moment (one more while a completion and its successor have the same time)."""
+def test_nodes_have_equal_numbers_of_requests_and_shares_oscillate_with_longer_windows():
+    """Fifty requests are always outstanding, or one more while a completion and its successor have the same time."""
     data = ars.equal(SMALL, windows=[0.03, 0.1, 0.3], seeds=2)
     held = data.held.sum("node")
     assert held.min() == 50 and held.max() <= 51 and float((held == 50).mean()) > 0.99
     np.testing.assert_allclose(data.outstanding.sum("node"), 50, rtol=1e-3)
-    # the share outstanding is what is drawn of the first run
+    # the drawn share of outstanding requests comes from the first run
     first = (data.held / data.held.sum("node")).std("time")
     np.testing.assert_allclose(data.swing.isel(seed=0), first.transpose("views", "window", "node"))
     means = data.mean("seed")
@@ -161,8 +161,8 @@ def test_shares_follow_a_node_that_slows():
     assert set(ars.settled(data)) == {"ARS, 1 s", "Central, heads known"}
 
 
-def test_settled_is_the_end_of_the_last_stretch_that_is_away():
-    """The share falls from 0.6 to 0.4 at 3 s: at once, after two stretches of a quarter, and away once more."""
+def test_the_settling_time_is_the_end_of_the_last_deviation():
+    """The share falls from 0.6 to 0.4 at 3 s: immediately, half a second later, or then with a later deviation."""
     time = np.arange(0.125, 9, 0.25)
     steps = np.array([np.where(time < end, 0.6, 0.4) for end in (3.0, 3.5, 3.5)])
     steps[2, time == 5.125] += 0.03
@@ -172,14 +172,14 @@ def test_settled_is_the_end_of_the_last_stretch_that_is_away():
 
 
 @pytest.mark.slow
-def test_any_two_of_four_nodes_answer_and_more_are_asked_while_one_is_away():
+def test_any_two_of_four_nodes_serve_reads_and_more_get_them_while_one_is_away():
     read = ars.reads(SMALL, chunks=10)
     assert not bool(read.dead.any()) and int(read.reads.sel(nodes=2).sum()) == int(read.reads.sum())
     data = ars.extra(SMALL, seeds=2)
     begins, ends = data.attrs["away"]
     assert data.asked.dims == data.response.dims == ("extra", "seed", "number") and data.response.attrs["units"] == "s"
     np.testing.assert_array_equal(data.asked.sel(extra=0), 2)
-    # a node besides for the one that does not answer, once clients know, until it does again
+    # once clients detect the failed node, one node more gets each read, until the node returns
     more = data.asked.sel(extra=2)
     np.testing.assert_array_equal(more.sel(number=slice(0, begins)), 2)
     np.testing.assert_allclose(more.sel(number=slice(begins + SETTLES, ends)), 3, rtol=0.02)
@@ -188,15 +188,15 @@ def test_any_two_of_four_nodes_answer_and_more_are_asked_while_one_is_away():
     assert (away.sel(extra=0) > 10 * away.sel(extra=2)).all()
 
 
-def test_nodes_are_known_by_what_their_disks_take():
+def test_nodes_have_the_service_times_of_their_disks():
     read, write = services(), services(read=False)
     assert len(read) == len(NODES) and all(again >= once for once, again in zip(read, write, strict=True))
-    # RAID 5 writes a revolution later
+    # a write on RAID 5 takes a revolution longer
     assert write[1] - read[1] > 60 / 7200
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: layout("folded"), "layout 'folded': give one of scaled, wrapped, packed, disks apart"),
         (lambda: requests("mirrored"), "setting 'mirrored': give one of replicated, erasure-coded, both"),
@@ -214,5 +214,5 @@ def test_nodes_are_known_by_what_their_disks_take():
         (lambda: what_if(**EQUAL, needed=1, rate=10.0, window=0.0), "window of 0"),
     ],
 )
-def test_impossible_settings_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_settings_raise(build, message):
+    assert_refused(build, message)

@@ -1,4 +1,4 @@
-"""DSFQ's charts as data: what they found is said above them, what the paper says is marked in them."""
+"""Test the charts of DSFQ as data: the finding is above them, and the paper's numbers are marked in them."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def paper() -> dict[str, float]:
 
 
 def made(least: float, most: float, **axes) -> xr.DataArray:
-    """Rising numbers over the axes, a little apart by seed; an axis without labels is a number."""
+    """Return rising numbers over the axes, slightly different by seed; an axis without labels is a number."""
     sizes = {name: len(values) if isinstance(values, list) else values for name, values in axes.items()}
     means = np.linspace(least, most, int(np.prod(list(sizes.values())))).reshape(*sizes.values())
     labels = {name: values for name, values in axes.items() if isinstance(values, list)}
@@ -30,7 +30,7 @@ def made(least: float, most: float, **axes) -> xr.DataArray:
 
 
 def shared(**axes) -> xr.Dataset:
-    """Of figures 9 to 12: what each stream gets of each brick, and of both."""
+    """Return data of figures 9 to 12: each stream's service on each brick, and on both."""
     service = made(1e6, 4e6, **axes, stream=STREAMS, brick=BRICKS)
     return interval(xr.Dataset({"service": service, "total": service.sum("brick")}))
 
@@ -46,7 +46,7 @@ def turns() -> xr.Dataset:
 
 
 def waves() -> xr.Dataset:
-    """f has of the one brick what g has, but without scheduling half as much again."""
+    """Streams f and g get equal service of the one brick; without scheduling f gets half as much again."""
     policies, window = ["none", "total"], np.arange(20.0).tolist()
     service = xr.ones_like(made(1, 1, policy=policies, window=window, stream=STREAMS, brick=1)) * 4e6
     service.loc[{"policy": "none", "stream": "f"}] = 6e6
@@ -55,7 +55,7 @@ def waves() -> xr.Dataset:
 
 
 def attacked() -> xr.Dataset:
-    """Theorem 4 as printed is broken by a third, repaired it is not."""
+    """The bound of theorem 4 as printed is exceeded by a third; the repaired bound holds."""
     names = ["theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired"]
     every = [*names, "theorem1.unscheduled", "theorem2.single"]
     tightest = np.array([0.8, 0.7, 0.6, 1.33, 0.5, 9.0, 5.0])
@@ -95,7 +95,7 @@ CHARTS = {
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_says_what_it_found(name, paper):
+def test_a_chart_states_its_finding(name, paper):
     assert_told(CHARTS[name](paper).to_dict())
 
 
@@ -105,10 +105,10 @@ def test_every_number_of_the_paper_is_in_its_chart(paper):
     assert len(wanted) >= 16 and not [claim.id for claim in wanted if float(claim.expected) not in found[claim.exhibit]]
 
 
-def test_totals_are_apart_in_words_as_in_data():
-    """Half as much again is 2 of 10 apart from the mean both ways: two fifths of it."""
-    told = heading(draw.fig14(waves(), interval(dsfq.smoothed(waves()))).to_dict())
-    assert "40% with no scheduling, 0% with total" in told
+def test_the_text_gives_the_distance_of_totals_in_the_data():
+    """With half as much again, each stream is 2 of 10 from the mean: a distance of two fifths."""
+    text = heading(draw.fig14(waves(), interval(dsfq.smoothed(waves()))).to_dict())
+    assert "40% with no scheduling, 0% with total" in text
 
 
 def test_bands_hold_the_means_second_by_second():
@@ -118,7 +118,7 @@ def test_bands_hold_the_means_second_by_second():
     assert {"type": "area", "opacity": 0.2, "clip": True} in list(parts(spec, "mark"))
 
 
-def test_a_delay_of_ours_that_is_not_the_papers_is_counted(paper):
+def test_our_delays_that_differ_from_the_papers_are_counted(paper):
     data = dsfq.example_delays()
     data.delay[1, 4] += 1
     assert heading(draw.example_delays(data, paper).to_dict()).count("5 of the 6 delays") == 1

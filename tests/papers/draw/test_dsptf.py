@@ -1,4 +1,4 @@
-"""D-SPTF's charts as data: what they say, and whether everything that was measured is in them."""
+"""Test the charts of D-SPTF as data: their text, and completeness of the measurements."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def paper():
 
 
 def made(least: float, most: float, **axes) -> xr.DataArray:
-    """Rising numbers over the axes, with their interval over seeds that lie a little apart."""
+    """Return rising numbers over the axes, with their interval over slightly different seeds."""
     shape = [len(values) for values in axes.values()]
     means = np.linspace(least, most, int(np.prod(shape))).reshape(shape)
     seeds = 1 + 0.01 * np.arange(SEEDS)
@@ -38,7 +38,7 @@ def mean(values: xr.DataArray, **where) -> float:
 
 
 def panel(spec: dict, number: int) -> list[dict]:
-    """The rows of one panel."""
+    """Return the rows of one panel."""
     names = set(parts(spec["hconcat"][number], "name"))
     return list(itertools.chain.from_iterable(data for name, data in spec["datasets"].items() if name in names))
 
@@ -48,12 +48,12 @@ def titles(spec: dict) -> set[str]:
 
 
 def headings(spec: dict) -> list[str]:
-    """The panels' own headings, in order."""
+    """Return the headings of the panels, in order."""
     return [node["title"]["text"] for found in parts(spec, "hconcat") for node in found if "title" in node]
 
 
 def runs(**systems: list[str]) -> dict:
-    """Coordinates of runs as the replays have them."""
+    """Return coordinates of runs, as the replays have them."""
     pairs = [(system.replace("_", ", "), scheme) for system, schemes in systems.items() for scheme in schemes]
     return {
         "run": [f"{system}: {scheme}" for system, scheme in pairs],
@@ -68,7 +68,7 @@ def response() -> xr.DataArray:
     return made(5e-3, 40e-3, trace=TRACES, run=coords["run"]).assign_coords(coords)
 
 
-def test_table_2_puts_ours_beside_the_papers_in_its_units(paper):
+def test_table_2_shows_our_values_and_the_papers_in_its_units(paper):
     data = xr.Dataset(
         {
             "reads": ("trace", [0.5, 0.68, 0.9, 0.85]),
@@ -107,14 +107,14 @@ def test_figure_6_has_equal_bricks_only_and_the_papers_ratios_to_our_d_sptf(resp
         ours = {name: 1e3 * mean(response, trace=trace, run=f"equal: {name}") for name in FIVE[:4]}
         assert drawn == pytest.approx(ours)
         marks = [(row["scheme"], row["from"], row["to"]) for row in panel(spec, number) if "from" in row]
-        said = {(scheme, *(round(end / ours["D-SPTF"], 4) for end in ends)) for scheme, *ends in marks}
+        from_paper = {(scheme, *(round(end / ours["D-SPTF"], 4) for end in ends)) for scheme, *ends in marks}
         local, rest = ({(scheme, *ends) for scheme in ("Hashing", "LARD")} for ends in ((1.35, 1.5), (1.2, 1.2)))
         sap = local | {("Hashing", 1.1236, 1.1236)}
-        assert said == {"sap": sap, "financial": local}.get(trace, rest)
+        assert from_paper == {"sap": sap, "financial": local}.get(trace, rest)
 
 
-def test_a_readers_own_scheme_is_drawn_beside_the_papers(paper):
-    """In figures 1 to 8 and tables 1, 3 and 4; without D-SPTF the paper's ratios to it have nothing to stand beside."""
+def test_a_user_defined_scheme_is_drawn_with_the_papers(paper):
+    """In figures 1 to 8 and tables 1, 3 and 4. Without D-SPTF, the paper's ratios to it are not drawn."""
     four = [*FIVE[:2], "LARD", "mine"]
     coords = runs(equal=four, slow=four, changing=[*four, *WINDOWS])
     response = made(5e-3, 40e-3, trace=TRACES, run=coords["run"]).assign_coords(coords)
@@ -189,12 +189,12 @@ def test_figure_8_leaves_out_the_panel_that_has_no_runs(history, paper):
     assert headings(draw.fig8(changing, paper).to_dict()) == ["Schemes", "LARD with shorter windows"]
 
 
-def test_table_3_has_the_papers_rate_beside_each_of_ours(paper):
+def test_table_3_has_the_papers_rate_with_each_of_ours(paper):
     rate = xr.DataArray(np.linspace(0.5, 0.8, 16).reshape(4, 4), dims=["trace", "scheme"])
     data = rate.assign_coords(trace=TRACES, scheme=FIVE[:4]).to_dataset(name="hit_rate")
     spec = draw.table3(data.assign(basis=STAND_INS), paper).to_dict()
     cello = {row["scheme"]: (row["ours"], row["paper"]) for row in panel(spec, 1)}
-    assert {name: said for name, (_, said) in cello.items()} == pytest.approx(
+    assert {name: from_paper for name, (_, from_paper) in cello.items()} == pytest.approx(
         {"Central SPTF": 76, "D-SPTF": 72, "Hashing": 71, "LARD": 71}
     )
     assert cello["LARD"][0] == pytest.approx(100 * float(rate[1, 3]))
@@ -207,17 +207,17 @@ def pairs() -> xr.DataArray:
     return made(20, 200, scheme=FIVE, speed=[1.0, 0.5], slowness=slowness, brick=[0, 1])
 
 
-def test_table_4_has_a_bar_for_each_meaning_and_the_papers_dashes(pairs, paper):
+def test_table_4_has_a_bar_for_each_meaning_and_a_dash_for_the_paper(pairs, paper):
     spec = draw.table4(pairs.sel(speed=0.5), paper).to_dict()
     assert headings(spec) == ["The fast brick", "The slow brick"]
-    for brick, said in enumerate(([195, 194, 137, 182, 180], [138, 137, 137, 134, 135])):
+    for brick, from_paper in enumerate(([195, 194, 137, 182, 180], [138, 137, 137, 134, 135])):
         drawn = {(row["scheme"], row["slowness"]): row["mean"] for row in panel(spec, brick) if "slowness" in row}
         assert len(drawn) == 20
         assert drawn["LARD", "the seek, twice"] == pytest.approx(
             mean(pairs, scheme="LARD", slowness="seek", speed=0.5, brick=brick)
         )
         dashes = {row["scheme"]: row["paper"] for row in panel(spec, brick) if "paper" in row}
-        assert dashes == dict(zip(FIVE, said, strict=True))
+        assert dashes == dict(zip(FIVE, from_paper, strict=True))
 
 
 def test_the_sweep_has_a_row_for_each_brick_and_runs_from_fast_to_slow(pairs, paper):
@@ -229,7 +229,7 @@ def test_the_sweep_has_a_row_for_each_brick_and_runs_from_fast_to_slow(pairs, pa
     ]
     drawn = panel(spec["vconcat"][1] | {"datasets": spec["datasets"]}, 2)
     last = [row for row in drawn if "scheme" in row]
-    # of the slow brick in table 4
+    # for the slow brick in table 4
     assert sorted(row["paper"] for row in drawn if "paper" in row) == [134, 135, 137, 137, 138]
     assert all(row["speed"] == 50 for row in drawn if "paper" in row)
     assert {(row["scheme"], row["speed"]) for row in last} == set(itertools.product(FIVE, [100, 50]))
@@ -239,7 +239,7 @@ def test_the_sweep_has_a_row_for_each_brick_and_runs_from_fast_to_slow(pairs, pa
     assert "Speed of the slow brick (%)" in titles(spec)
 
 
-def test_failing_bricks_are_drawn_beside_the_loop_they_must_keep(paper):
+def test_failing_bricks_are_drawn_with_the_loop_that_must_continue(paper):
     axes = {"loss": [0.0, 0.05], "timeout": [0.1, 1.0]}
     names = ("outstanding", "resent", "extra_services", "response")
     data = xr.Dataset({name: made(0.01, 0.04, **axes) for name in names}, attrs={"loop": 32})
@@ -270,7 +270,7 @@ def net() -> xr.Dataset:
     return xr.Dataset({"throughput": throughput, "gain": made(0.9, 1.5, **axes)})
 
 
-def test_the_gain_is_drawn_in_percent_more_a_panel_for_each_number_of_replicas(net):
+def test_the_gain_is_drawn_in_percent_with_a_panel_for_each_number_of_replicas(net):
     spec = draw.network(net.gain).to_dict()
     assert headings(spec) == ["2 replicas", "8 replicas"]
     drawn = {(row["depth"], row["latency"]): row["mean"] for row in panel(spec, 1) if "depth" in row}
@@ -296,7 +296,7 @@ def test_the_live_chart_has_every_load_and_buttons_to_choose_one(net):
     level = next(row["hashing"] for row in levels if at.items() <= row.items())
     hashing = net.throughput.sel(scheme="Hashing", statistic="mean", **at)
     assert level == pytest.approx(float(hashing.mean("latency")))
-    # every mark is one of the chosen load
+    # every mark belongs to the chosen load
     assert all(len(layer["transform"]) >= 3 for layer in spec["layer"])
 
 
@@ -317,8 +317,8 @@ def test_messages_are_stacked_by_kind_and_the_papers_shares_stand_at_eight_repli
     claim = next(row for row in size if (row["kind"], row["replicas"]) == ("claim", 8))
     assert claim["mean"] == pytest.approx(100 * mean(data.bytes, size=4096, kind="claim", replicas=8) / 4096)
     right = panel({"hconcat": [added], "datasets": spec["datasets"]}, 0)
-    said = {(row["replicas"], row["words"]): row["paper"] for row in right if "paper" in row}
-    assert said == pytest.approx({(8, "4 KB requests"): 20, (8, "64 KB requests"): 1.2})
+    from_paper = {(row["replicas"], row["words"]): row["paper"] for row in right if "paper" in row}
+    assert from_paper == pytest.approx({(8, "4 KB requests"): 20, (8, "64 KB requests"): 1.2})
     ours = {(row["replicas"], row["words"]): row["mean"] for row in right if "mean" in row}
     assert ours[2, "64 KB requests"] == pytest.approx(100 * mean(data.overhead, size=65536, replicas=2))
 

@@ -1,4 +1,7 @@
-"""What every chart of SR-Array and D-SPTF has, drawn of small made-up data: a finding, intervals, the paper's numbers."""
+"""Test common properties of the charts of SR-Array and D-SPTF, drawn from small made-up data.
+
+Each chart has a finding, intervals, and the paper's numbers.
+"""
 
 import functools
 import itertools
@@ -16,17 +19,17 @@ from storagekit.papers.srarray import draw as srarray
 from storagekit.reproduce.claims import numbers
 from storagekit.simulation import interval
 
-SAID = {paper: numbers(paper) for paper in ("srarray", "dsptf")}
+PAPER_NUMBERS = {paper: numbers(paper) for paper in ("srarray", "dsptf")}
 FOUR = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
 FIVE = [*FOUR, "Weighted hash"]
 TRACES = ["sap", "cello2002", "websearch", "financial"]
 BASIS = xr.DataArray(["stand-in"] * 4, dims="trace", coords={"trace": TRACES})
-# a reader's page is about as wide, in pixels, and names and legends take some of it
+# the width of a reader's page in pixels; names and legends take some of it
 WIDE = 1010
 
 
 class Made:
-    """Small data: numbers from `least` to `most`, drawn anew for each `key`, with an interval over three seeds."""
+    """Small data: numbers from `least` to `most`, different for each `key`, with an interval over three seeds."""
 
     def __init__(self, key: int):
         self.random = np.random.default_rng(key)
@@ -41,7 +44,7 @@ class Made:
         return self(least, most, **axes).sel(statistic="mean", drop=True)
 
     def rising(self, least: float, most: float, axis: str, **axes) -> xr.DataArray:
-        """Rising along the first axis, from near `least` to beyond `most`."""
+        """Return numbers that rise along the first axis, from near `least` to beyond `most`."""
         values = axes[axis]
         slope = xr.DataArray(np.geomspace(least, most, len(values)), dims=axis, coords={axis: list(values)})
         return self(0.9, 1.1, **axes) * slope
@@ -157,99 +160,115 @@ def gain(made: Made):
     return data, made(1.05, 1.3, replicas=[2, 3, 8])
 
 
-def explored(made: Made, said):
+def explored(made: Made, paper_numbers):
     return dsptf.explored(network(made))
 
 
-# of each exhibit: how it is drawn of made-up data with what the paper says, and those of its claims with numbers that are no
-# part of the chart, but of the table of claims after it
+# For each exhibit: a function that draws it from made-up data with the paper's numbers, and the numeric claims that are
+# not part of the chart but only of the table of claims after it.
 DRAWN = {
-    "srarray.fig5": (lambda made, said: srarray.fig5(fig5(made), said), ()),
-    "srarray.table2": (lambda made, said: srarray.table2(heads(made), said), ()),
-    # the published figures are data there, made up here
-    "srarray.table3": (lambda made, said: srarray.table3(table3(made)), ("cello_base", "cello_disk6", "tpcc")),
-    "srarray.fig6": (lambda made, said: srarray.fig6(xr.Dataset({"Cello base": made.schemes(1, 6, 12)}), said), ()),
+    "srarray.fig5": (lambda made, paper_numbers: srarray.fig5(fig5(made), paper_numbers), ()),
+    "srarray.table2": (lambda made, paper_numbers: srarray.table2(heads(made), paper_numbers), ()),
+    # the published figures are part of the data, made up here
+    "srarray.table3": (lambda made, paper_numbers: srarray.table3(table3(made)), ("cello_base", "cello_disk6", "tpcc")),
+    "srarray.fig6": (
+        lambda made, paper_numbers: srarray.fig6(xr.Dataset({"Cello base": made.schemes(1, 6, 12)}), paper_numbers),
+        (),
+    ),
     "srarray.fig7": (
-        lambda made, said: srarray.fig7(
-            xr.Dataset({"Cello base": made.shapes(6, 9)}), xr.Dataset({"Cello base": made.schemes(6, 9)}), said
+        lambda made, paper_numbers: srarray.fig7(
+            xr.Dataset({"Cello base": made.shapes(6, 9)}), xr.Dataset({"Cello base": made.schemes(6, 9)}), paper_numbers
         ),
-        # the optimum that is no whole number, and the stripes that go with so many replicas
+        # the optimum that is not a whole number, and the stripes for this number of replicas
         ("nine", "six[D_s]"),
     ),
-    "srarray.fig8": (lambda made, said: srarray.fig8(made.schemes(12, 36), made.shapes(12, 36), said), ()),
-    "srarray.fig9": (lambda made, said: srarray.fig9(made.rates(), said), ()),
-    "srarray.fig10": (lambda made, said: srarray.fig10(made.rates(), said), ()),
+    "srarray.fig8": (
+        lambda made, paper_numbers: srarray.fig8(made.schemes(12, 36), made.shapes(12, 36), paper_numbers),
+        (),
+    ),
+    "srarray.fig9": (lambda made, paper_numbers: srarray.fig9(made.rates(), paper_numbers), ()),
+    "srarray.fig10": (lambda made, paper_numbers: srarray.fig10(made.rates(), paper_numbers), ()),
     "srarray.fig11": (
-        lambda made, said: srarray.fig11(made.memory("Cello base", [1, 2, 4]), said),
+        lambda made, paper_numbers: srarray.fig11(made.memory("Cello base", [1, 2, 4]), paper_numbers),
         ("tpcc", "tpcc_disks"),
     ),
-    "srarray.fig11_tpcc": (lambda made, said: srarray.fig11(made.memory("TPC-C", [12, 18, 36]), said), ()),
-    "srarray.fig12": (lambda made, said: srarray.fig12(*reads(made)), ()),
-    "srarray.fig13": (lambda made, said: srarray.fig13(*write_shares(made), said), ()),
+    "srarray.fig11_tpcc": (
+        lambda made, paper_numbers: srarray.fig11(made.memory("TPC-C", [12, 18, 36]), paper_numbers),
+        (),
+    ),
+    "srarray.fig12": (lambda made, paper_numbers: srarray.fig12(*reads(made)), ()),
+    "srarray.fig13": (lambda made, paper_numbers: srarray.fig13(*write_shares(made), paper_numbers), ()),
     "srarray.equation16": (
-        lambda made, said: srarray.equation16(
+        lambda made, paper_numbers: srarray.equation16(
             made(-0.4, 0.3, disks=[2, 4], each=[0.5, 2.0], write_share=[0.0, 0.4]), "a drive"
         ),
         (),
     ),
-    "srarray.plan": (lambda made, said: srarray.plan_grid(plans(made)), ()),
+    "srarray.plan": (lambda made, paper_numbers: srarray.plan_grid(plans(made)), ()),
     "srarray.traces": (
-        lambda made, said: srarray.traces(
+        lambda made, paper_numbers: srarray.traces(
             made(5e-3, 9e-3, trace=["a", "b"], layout=["2x3x1", "6x1x1"], scale=[1.0, 8.0])
         ),
         (),
     ),
     "dsptf.fig1": (
-        lambda made, said: dsptf.fig1(made.loop("throughput", scheduler=["FIFO", "SPTF"], depth=[2, 16]), said),
-        (),
-    ),
-    "dsptf.table1": (
-        lambda made, said: dsptf.table1(made.loop("throughput", "idle", "service_time", scheme=FOUR), said),
-        # a gain is in the subtitle; queues, and what happens at other shares of reads, are in the notes
-        ("gain", "depth_dsptf", "depth_hashing", "idle_read_only", "idle_60_reads"),
-    ),
-    "dsptf.table1_readings": (
-        lambda made, said: dsptf.readings(
-            made.loop("throughput", scheme=FOUR[1:3], completion=["at once", "all copies"]), said
+        lambda made, paper_numbers: dsptf.fig1(
+            made.loop("throughput", scheduler=["FIFO", "SPTF"], depth=[2, 16]), paper_numbers
         ),
         (),
     ),
-    "dsptf.fig5": (lambda made, said: dsptf.fig5(*gain(made), said), ()),
-    "dsptf.table2": (lambda made, said: dsptf.table2(*table2(made), said), ()),
-    "dsptf.fig6": (lambda made, said: dsptf.fig6(made.runs("equal", trace=TRACES), BASIS, said), ()),
+    "dsptf.table1": (
+        lambda made, paper_numbers: dsptf.table1(
+            made.loop("throughput", "idle", "service_time", scheme=FOUR), paper_numbers
+        ),
+        # the gain is in the subtitle; queues and other shares of reads are in the notes
+        ("gain", "depth_dsptf", "depth_hashing", "idle_read_only", "idle_60_reads"),
+    ),
+    "dsptf.table1_readings": (
+        lambda made, paper_numbers: dsptf.readings(
+            made.loop("throughput", scheme=FOUR[1:3], completion=["at once", "all copies"]), paper_numbers
+        ),
+        (),
+    ),
+    "dsptf.fig5": (lambda made, paper_numbers: dsptf.fig5(*gain(made), paper_numbers), ()),
+    "dsptf.table2": (lambda made, paper_numbers: dsptf.table2(*table2(made), paper_numbers), ()),
+    "dsptf.fig6": (lambda made, paper_numbers: dsptf.fig6(made.runs("equal", trace=TRACES), BASIS, paper_numbers), ()),
     "dsptf.table3": (
-        lambda made, said: dsptf.table3(
-            made.plain(0.6, 0.8, trace=TRACES, scheme=FOUR).to_dataset(name="hit_rate").assign_coords(basis=BASIS), said
+        lambda made, paper_numbers: dsptf.table3(
+            made.plain(0.6, 0.8, trace=TRACES, scheme=FOUR).to_dataset(name="hit_rate").assign_coords(basis=BASIS),
+            paper_numbers,
         ),
         (),
     ),
     "dsptf.table4": (
-        lambda made, said: dsptf.table4(
-            made(20, 200, scheme=FIVE, slowness=["service", "degraded"], brick=[0, 1]), said
+        lambda made, paper_numbers: dsptf.table4(
+            made(20, 200, scheme=FIVE, slowness=["service", "degraded"], brick=[0, 1]), paper_numbers
         ),
         (),
     ),
     "dsptf.table4_speeds": (
-        lambda made, said: dsptf.speeds(
-            made(20, 200, scheme=FIVE, speed=[1.0, 0.5], slowness=["service", "seek"], brick=[0, 1]), said
+        lambda made, paper_numbers: dsptf.speeds(
+            made(20, 200, scheme=FIVE, speed=[1.0, 0.5], slowness=["service", "seek"], brick=[0, 1]), paper_numbers
         ),
         (),
     ),
-    "dsptf.fig7": (lambda made, said: dsptf.fig7(made.runs("slow", trace=TRACES), BASIS), ()),
+    "dsptf.fig7": (lambda made, paper_numbers: dsptf.fig7(made.runs("slow", trace=TRACES), BASIS), ()),
     "dsptf.fig8": (
-        lambda made, said: dsptf.fig8(
-            made.runs("changing", "changing, seek", piece=[0.125, 0.375, 0.625, 0.875]), said
+        lambda made, paper_numbers: dsptf.fig8(
+            made.runs("changing", "changing, seek", piece=[0.125, 0.375, 0.625, 0.875]), paper_numbers
         ),
-        # ratios are in the subtitle; the other reading of times and locality has a row of its own
+        # ratios are in the subtitle; the other interpretation of times and locality has a separate row
         ("ratio_normal", "ratio_degraded", "missed"),
     ),
     "dsptf.table5": (
-        lambda made, said: dsptf.table5(made(4, 17, bricks=[16, 32, 64, 128], replicas=[2, 4, 6, 8]), said),
-        # of another chart, and a rate
+        lambda made, paper_numbers: dsptf.table5(
+            made(4, 17, bricks=[16, 32, 64, 128], replicas=[2, 4, 6, 8]), paper_numbers
+        ),
+        # in another chart, and a rate
         ("rate_8way", "overhead_4kb", "overhead_64kb"),
     ),
     "dsptf.table6": (
-        lambda made, said: dsptf.table6(
+        lambda made, paper_numbers: dsptf.table6(
             made.loop(
                 "contested_requests",
                 replicas=[2, 4, 6, 8],
@@ -257,20 +276,22 @@ DRAWN = {
                 latency=[5e-5, 1e-4],
                 spindles=["random", "in step"],
             ),
-            said,
+            paper_numbers,
         ),
         (),
     ),
     "dsptf.fig9": (
-        lambda made, said: dsptf.fig9(made.loop("throughput", latency=[0.0, 1.75e-3], read_share=[0.67, 0.9]), said),
-        # the same bound once more
+        lambda made, paper_numbers: dsptf.fig9(
+            made.loop("throughput", latency=[0.0, 1.75e-3], read_share=[0.67, 0.9]), paper_numbers
+        ),
+        # the same bound again
         ("at_1_75_67_reads",),
     ),
-    "dsptf.network": (lambda made, said: dsptf.network(network(made).gain), ()),
+    "dsptf.network": (lambda made, paper_numbers: dsptf.network(network(made).gain), ()),
     "dsptf.explored": (explored, ()),
-    "dsptf.messages": (lambda made, said: dsptf.messages(messages(made), said), ()),
+    "dsptf.messages": (lambda made, paper_numbers: dsptf.messages(messages(made), paper_numbers), ()),
     "dsptf.failing": (
-        lambda made, said: dsptf.failing(
+        lambda made, paper_numbers: dsptf.failing(
             made.loop(
                 "outstanding", "resent", "extra_services", "response", loss=[0.0, 0.05], timeout=[0.1, 1.0]
             ).assign_attrs(loop=32)
@@ -278,11 +299,11 @@ DRAWN = {
         (),
     ),
     "dsptf.traces": (
-        lambda made, said: dsptf.traces(made.loop("response", "hit_rate", trace=["a", "b"], scheme=FOUR)),
+        lambda made, paper_numbers: dsptf.traces(made.loop("response", "hit_rate", trace=["a", "b"], scheme=FOUR)),
         (),
     ),
 }
-# of an exhibit that the paper does not have by itself: whose numbers it draws
+# for an exhibit that the paper does not have: the claims with the numbers that it draws
 ELSEWHERE = {
     "srarray.fig9": ["srarray.fig10.cello_vs_striping"],
     "srarray.fig11_tpcc": ["srarray.fig11.tpcc[rate_1]", "srarray.fig11.tpcc[rate_3]", "srarray.fig11.tpcc_disks"],
@@ -290,33 +311,33 @@ ELSEWHERE = {
     "dsptf.table4_speeds": ["dsptf.table4.fast[lard]", "dsptf.table4.slow[hashing]"],
     "dsptf.messages": ["dsptf.table5.overhead_4kb", "dsptf.table5.overhead_64kb"],
 }
-# nothing in them is of several runs
+# exhibits without several runs
 ALONE = {"srarray.table2", "srarray.table3", "srarray.plan", "dsptf.table2", "dsptf.table3"}
 # a coloured cell has no whisker; its subtitle has the widest interval
 CELLS = {"srarray.equation16"}
 
-# by exhibit, so that a worker draws each only once
+# grouped by exhibit, so that a worker draws each only once
 every_exhibit = pytest.mark.parametrize("exhibit", DRAWN, scope="module")
 
 
 @functools.cache
-def spec(exhibit: str, key: int = 1, said: Callable[[float], float] = float) -> dict:
-    """The chart as data. said: of each of the paper's numbers."""
-    paper = {claim: said(value) for claim, value in SAID[exhibit.split(".")[0]].items()}
-    # the tests of single figures hold charts against Vega-Lite's schema, which takes longer than all else
+def spec(exhibit: str, key: int = 1, change: Callable[[float], float] = float) -> dict:
+    """Return the chart as data. change: function applied to each of the paper's numbers."""
+    paper = {claim: change(value) for claim, value in PAPER_NUMBERS[exhibit.split(".")[0]].items()}
+    # The tests of single figures validate charts against Vega-Lite's schema, which takes most of the time.
     with debug_mode(False):
         return DRAWN[exhibit][0](Made(key), paper).to_dict(validate=False)
 
 
 @every_exhibit
-def test_a_subtitle_says_first_what_was_found_in_these_data(exhibit):
+def test_a_subtitle_starts_with_the_finding_in_these_data(exhibit):
     found = [spec(exhibit, key)["title"]["subtitle"][0] for key in (1, 2)]
     assert found[0] != found[1]
     assert all(any(sign.isdigit() for sign in words) and "nan" not in words for words in found)
 
 
 @every_exhibit
-def test_what_was_run_several_times_has_an_interval_which_the_subtitle_names(exhibit):
+def test_repeated_runs_have_an_interval_named_in_the_subtitle(exhibit):
     drawn = spec(exhibit)
     if exhibit not in ALONE:
         assert "95% intervals" in " ".join(drawn["title"]["subtitle"])
@@ -326,36 +347,38 @@ def test_what_was_run_several_times_has_an_interval_which_the_subtitle_names(exh
 
 
 def claims_of(exhibit: str) -> set[str]:
-    """The claims whose numbers belong into a chart."""
+    """Return the claims with numbers that belong into a chart."""
     left_out = tuple(f"{exhibit}.{claim}" for claim in DRAWN[exhibit][1])
-    own = {claim for claim in SAID[exhibit.split(".")[0]] if claim.startswith(f"{exhibit}.")}
+    own = {claim for claim in PAPER_NUMBERS[exhibit.split(".")[0]] if claim.startswith(f"{exhibit}.")}
     own = {claim for claim in own if claim not in left_out and claim.split("[")[0] not in left_out}
     return {claim.split("[")[0] for claim in own | set(ELSEWHERE.get(exhibit, []))}
 
 
 def otherwise(value: float) -> float:
-    """What the paper does not say."""
+    """Return a number that differs from the paper's."""
     return value / 3 if value else 0.5
 
 
 @every_exhibit
 def test_the_papers_numbers_are_in_the_chart(exhibit):
-    """Whatever else the paper said would be drawn otherwise: what is drawn of each claim."""
+    """If the paper gave other numbers, the chart would draw every claim differently."""
     if claims := claims_of(exhibit):
-        ours, other = ({repr(row) for row in rows(spec(exhibit, said=said))} for said in (float, otherwise))
+        ours, other = ({repr(row) for row in rows(spec(exhibit, change=change))} for change in (float, otherwise))
         assert len(other - ours) >= len(claims)
 
 
 def test_no_exhibit_with_numbers_is_left_out():
-    with_numbers = {".".join(claim.split(".")[:2]) for said in SAID.values() for claim in said}
-    # section 3.2 of SR-Array is drawn with table 2; the abstract names no setting
+    with_numbers = {
+        ".".join(claim.split(".")[:2]) for paper_numbers in PAPER_NUMBERS.values() for claim in paper_numbers
+    }
+    # table 2 includes section 3.2 of SR-Array; the abstract names no setting
     assert with_numbers - {"srarray.head", "dsptf.abstract"} <= {exhibit for exhibit in DRAWN if claims_of(exhibit)} | {
         "srarray.table3"
     }
 
 
 @every_exhibit
-def test_what_the_paper_says_is_grey_and_its_legend_shows_the_mark(exhibit):
+def test_the_papers_numbers_are_grey_and_their_legend_shows_the_mark(exhibit):
     drawn = spec(exhibit)
     for encoding in parts(drawn, "encoding"):
         for channel in ("fill", "color", "stroke"):
@@ -372,7 +395,7 @@ def test_panels_in_a_row_fit_a_page(exhibit):
 
 
 @every_exhibit
-def test_a_measure_begins_at_nothing_or_says_where(exhibit):
+def test_an_axis_starts_at_zero_or_names_its_start(exhibit):
     for encoding in parts(spec(exhibit), "encoding"):
         for channel in ("x", "y"):
             axis = encoding.get(channel, {})

@@ -1,4 +1,4 @@
-"""SR-Array's charts as data: what they say, and whether everything that was measured is in them."""
+"""Test the charts of SR-Array as data: their text, and completeness of the measurements."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def paper():
 
 
 def made(least: float, most: float, **axes) -> xr.DataArray:
-    """Rising numbers over the axes, a little apart by seed."""
+    """Return rising numbers over the axes, slightly different by seed."""
     shape = [len(values) for values in axes.values()]
     means = np.linspace(least, most, int(np.prod(shape))).reshape(shape)
     seeds = 1 + 0.01 * np.arange(SEEDS)
@@ -39,7 +39,7 @@ def titles(spec: dict) -> set[str]:
 
 
 def headings(spec: dict) -> list[str]:
-    """The panels' own headings, in order."""
+    """Return the headings of the panels, in order."""
     own = [node["title"]["text"] for node in parts(spec, "hconcat") for node in node if "title" in node]
     return own or [node["title"]["text"] for node in spec.get("vconcat", [])]
 
@@ -54,7 +54,7 @@ def aspects(*disks: int) -> xr.DataArray:
 
 
 def test_figure_5_draws_throughput_differences_in_percent_and_the_papers_bound(paper):
-    """All of ours are 101, the mean of three seeds; where a witness has half of that, it is off by 100%."""
+    """All our values are 101, the mean of three seeds; where another program has half of this, the difference is 100%."""
     array = made(100, 100, read_share=[1.0, 0.5], queue=[1, 4])
     disk = made(100, 100, policy=["FCFS", "SPTF"], depth=[1, 4])
     data = interval(xr.Dataset({"array": array, "disk": disk})).assign(
@@ -92,13 +92,13 @@ def test_table_2_has_the_papers_share_at_two_minutes(paper):
     assert {"Time between readings of the reference sector (s)", "Slack (sectors)"} <= titles(spec)
     assert {"interval": 120, "paper": 98.0, "series": "paper"} in rows(spec)
     assert [row["value"] for row in rows(spec) if "slack" in row] == pytest.approx([2.0, 0.1])
-    # at the slack that is kept, the nearest whole one
+    # at the stored slack, the nearest whole one
     cells = {row["figure"]: (row["ours"], row["paper"]) for row in rows(spec) if "ours" in row}
     assert cells["Misses (%)"] == ("0.10", "0.22") and cells["Deviation of errors (µs)"] == ("40", "31")
     assert cells["Access (µs)"] == ("3,500", "2,746")
 
 
-def test_table_3_leaves_out_what_is_published_as_nothing():
+def test_table_3_leaves_out_figures_published_as_zero():
     data = xr.Dataset(
         {
             "target": (("workload", "quantity"), [[2.0, 0.5], [4.0, 0.0]]),
@@ -122,7 +122,7 @@ def test_table_3_leaves_out_what_is_published_as_nothing():
 
 @pytest.mark.parametrize(("off", "most"), [(1.001, 5), (1.2, 22)])
 def test_small_errors_of_table_3_look_small(off, most):
-    """The axis is as wide to both sides, and at least 5%."""
+    """The axis extends equally to both sides, and at least to 5%."""
     target = xr.DataArray([[2.0]], coords={"workload": ["TPC-C"], "quantity": ["rate"]}, dims=["workload", "quantity"])
     spec = draw.table3(xr.Dataset({"target": target, "measured": off * target})).to_dict()
     axis = next(x for x in parts(spec, "x") if isinstance(x, dict) and x.get("field") == "error")
@@ -141,7 +141,7 @@ def test_figure_6_marks_the_papers_ratios_and_dashes_the_model(paper):
     assert marked == pytest.approx({("RAID-10", 6): 1.23, ("Striping", 6): 1.42, ("one disk", 1): 1.94})
 
 
-def test_a_scheme_without_so_many_disks_has_no_point(paper):
+def test_a_scheme_that_cannot_use_this_number_of_disks_has_no_point(paper):
     response = schemes(1, 6, 12)
     response.loc[{"scheme": "RAID-10", "disks": 1}] = np.nan
     spec = draw.fig6(summary(Cello_base=response), paper).to_dict()
@@ -156,24 +156,24 @@ def test_figure_7_has_a_point_for_every_shape_and_a_line_for_the_rules(paper):
     shapes = {(row["disks"], row["replicas"]) for row in rows(spec) if "replicas" in row}
     assert shapes == {(6, "1"), (6, "2"), (6, "3"), (6, "6"), (9, "1"), (9, "3")}
     assert "Replicas on a disk" in titles(spec)
-    # what equation 5 gives, not the best
+    # the line shows the result of equation 5, not the best layout
     line = {row["disks"]: row["mean"] for row in rows(spec) if "replicas" not in row and "mean" in row}
     given = response["Cello base"].sel(scheme="Rule", statistic="mean")
     assert line == {disks: pytest.approx(1e3 * float(given.sel(disks=disks))) for disks in (6, 9)}
-    # a ring around our point of the paper's three replicas
+    # a ring marks our point with the paper's three replicas
     rings = {row["disks"]: row["paper"] for row in rows(spec) if "paper" in row}
     three = shown["Cello base"].sel(replicas=3, statistic="mean")
     assert rings == {disks: pytest.approx(1e3 * float(three.sel(disks=disks))) for disks in (6, 9)}
 
 
-def test_figure_8_has_two_panels_with_legends_of_their_own(paper):
+def test_figure_8_has_two_panels_with_separate_legends(paper):
     response, shapes = (interval(one.to_dataset(name="x")).x for one in (schemes(12, 36), aspects(12, 36)))
     spec = draw.fig8(response, shapes, paper).to_dict()
     assert headings(spec) == ["Schemes", "Layouts of the SR-Array"]
     assert spec["resolve"]["scale"]["color"] == "independent"
     assert values(spec, "scheme") == {"SR-Array", "RAID-10", "Striping"}
     assert {row["disks"] for row in rows(spec) if "words" in row} == {36}
-    # their names stand beyond the last disks, where no line ends
+    # their names are to the right of the last disks, where no line ends
     disks = next(x for x in parts(spec["hconcat"][0], "x") if isinstance(x, dict) and x.get("field") == "disks")
     assert disks["scale"]["domain"][-1] > 40
 
@@ -198,7 +198,7 @@ def test_figure_9_names_the_scheduler_by_the_layout_and_draws_the_level(rates, p
     assert "Rate of the trace, times its own" in titles(spec)
     assert {"level": 15.0, "words": "15 ms"} in rows(spec)
     assert [0, 30] in list(parts(spec, "domain"))
-    # of figure 10's ratios the one of layouts that are here
+    # of the ratios in figure 10, only the ratio of the present layouts
     assert [row["words"] for row in rows(spec) if "paper" in row and "words" in row] == ["6x1x1"]
 
 
@@ -226,7 +226,7 @@ def test_figure_11_has_memory_in_megabytes_and_the_papers_sizes(paper):
     assert marked == pytest.approx({"2 disks, rate 1": 125.4, "4 disks, rate 1": 336, "2 disks, rate 3": 420}, abs=0.1)
 
 
-def test_figure_12_dashes_the_formula_in_the_colour_of_what_it_describes():
+def test_figure_12_dashes_the_formula_in_the_colour_of_its_scheme():
     rate = made(300, 4000, scheme=["SR-Array", "SR-Array, RLOOK", "RAID-10", "Striping"], disks=[2, 6], queue=[8, 32])
     model = made(250, 2000, disks=[2, 6], queue=[8, 32]).isel(seed=0)
     spec = draw.fig12(interval(rate.to_dataset(name="request_rate")), model).to_dict()
@@ -238,7 +238,7 @@ def test_figure_12_dashes_the_formula_in_the_colour_of_what_it_describes():
     assert dashes
 
 
-def test_figure_13_draws_the_formula_where_it_is_rlooks_and_once_for_equal_layouts(paper):
+def test_figure_13_draws_the_formula_for_rlook_and_once_for_equal_layouts(paper):
     axes = {"layout": ["3x2x1", "6x1x1", "3x1x2"], "queue": [8, 32], "write_share": [0.0, 0.5, 1.0]}
     rate = made(500, 2000, **axes, scheduler=["RSATF", "RLOOK"])
     model = made(500, 2000, **axes).isel(seed=0)
@@ -246,9 +246,9 @@ def test_figure_13_draws_the_formula_where_it_is_rlooks_and_once_for_equal_layou
     assert headings(spec) == [f"{name}, {queue} outstanding" for name in ("RSATF", "RLOOK") for queue in (8, 32)]
     assert "Share of writes (%)" in titles(spec)
     assert values(spec, "write_share") == {0, 50, 100}
-    said = [row for row in rows(spec) if row.get("basis") == "equation 16"]
-    assert {row["layout"] for row in said} == {"3x2x1", "6x1x1"}
-    assert len(said) == 2 * 3 * 2
+    equation_rows = [row for row in rows(spec) if row.get("basis") == "equation 16"]
+    assert {row["layout"] for row in equation_rows} == {"3x2x1", "6x1x1"}
+    assert len(equation_rows) == 2 * 3 * 2
     assert {"at": 50.0, "words": "paper: crossing below 50%"} in rows(
         spec["vconcat"][1] | {"datasets": spec["datasets"]}
     )
@@ -284,7 +284,7 @@ def test_real_traces_have_a_panel_each_and_no_lines_between_layouts():
     assert values(spec, "scale") == {"1", "8"}
 
 
-def test_every_series_has_a_colour_of_its_own(paper):
+def test_every_series_has_a_separate_colour(paper):
     spec = draw.fig6(summary(Cello_base=schemes(1, 6)), paper).to_dict()
     scales = [
         scale for scale in parts(spec, "scale") if scale.get("domain", [None])[0] == "SR-Array" and "range" in scale

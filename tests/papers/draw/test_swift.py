@@ -1,4 +1,4 @@
-"""Swift's charts as data: their panels, everything that was measured in them, and the paper's points; and their pictures."""
+"""Test the charts of Swift as data: panels, completeness of the measurements, and the paper's points; and their images."""
 
 import itertools
 
@@ -29,14 +29,14 @@ def paper() -> dict[str, float]:
 
 
 def made(least: float, most: float, **axes) -> xr.DataArray:
-    """Rising numbers over the axes, a little apart by seed."""
+    """Return rising numbers over the axes, slightly different by seed."""
     shape = [len(values) for values in axes.values()]
     means = np.linspace(least, most, int(np.prod(shape))).reshape(shape)
     return xr.DataArray(means[..., None] * (1 + 0.01 * np.arange(SEEDS)), dims=[*axes, "seed"], coords=axes)
 
 
 def against_load(**axes) -> tuple[xr.DataArray, xr.Dataset]:
-    """Completion times, s, over `statistic`; and requests a second, with bounds that hold the times."""
+    """Return completion times (s) over `statistic`, and requests a second with bounds that contain the times."""
     completion = made(0.05, 2.0, **axes, load=LOADS)
     mean = completion.mean("seed")
     data = xr.Dataset({"completion": completion, "rate": 5 * mean, "low": 0.9 * mean, "high": 1.5 * mean})
@@ -44,7 +44,7 @@ def against_load(**axes) -> tuple[xr.DataArray, xr.Dataset]:
 
 
 def rate(least: float, most: float, **axes) -> xr.DataArray:
-    """Data-rates, bytes a second, over `statistic`."""
+    """Return data rates in bytes a second over `statistic`."""
     return interval(made(least, most, **axes).to_dataset(name="data_rate")).data_rate
 
 
@@ -53,12 +53,12 @@ def titles(spec: dict) -> set[str]:
 
 
 def headings(spec: dict) -> list[str]:
-    """The panels' own headings, in order."""
+    """Return the headings of the panels, in order."""
     return [panel["title"]["text"] for row in parts(spec, "hconcat") for panel in row]
 
 
 def colours(spec: dict) -> list[dict[str, str]]:
-    """Name to colour, of every colour scale."""
+    """Return the colour of each name, for every colour scale."""
     scales = [shade["scale"] for shade in parts(spec, "color") if isinstance(shade, dict) and "scale" in shade]
     return [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in scales]
 
@@ -89,7 +89,7 @@ def test_figure_3_has_a_panel_for_each_unit_and_every_completion_time():
     assert len(drawn) == 3 * 4 * 3
     assert sorted(one["mean"] for one in drawn) == pytest.approx(sorted(summary.sel(statistic="mean").values.ravel()))
     for one in drawn:
-        # as made: bounds and rate belong to their own point
+        # as in the made-up data: bounds and rate belong to their point
         assert [one["rate"], one["least"], one["most"]] == pytest.approx(
             [5 * one["mean"], 0.9 * one["mean"], 1.5 * one["mean"]]
         )
@@ -111,21 +111,21 @@ def test_figure_5_has_the_papers_2_at_32_disks(paper):
     spec = draw.fig5(summary, paper).to_dict()
     assert {"disks": 32, "paper": 2.0, "series": "paper"} in rows(spec)
     assert {"Disks", "Data-rate (MB/s)", "Disk"} <= titles(spec)
-    said = {(one["device"], one["disks"]): one["mean"] for one in rows(spec) if "device" in one}
-    assert len(said) == 2 * 6
-    assert said["slower", 32] == pytest.approx(1e-6 * float(summary.sel(device="slower", disks=32)[0]))
+    drawn_means = {(one["device"], one["disks"]): one["mean"] for one in rows(spec) if "device" in one}
+    assert len(drawn_means) == 2 * 6
+    assert drawn_means["slower", 32] == pytest.approx(1e-6 * float(summary.sel(device="slower", disks=32)[0]))
 
 
 def test_figure_6_has_the_papers_12_and_names_units(paper):
     spec = draw.fig6(rate(1e6, 12e6, unit=UNITS, disks=DISKS), paper).to_dict()
     assert {"disks": 32, "paper": 12.0, "series": "paper"} in rows(spec)
     assert {one["unit"] for one in rows(spec) if "unit" in one} == {"4 KB", "16 KB", "32 KB"}
-    # the largest unit, the uppermost line, first in the legend
+    # the largest unit, with the uppermost line, is first in the legend
     assert next(list(scale) for scale in colours(spec) if len(scale) == 3) == ["32 KB", "16 KB", "4 KB"]
     assert "Striping unit" in titles(spec)
 
 
-def test_redundancy_has_a_panel_for_each_share_and_no_point_where_nothing_may_fail():
+def test_redundancy_has_a_panel_for_each_share_and_no_point_without_redundancy():
     spec = draw_studies.redundancy(redundancy_rates()).to_dict()
     assert headings(spec) == ["0% writes", "20% writes", "100% writes"]
     drawn = {(one["groups"], one["down"]) for one in rows(spec)}
@@ -134,17 +134,17 @@ def test_redundancy_has_a_panel_for_each_share_and_no_point_where_nothing_may_fa
     assert {one["mean"] for one in rows(spec)} == {1e-6 * value for value in values if not np.isnan(value)}
     least = 1e-6 * float(redundancy_rates().min())
     ends = {tuple(scale["domain"]) for scale in parts(spec, "scale") if isinstance(scale.get("domain", [""])[0], float)}
-    # one scale for all, which does not begin at 0, and says so
+    # one scale for all panels, which does not start at 0 and is labelled accordingly
     ((begin, _),) = ends
     assert 0 < begin < least and f"Data-rate (MB/s), axis from {begin:g}" in titles(spec)
-    # what 8 groups cost readers and writers, all agents up and one of each group down
+    # the cost of 8 groups for reads and writes, with all agents up and with one agent of each group down
     rates = redundancy_rates().sel(statistic="mean")
     lost = [float(1 - rates.sel(write_share=share, groups=8, down=down) / rates.sel(write_share=share, groups=0, down="none"))
             for share in (0.0, 1.0) for down in ("none", "one a group")]  # fmt: skip
     assert {abs(round(100 * one, 1)) for one in lost} <= figures(heading(spec))
 
 
-def test_check_data_is_a_share_of_what_free_check_data_gives():
+def test_check_data_is_drawn_as_a_share_of_the_rate_with_free_check_data():
     summary = check_rates()
     spec = draw_studies.check_data(summary).to_dict()
     means = {(one["parts"], one["instructions"]): one["mean"] for one in rows(spec)}
@@ -163,7 +163,7 @@ def test_todays_parts_have_a_panel_for_each_device_and_link():
 
 
 def mediator() -> tuple[xr.Dataset, xr.Dataset]:
-    """Of `choices` and of `allocation`, over `statistic`."""
+    """Return data of `choices` and of `allocation`, over `statistic`."""
     chosen = xr.Dataset({"agents": ("rate", [1.0, 3.0]), "unit": ("rate", [2.0**20, 2.0**18])}, {"rate": [1e5, 2e7]})
     axes = {"policy": ["few", "most"], "offered": [5e6, 2e7], "kind": ["audio", "video"]}
     refused = made(0.0, 1.0, **axes)
@@ -185,16 +185,16 @@ CHARTS = {
     "check_data": lambda paper: draw_studies.check_data(check_rates()),
     "modern": lambda paper: draw_studies.modern(modern_rates()),
 }
-# exhibits of the claims that a chart has under another name
+# exhibits of claims that a chart has under another name
 DRAWN_IN = {f"swift.table{number}": "tables" for number in (1, 2, 3, 4)}
-# the ratio of two rates that figures 5 and 6 have
+# the ratio of two rates in figures 5 and 6
 OF_TWO = {"swift.fig6.linear"}
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_is_a_picture_and_nobody_is_warned(name, paper, capfd):
+def test_a_chart_becomes_an_image_without_a_warning(name, paper, capfd):
     spec = CHARTS[name](paper).to_dict()
-    # as Altair calls it: v6.4.1 is 6.4
+    # the version as Altair writes it: v6.4.1 is 6.4
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     vl_convert.vegalite_to_svg(spec, vl_version=version, show_warnings=True)
     assert capfd.readouterr().err == ""
@@ -213,17 +213,17 @@ def test_every_number_of_the_paper_is_in_its_chart(paper):
     assert len(wanted) > 25 and missing == []
 
 
-def test_the_subtitle_of_figure_3_is_what_its_data_say(paper):
-    """Half busy at half of the last load: at the paper's 22/s in proportion."""
+def test_the_subtitle_of_figure_3_agrees_with_its_data(paper):
+    """At half of the last load the disks are half busy: in proportion at the paper's 22/s."""
     summary, data = with_busy_disks()
     last = data.sel(unit=UNITS[-1], disks=32).isel(load=-1)
-    told = heading(draw.fig3(summary, data, paper).to_dict())
-    assert f"{22 * 0.9 / float(last.rate):.0%} busy (paper: 50%)" in told
-    assert f"{float(last.rate):.3g}/s in units of 32 KB" in told
+    text = heading(draw.fig3(summary, data, paper).to_dict())
+    assert f"{22 * 0.9 / float(last.rate):.0%} busy (paper: 50%)" in text
+    assert f"{float(last.rate):.3g}/s in units of 32 KB" in text
 
 
 def with_busy_disks() -> tuple[xr.DataArray, xr.Dataset]:
-    """As for figure 3, the disks as busy as the load says."""
+    """Return data as for figure 3, with the utilization of the disks equal to the load."""
     summary, data = against_load(unit=UNITS, disks=DISKS)
     busy = xr.DataArray(LOADS, dims="load") * xr.ones_like(data.rate)
     return summary, data.assign(utilization=busy.expand_dims(resource=["disk"]))

@@ -1,4 +1,4 @@
-"""Charts of Swift's prototype as data: every row in them, and the colour where it belongs."""
+"""Test the charts of Swift's prototype as data: every row is included, with the right colour."""
 
 import numpy as np
 import pytest
@@ -36,8 +36,8 @@ def predicted() -> xr.Dataset:
 def test_every_rate_measured_and_predicted_is_drawn(checked, predicted):
     drawn = rows(draw.tables(checked, predicted, GAINS).to_dict())
     assert sorted(one["mean"] for one in drawn if "mean" in one) == sorted(checked["mean"].values.ravel())
-    said = {(one["name"], one["series"], one["value"]) for one in drawn if "value" in one}
-    assert said == {
+    drawn_values = {(one["name"], one["series"], one["value"]) for one in drawn if "value" in one}
+    assert drawn_values == {
         ("Swift, 1 Ethernet", draw.JUDGED, 300.0),
         ("Swift, 2 Ethernets", draw.JUDGED, 303.0),
         ("Swift, 2 Ethernets", draw.OTHER, 309.0),
@@ -61,7 +61,7 @@ def test_rows_that_disagree_are_coloured_and_limits_are_from_the_mean(checked):
     assert {2, 24} <= figures(heading(chart.to_dict()))
 
 
-def test_reads_have_every_reading_above_what_was_measured(checked):
+def test_reads_have_every_interpretation_above_the_measurement(checked):
     rates = [[888.0, 889.0], [888.0, 1065.0], [888.0, 1052.0], [888.0, 1243.0]]
     coords = {"random": ["nothing", "client", "wire", "both"], "ethernets": [1, 2]}
     spec = draw.reads(xr.Dataset({"rate": (("random", "ethernets"), rates)}, coords), checked).to_dict()
