@@ -1,4 +1,4 @@
-"""Every public face takes one impossible argument after the other, and refuses each in a line (tests/nonsense)."""
+"""Every public function and class raises one line for each impossible argument (tests/nonsense)."""
 
 import json
 import os
@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from nonsense.faces import rooms
+from nonsense.public_callables import packages
 
 ATTACK = Path(__file__).parents[1] / "nonsense" / "attack.py"
 
 
 # Packages that one process attacks; the last process attacks the others. A process takes 5 s to start.
 PARTS = (("plan", "lab"), ("", "charts", "simulation", "calibrate"))
-PROCESSES = [*PARTS, tuple(room for room in rooms() if all(room not in part for part in PARTS))]
+PROCESSES = [*PARTS, tuple(package for package in packages() if all(package not in part for part in PARTS))]
 
 
 @pytest.mark.parametrize("together", PROCESSES, ids=lambda together: together[0] or "top")
@@ -28,4 +28,4 @@ def test_nonsense_is_refused_in_a_line(together):
     assert ran.returncode == 0, ran.stderr[-2000:]
     found = json.loads(ran.stdout)
     assert list(found) == list(together)
-    assert [line for of_room in found.values() for line in of_room["violations"]] == []
+    assert [line for of_package in found.values() for line in of_package["violations"]] == []

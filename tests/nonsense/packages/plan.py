@@ -1,10 +1,10 @@
-"""How planners are asked."""
+"""Valid calls of planners."""
 
 from functools import cache
 from typing import Any
 
-from nonsense.attack import Face
-from nonsense.faces import asked_of
+from nonsense.attack import ValidCall
+from nonsense.public_callables import method_of
 
 from storagekit import dispatch
 from storagekit.core.units import KB, MS
@@ -33,8 +33,8 @@ from storagekit.plan import (
     size,
 )
 
-# made by planners and their checks, never by hand
-RESULT = "an answer, a question as it was asked, or a part of one, that functions return"
+# returned by planners and their checks, never created by a user
+RESULT = "a result or a question, or part of one, that functions return"
 
 PLAIN = DriveFigures(15 * MS, 6 * MS, 1 * MS)
 
@@ -45,18 +45,18 @@ def drive() -> Drive:
 
 
 def stream(**given: Any) -> object:
-    """A stream beside another one."""
+    """Create a stream and plan its shares with another stream."""
     return shares([6e6, 6e6], {"f": Stream(**given), "g": Stream(1.0, [0])})
 
 
 def compared(**given: Any) -> object:
-    """What the planner chooses and the best, by their simulated figures."""
+    """Return the simulated figures of the planned layouts and of the best ones."""
     found = plan_against_simulation(**given)
     return found.figure.values, found.best_figure.values
 
 
 def either_load(rate: Any, p99: Any, outstanding: Any, scheduler: Any, **both: Any) -> object:
-    """Schemes are asked at a rate, or with a number of requests outstanding."""
+    """Rank schemes at a rate, and with a number of requests outstanding."""
     return schemes(**both, rate=rate, p99=p99), schemes(**both, outstanding=outstanding, scheduler=scheduler)
 
 
@@ -84,27 +84,27 @@ def simulated() -> SchemesCheck:
 
 RUN = {"seeds": 2, "requests": 100}
 ANSWERS = {
-    "plan.LayoutAnswer.check": Face(
-        lambda: {"candidates": 1, **RUN}, through=asked_of(layouts, "check"), optional=("requests",)
+    "plan.LayoutAnswer.check": ValidCall(
+        lambda: {"candidates": 1, **RUN}, through=method_of(layouts, "check"), optional=("requests",)
     ),
-    "plan.SchemesAnswer.chart": Face(
-        lambda: {"check": simulated()}, through=asked_of(kept, "chart"), optional=("check",)
+    "plan.SchemesAnswer.chart": ValidCall(
+        lambda: {"check": simulated()}, through=method_of(kept, "chart"), optional=("check",)
     ),
-    "plan.SchemesAnswer.check": Face(
-        lambda: {"schemes": 1, **RUN}, through=asked_of(kept, "check"), optional=("requests",)
+    "plan.SchemesAnswer.check": ValidCall(
+        lambda: {"schemes": 1, **RUN}, through=method_of(kept, "check"), optional=("requests",)
     ),
-    "plan.SharesAnswer.check": Face(
+    "plan.SharesAnswer.check": ValidCall(
         lambda: {"seconds": 1.0, "seeds": 2, "threads": 4, "depth": 1, "within": 0.05},
-        through=asked_of(shared, "check"),
+        through=method_of(shared, "check"),
         optional=("seconds",),
     ),
-    "plan.SizeAnswer.check": Face(lambda: RUN, through=asked_of(sized, "check"), optional=("requests",)),
+    "plan.SizeAnswer.check": ValidCall(lambda: RUN, through=method_of(sized, "check"), optional=("requests",)),
 }
-FACES = {
+VALID_CALLS = {
     **ANSWERS,
-    "plan.Layout.parse": Face(lambda: {"name": "2x3x1"}),
-    "plan.DSPTFCopies": Face(lambda: {"bricks": 6, "copies": 2}),
-    "plan.DriveFigures": Face(
+    "plan.Layout.parse": ValidCall(lambda: {"name": "2x3x1"}),
+    "plan.DSPTFCopies": ValidCall(lambda: {"bricks": 6, "copies": 2}),
+    "plan.DriveFigures": ValidCall(
         lambda: {
             "full_seek": 15 * MS,
             "revolution": 6 * MS,
@@ -114,19 +114,19 @@ FACES = {
             "name": "plain",
         }
     ),
-    "plan.Hashed": Face(lambda: {"bricks": 6, "copies": 2}),
-    "plan.Latency": Face(),
-    "plan.Layout": Face(lambda: {"striping": 2, "replicas": 3, "mirrors": 2}),
-    "plan.MinCost": Face(lambda: {"busiest": 0.7}),
-    "plan.Mirrored": Face(lambda: {"layout": Layout(2, 3, 2)}),
-    "plan.MaxCapacity": Face(),
-    "plan.MaxThroughput": Face(),
-    "plan.Parity": Face(lambda: {"group": 6, "parities": 2, "groups": 2}),
-    "plan.ParityRAID": Face(lambda: {"parities": 2, "group": 12}),
-    "plan.Protocols": Face(lambda: {"copies": 2, "dispatchers": (("ARS", dispatch.ARS()),)}),
-    "plan.RLOOK": Face(),
-    "plan.RSATF": Face(),
-    "plan.RandomQuestion": Face(
+    "plan.Hashed": ValidCall(lambda: {"bricks": 6, "copies": 2}),
+    "plan.Latency": ValidCall(),
+    "plan.Layout": ValidCall(lambda: {"striping": 2, "replicas": 3, "mirrors": 2}),
+    "plan.MinCost": ValidCall(lambda: {"busiest": 0.7}),
+    "plan.Mirrored": ValidCall(lambda: {"layout": Layout(2, 3, 2)}),
+    "plan.MaxCapacity": ValidCall(),
+    "plan.MaxThroughput": ValidCall(),
+    "plan.Parity": ValidCall(lambda: {"group": 6, "parities": 2, "groups": 2}),
+    "plan.ParityRAID": ValidCall(lambda: {"parities": 2, "group": 12}),
+    "plan.Protocols": ValidCall(lambda: {"copies": 2, "dispatchers": (("ARS", dispatch.ARS()),)}),
+    "plan.RLOOK": ValidCall(),
+    "plan.RSATF": ValidCall(),
+    "plan.RandomQuestion": ValidCall(
         lambda: {
             "drive": PLAIN,
             "overhead": 1 * MS,
@@ -136,21 +136,21 @@ FACES = {
             "locality": 2.0,
         }
     ),
-    "plan.ReplicatedBricks": Face(lambda: {"copies": 3}),
-    "plan.ResponseGoal": Face(lambda: {"response": 0.02, "rate": 100.0}),
-    "plan.SRArrays": Face(lambda: {"replicas": 3, "mirrors": 2}),
-    "plan.MinMean": Face(),
-    "plan.MinP95": Face(),
-    "plan.MinP99": Face(),
-    "plan.SplitTransfers": Face(lambda: {"ways": (2, 4)}),
-    "plan.Stream": Face(
+    "plan.ReplicatedBricks": ValidCall(lambda: {"copies": 3}),
+    "plan.ResponseGoal": ValidCall(lambda: {"response": 0.02, "rate": 100.0}),
+    "plan.SRArrays": ValidCall(lambda: {"replicas": 3, "mirrors": 2}),
+    "plan.MinMean": ValidCall(),
+    "plan.MinP95": ValidCall(),
+    "plan.MinP99": ValidCall(),
+    "plan.SplitTransfers": ValidCall(lambda: {"ways": (2, 4)}),
+    "plan.Stream": ValidCall(
         lambda: {"weight": 2.0, "bricks": [0, 1], "minimum": 0.2, "demand": 2e6},
         through=stream,
         optional=("minimum", "demand"),
     ),
-    "plan.Throughput": Face(),
-    "plan.ThroughputGoal": Face(lambda: {"rate": 1000.0, "queue": 8.0}),
-    "plan.array": Face(
+    "plan.Throughput": ValidCall(),
+    "plan.ThroughputGoal": ValidCall(lambda: {"rate": 1000.0, "queue": 8.0}),
+    "plan.array": ValidCall(
         lambda: {
             "drive": PLAIN,
             "disks": 12,
@@ -167,8 +167,8 @@ FACES = {
         },
         optional=("mirrors",),
     ),
-    "plan.memory": Face(lambda: {"cache": 126e6, "disks": 1.0, "disk_size": 8400e6, "price_ratio": 57.0}),
-    "plan.plan_against_simulation": Face(
+    "plan.memory": ValidCall(lambda: {"cache": 126e6, "disks": 1.0, "disk_size": 8400e6, "price_ratio": 57.0}),
+    "plan.plan_against_simulation": ValidCall(
         lambda: {
             "questions": [RandomQuestion(PLAIN, 1 * MS, 2, 0.5, 1, 2.0)],
             "seed": 1,
@@ -178,11 +178,13 @@ FACES = {
         },
         through=compared,
     ),
-    "plan.price_ratio": Face(
+    "plan.price_ratio": ValidCall(
         lambda: {"memory_price": 300.0, "memory_size": 256e6, "disk_price": 400.0, "disk_size": 18e9}
     ),
-    "plan.random_questions": Face(lambda: {"count": 3, "seed": 1, "real": [drive()], "share": 0.5, "most_disks": 8}),
-    "plan.rank_many": Face(
+    "plan.random_questions": ValidCall(
+        lambda: {"count": 3, "seed": 1, "real": [drive()], "share": 0.5, "most_disks": 8}
+    ),
+    "plan.rank_many": ValidCall(
         lambda: {
             "disks": 12,
             "full_seek": 15 * MS,
@@ -200,7 +202,7 @@ FACES = {
         },
         optional=("mirrors",),
     ),
-    "plan.schemes": Face(
+    "plan.schemes": ValidCall(
         lambda: {
             "drive": drive(),
             "disks": 4,
@@ -221,14 +223,14 @@ FACES = {
         through=either_load,
         optional=("goal", "mean", "p99", "price", "budget", "scheduler"),
     ),
-    "plan.shares": Face(
+    "plan.shares": ValidCall(
         lambda: {
             "bricks": [6e6, 5e6],
             "streams": {"f": Stream(1.0, [0]), "g": Stream(2.0, [0, 1])},
             "policy": "total",
         }
     ),
-    "plan.size": Face(
+    "plan.size": ValidCall(
         lambda: {
             "drive": PLAIN,
             "goal": ResponseGoal(0.02, 100.0),
@@ -245,7 +247,7 @@ FACES = {
         }
     ),
 }
-NOT_ASKED = dict.fromkeys(
+NOT_ATTACKED = dict.fromkeys(
     (
         f"plan.{name}"
         for name in (

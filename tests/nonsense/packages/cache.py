@@ -1,13 +1,13 @@
-"""How memory is asked."""
+"""Valid calls of caches."""
 
 import numpy as np
-from nonsense.attack import Face
+from nonsense.attack import ValidCall
 
 from storagekit.cache import BrickLRU
 
-LOOP = "of the event loop: arrays that it has made"
-FACES = {
-    "cache.BrickLRU": Face(
+LOOP = "arrays that only the event loop creates"
+VALID_CALLS = {
+    "cache.BrickLRU": ValidCall(
         lambda: {
             "capacity": 1e6,
             "bricks": 2,
@@ -18,7 +18,7 @@ FACES = {
             "sectors": 16,
         }
     ),
-    "cache.BrickLRU.sized": Face(
+    "cache.BrickLRU.sized": ValidCall(
         lambda: {
             "capacity": (1e6, 2e6),
             "bricks": 2,
@@ -29,11 +29,11 @@ FACES = {
         },
         through=BrickLRU.sized,
     ),
-    "cache.LRU": Face(lambda: {"capacity": 1e6, "hit_time": 1e-4, "sets": 64, "ways": 32, "sectors": 16}),
-    "cache.NoCache": Face(lambda: {"hit_time": 1e-4}),
-    "cache.RecordedLRU": Face(
+    "cache.LRU": ValidCall(lambda: {"capacity": 1e6, "hit_time": 1e-4, "sets": 64, "ways": 32, "sectors": 16}),
+    "cache.NoCache": ValidCall(lambda: {"hit_time": 1e-4}),
+    "cache.RecordedLRU": ValidCall(
         lambda: {"distances": np.array([1, 2, 3]), "capacity": 1e6, "hit_time": 1e-4, "sectors": 16}
     ),
-    "cache.sets_for": Face(lambda: {"capacity": 1e6, "ways": 32, "sectors": 16}),
+    "cache.sets_for": ValidCall(lambda: {"capacity": 1e6, "ways": 32, "sectors": 16}),
 }
-NOT_ASKED = {"cache.LookUp": LOOP, "cache.Sought": LOOP, "cache.blocks_held": "what is in the state of a run"}
+NOT_ATTACKED = {"cache.LookUp": LOOP, "cache.Sought": LOOP, "cache.blocks_held": "part of the state of a run"}

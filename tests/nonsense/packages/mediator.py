@@ -1,9 +1,9 @@
-"""How the mediator and its cluster are asked."""
+"""Valid calls of the mediator and its cluster."""
 
 from functools import cache
 
-from nonsense.attack import Face
-from nonsense.faces import asked_of
+from nonsense.attack import ValidCall
+from nonsense.public_callables import method_of
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.units import KB, MS
@@ -25,15 +25,15 @@ from storagekit.mediator import (
     variable_load,
 )
 
-# made by the mediator and its functions, never by hand
-RESULT = "an answer, or a part of one, that functions return"
+# returned by the mediator and its functions, never created by a user
+RESULT = "a result, or part of a result, of a function"
 
 DISK, RING = Disk(16 * MS, 8.3 * MS, 2.5e6), Network(125e6)
 LAYOUT = StripeLayout(400_000, 16 * KB, ((0, 1, 2), (3, 4)), True)
 PLAN = TransferPlan(LAYOUT, "camera", 400e3, write=False)
 STORED = TransferPlan(StripeLayout(40, 16, ((0, 1, 2), (3, 4)), True), "camera", 400.0, write=True)
-# so fast that few of them fit
-ASKED = Request("camera", 2e6, 20_000_000, group=4)
+# such a high rate that few sessions fit
+REQUEST = Request("camera", 2e6, 20_000_000, group=4)
 
 
 @cache
@@ -52,18 +52,18 @@ def mediator() -> Mediator:
 
 @cache
 def proposal() -> Proposal:
-    found = mediator().propose(ASKED)
+    found = mediator().propose(REQUEST)
     assert isinstance(found, Proposal)
     return found
 
 
-def ledger() -> Ledger:
+def reservations() -> Ledger:
     return Ledger(cluster())
 
 
 def holding() -> Ledger:
-    """One with a session, of number 1."""
-    found = ledger()
+    """Return reservations with one session, number 1."""
+    found = reservations()
     found.commit(proposal())
     return found
 
@@ -81,7 +81,7 @@ def rebuilt() -> Rebuild:
 
 @cache
 def filled() -> FilledCluster:
-    return fill(cluster(), ASKED)
+    return fill(cluster(), REQUEST)
 
 
 @cache
@@ -90,58 +90,62 @@ def carried() -> LoadResult:
 
 
 METHODS = {
-    "Agents.lose": Face(lambda: {"agent": 1}, through=asked_of(agents, "lose")),
-    "Agents.rebuild": Face(lambda: {"work": rebuilt()}, through=asked_of(agents, "rebuild")),
-    "Agents.retrieve": Face(
+    "Agents.lose": ValidCall(lambda: {"agent": 1}, through=method_of(agents, "lose")),
+    "Agents.rebuild": ValidCall(lambda: {"work": rebuilt()}, through=method_of(agents, "rebuild")),
+    "Agents.retrieve": ValidCall(
         lambda: {"plan": TransferPlan(STORED.layout, "camera", 400.0, write=False)},
-        through=asked_of(agents, "retrieve"),
+        through=method_of(agents, "retrieve"),
     ),
-    "Agents.store": Face(lambda: {"plan": STORED, "data": bytes(range(40))}, through=asked_of(Agents, "store")),
-    "FilledCluster.check": Face(lambda: {"seed": 1}, through=asked_of(filled, "check")),
+    "Agents.store": ValidCall(lambda: {"plan": STORED, "data": bytes(range(40))}, through=method_of(Agents, "store")),
+    "FilledCluster.check": ValidCall(lambda: {"seed": 1}, through=method_of(filled, "check")),
     **{
-        f"Ledger.{method}": Face(lambda: {"proposal": proposal()}, through=asked_of(ledger, method))
+        f"Ledger.{method}": ValidCall(lambda: {"proposal": proposal()}, through=method_of(reservations, method))
         for method in ("commit", "examined", "fits")
     },
-    "Ledger.release": Face(lambda: {"session": 1}, through=asked_of(holding, "release")),
-    "Ledger.state": Face(lambda: {"client": "camera"}, through=asked_of(holding, "state")),
-    "LoadResult.refused_share": Face(
-        lambda: {"number": 0}, through=asked_of(carried, "refused_share"), optional=("number",)
+    "Ledger.release": ValidCall(lambda: {"session": 1}, through=method_of(holding, "release")),
+    "Ledger.state": ValidCall(lambda: {"client": "camera"}, through=method_of(holding, "state")),
+    "LoadResult.refused_share": ValidCall(
+        lambda: {"number": 0}, through=method_of(carried, "refused_share"), optional=("number",)
     ),
     **{
-        f"Mediator.{method}": Face(
-            lambda: {"request": ASKED}, through=asked_of(lambda: Mediator(Ledger(cluster())), method)
+        f"Mediator.{method}": ValidCall(
+            lambda: {"request": REQUEST}, through=method_of(lambda: Mediator(Ledger(cluster())), method)
         )
         for method in ("highest_rate", "propose", "request")
     },
-    "SessionClass.request": Face(
+    "SessionClass.request": ValidCall(
         lambda: {"client": "camera", "start": 0.5},
-        through=asked_of(lambda: SessionClass(2e6, 20_000_000), "request"),
+        through=method_of(lambda: SessionClass(2e6, 20_000_000), "request"),
         signed=("start",),
     ),
-    "StripeLayout.group_of": Face(lambda: {"agent": 1}, through=asked_of(lambda: LAYOUT, "group_of")),
-    "StripeLayout.over": Face(lambda: {"size": 400_000, "unit": 16 * KB, "agents": (0, 1, 2, 3, 4, 5), "group": 2}),
-    "StripeLayout.period": Face(lambda: {"rate": 400e3}, through=asked_of(lambda: LAYOUT, "period")),
-    "StripeLayout.replaced": Face(lambda: {"failed": 1, "spare": 5}, through=asked_of(lambda: LAYOUT, "replaced")),
-    "TransferPlan.degraded": Face(
-        lambda: {"failed": 3, "at": 1.5}, through=asked_of(lambda: PLAN, "degraded"), signed=("at",)
+    "StripeLayout.group_of": ValidCall(lambda: {"agent": 1}, through=method_of(lambda: LAYOUT, "group_of")),
+    "StripeLayout.over": ValidCall(
+        lambda: {"size": 400_000, "unit": 16 * KB, "agents": (0, 1, 2, 3, 4, 5), "group": 2}
     ),
-    "TransferPlan.rebuild": Face(
+    "StripeLayout.period": ValidCall(lambda: {"rate": 400e3}, through=method_of(lambda: LAYOUT, "period")),
+    "StripeLayout.replaced": ValidCall(
+        lambda: {"failed": 1, "spare": 5}, through=method_of(lambda: LAYOUT, "replaced")
+    ),
+    "TransferPlan.degraded": ValidCall(
+        lambda: {"failed": 3, "at": 1.5}, through=method_of(lambda: PLAN, "degraded"), signed=("at",)
+    ),
+    "TransferPlan.rebuild": ValidCall(
         lambda: {"failed": 1, "spare": 5, "cluster": cluster(), "share": 0.5},
-        through=asked_of(lambda: PLAN, "rebuild"),
+        through=method_of(lambda: PLAN, "rebuild"),
     ),
 }
 
-FACES = {
+VALID_CALLS = {
     **{f"mediator.{name}": face for name, face in METHODS.items()},
-    "mediator.Agents": Face(),
-    "mediator.Cluster": Face(lambda: {"disks": (DISK,) * 3, "agent": Host(), "client": Host(), "network": RING}),
-    "mediator.Economical": Face(),
-    "mediator.FirstFit": Face(),
-    "mediator.Ledger": Face(lambda: {"cluster": cluster()}),
-    "mediator.Mediator": Face(
+    "mediator.Agents": ValidCall(),
+    "mediator.Cluster": ValidCall(lambda: {"disks": (DISK,) * 3, "agent": Host(), "client": Host(), "network": RING}),
+    "mediator.Economical": ValidCall(),
+    "mediator.FirstFit": ValidCall(),
+    "mediator.Ledger": ValidCall(lambda: {"cluster": cluster()}),
+    "mediator.Mediator": ValidCall(
         lambda: {"ledger": Ledger(cluster()), "policy": Economical(), "units": [16 * KB, 64 * KB]}
     ),
-    "mediator.Request": Face(
+    "mediator.Request": ValidCall(
         lambda: {
             "client": "camera",
             "rate": 400e3,
@@ -154,7 +158,7 @@ FACES = {
         },
         signed=("start",),
     ),
-    "mediator.SessionClass": Face(
+    "mediator.SessionClass": ValidCall(
         lambda: {
             "rate": 400e3,
             "size": 400_000,
@@ -166,11 +170,11 @@ FACES = {
             "name": "video",
         }
     ),
-    "mediator.SmallUnits": Face(lambda: {"limit": 64 * KB}),
-    "mediator.StripeLayout": Face(
+    "mediator.SmallUnits": ValidCall(lambda: {"limit": 64 * KB}),
+    "mediator.StripeLayout": ValidCall(
         lambda: {"size": 400_000, "unit": 16 * KB, "groups": ((0, 1, 2), (3, 4)), "parity": True}
     ),
-    "mediator.TransferPlan": Face(
+    "mediator.TransferPlan": ValidCall(
         lambda: {
             "layout": LAYOUT,
             "client": "camera",
@@ -181,17 +185,17 @@ FACES = {
         },
         signed=("start", "failures"),
     ),
-    "mediator.Widest": Face(),
-    "mediator.check_seconds": Face(lambda: {"cluster": cluster(), "layout": LAYOUT}),
-    "mediator.evenly": Face(lambda: {"cluster": cluster(), "request": ASKED, "units": [16 * KB, 64 * KB]}),
-    "mediator.extra_write_bytes": Face(lambda: {"layout": LAYOUT}),
-    "mediator.fill": Face(lambda: {"cluster": cluster(), "request": ASKED, "policy": Economical()}),
-    "mediator.guaranteed_rate": Face(_alone),
-    "mediator.rate_with_agent_down": Face(lambda: {**_alone(), "failed": 3}),
-    "mediator.redundancy_cost": Face(_alone),
-    "mediator.rehearse": Face(lambda: {"cluster": cluster(), "plans": [PLAN, PLAN], "seed": 1}),
-    "mediator.storage_overhead": Face(lambda: {"layout": LAYOUT}),
-    "mediator.variable_load": Face(
+    "mediator.Widest": ValidCall(),
+    "mediator.check_seconds": ValidCall(lambda: {"cluster": cluster(), "layout": LAYOUT}),
+    "mediator.evenly": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "units": [16 * KB, 64 * KB]}),
+    "mediator.extra_write_bytes": ValidCall(lambda: {"layout": LAYOUT}),
+    "mediator.fill": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "policy": Economical()}),
+    "mediator.guaranteed_rate": ValidCall(_alone),
+    "mediator.rate_with_agent_down": ValidCall(lambda: {**_alone(), "failed": 3}),
+    "mediator.redundancy_cost": ValidCall(_alone),
+    "mediator.rehearse": ValidCall(lambda: {"cluster": cluster(), "plans": [PLAN, PLAN], "seed": 1}),
+    "mediator.storage_overhead": ValidCall(lambda: {"layout": LAYOUT}),
+    "mediator.variable_load": ValidCall(
         lambda: {
             "cluster": cluster(),
             "policy": Economical(),
@@ -204,10 +208,10 @@ FACES = {
         optional=("policy",),
     ),
 }
-# what a mediator asks, of shapes and agents that it has made and tested
-POLICY = "a mediator asks its policy, with shapes and agents that it has made"
-CHOSEN = "picks of the mediator's own arrays, by masks and positions that it has computed"
-NOT_ASKED = dict.fromkeys(
+# called only by a mediator, with shapes and agents that it has created and tested
+POLICY = "called only by a mediator, with shapes and agents that it has created"
+CHOSEN = "selects from the mediator's arrays, with masks and positions that it has computed"
+NOT_ATTACKED = dict.fromkeys(
     (
         f"mediator.{name}"
         for name in (
@@ -229,7 +233,7 @@ NOT_ASKED = dict.fromkeys(
     ),
     RESULT,
 )
-NOT_ASKED |= dict.fromkeys(
+NOT_ATTACKED |= dict.fromkeys(
     (
         f"mediator.{policy}.{method}"
         for policy in ("Economical", "FirstFit", "SmallUnits", "Widest")
@@ -237,7 +241,7 @@ NOT_ASKED |= dict.fromkeys(
     ),
     POLICY,
 )
-NOT_ASKED |= dict.fromkeys(
+NOT_ATTACKED |= dict.fromkeys(
     (
         f"mediator.{name}"
         for name in (

@@ -1,4 +1,4 @@
-"""How charts are asked: of arrays over `statistic`, as `storagekit.simulation.interval` makes them."""
+"""Valid calls of charts, with arrays over `statistic` as `storagekit.simulation.interval` returns them."""
 
 import tempfile
 from functools import cache
@@ -7,7 +7,7 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 import xarray as xr
-from nonsense.attack import Face
+from nonsense.attack import ValidCall
 
 from storagekit.charts import AxisStyle, Board, Said, Slider
 
@@ -37,8 +37,8 @@ def _export(**given):
         return export(path=Path(folder) / name if isinstance(name, str) else name, **given)
 
 
-FACES = {
-    "charts.Board": Face(
+VALID_CALLS = {
+    "charts.Board": ValidCall(
         lambda: {
             "answer": lambda count: count,
             "draw": lambda _: drawn(),
@@ -46,23 +46,23 @@ FACES = {
             "words": lambda _: Said("one"),
         }
     ),
-    "charts.ChoiceControl": Face(lambda: {"label": "Which", "options": {"a": 1}, "value": "a", "few": ("a",)}),
-    "charts.Said": Face(lambda: {"headline": "one", "lines": ("two",)}),
-    "charts.AxisStyle": Face(
+    "charts.ChoiceControl": ValidCall(lambda: {"label": "Which", "options": {"a": 1}, "value": "a", "few": ("a",)}),
+    "charts.Said": ValidCall(lambda: {"headline": "one", "lines": ("two",)}),
+    "charts.AxisStyle": ValidCall(
         lambda: {"title": "Time (s)", "factor": 1.0},
         through=lambda **side: _lines(AxisStyle(**side)),
         optional=("title",),
     ),
-    "charts.Slider": Face(
+    "charts.Slider": ValidCall(
         lambda: {"label": "Load", "value": 1.5, "low": 1.0, "high": 2.0, "step": 0.5, "few": (1.0, 2.0)},
         signed=("value", "low", "high", "few"),
     ),
-    "charts.StepsControl": Face(
+    "charts.StepsControl": ValidCall(
         lambda: {"label": "Load", "value": 1.0, "values": (1.0, 2.0), "few": (1.0,)},
         signed=("value", "values", "few"),
     ),
-    "charts.Template": Face(lambda: {"make": drawn}),
-    "charts.bars": Face(
+    "charts.Template": ValidCall(lambda: {"make": drawn}),
+    "charts.bars": ValidCall(
         lambda: {
             "summary": summary().sel(load=1),
             "x": "scheme",
@@ -72,7 +72,7 @@ FACES = {
             "paper": {"a": 1.0},
         }
     ),
-    "charts.curves": Face(
+    "charts.curves": ValidCall(
         lambda: {
             "summary": summary(),
             "x": "load",
@@ -83,14 +83,14 @@ FACES = {
             "order": ("a", "b"),
         }
     ),
-    "charts.export": Face(
+    "charts.export": ValidCall(
         lambda: {"board": board(), "path": "board.html", "title": "A board", "lead": "one"}, through=_export
     ),
-    "charts.finished": Face(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),
-    "charts.level": Face(
+    "charts.finished": ValidCall(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),
+    "charts.level": ValidCall(
         lambda: {"value": 1.0, "words": "limit", "factor": 1.0, "place": "above left"}, signed=("value", "factor")
     ),
-    "charts.lines": Face(
+    "charts.lines": ValidCall(
         lambda: {
             "summary": summary(),
             "x": "load",
@@ -101,16 +101,16 @@ FACES = {
         },
         optional=("legend",),
     ),
-    "charts.live": Face(lambda: {"board": board()}),
-    "charts.offline": Face(lambda: {"chart": drawn(), "height": 100}),
-    "charts.paper_points": Face(
+    "charts.live": ValidCall(lambda: {"board": board()}),
+    "charts.offline": ValidCall(lambda: {"chart": drawn(), "height": 100}),
+    "charts.paper_points": ValidCall(
         lambda: {"points": ((1.0, 2.0),), "x": "load", "titles": ("Load", "Time (s)")}, signed=("points",)
     ),
-    "charts.table": Face(lambda: {"summary": summary(), "factor": 1.0}, signed=("factor",)),
+    "charts.table": ValidCall(lambda: {"summary": summary(), "factor": 1.0}, signed=("factor",)),
 }
-NOT_ASKED: dict[str, str] = {
-    "charts.live.FilledBoard": "what a template makes",
-    "charts.live.Shown": "what a board makes",
+NOT_ATTACKED: dict[str, str] = {
+    "charts.live.FilledBoard": "returned by a template",
+    "charts.live.Shown": "returned by a board",
 }
 
 

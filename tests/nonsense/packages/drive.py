@@ -1,16 +1,16 @@
-"""How the drives are asked."""
+"""Valid calls of drives."""
 
 from functools import cache
 
-from nonsense.attack import Face
+from nonsense.attack import ValidCall
 
 import storagekit as sk
 from storagekit.drive import SeekTable
 from storagekit.drive.electronics import Buffer, Bus, ExtraDisconnect, Overheads
 
 SECTORS = "an array of the event loop"
-ANSWER = "what a drive answers"
-BUFFER = "of the event loop: a buffer and a request, arrays that it has made"
+RESULT = "a result of a drive"
+BUFFER = "arrays of a buffer and a request that only the event loop creates"
 
 
 @cache
@@ -25,12 +25,12 @@ def facts():
 
 @cache
 def figures():
-    """The electronics of a drive, by group."""
+    """Return the controller figures of a drive, by group."""
     return sk.drive.load_electronics("atlas10k")._asdict()
 
 
 def electronics(overheads, bus, buffer, extra, **given):
-    """Electronics with some figures in place of their own, as `Buffered` takes them."""
+    """Create the controller of `Buffered` with some figures replaced."""
     if isinstance(bus, Bus) and isinstance(buffer, Buffer) and isinstance(overheads, Overheads):
         of_bus = {name: given[name] for name in Bus._fields}
         overheads = overheads._replace(**{name: given[name] for name in ("read_hit_after_read", "least_seek")})
@@ -75,9 +75,9 @@ DATASHEET = {
     "name": "a drive",
 }
 FIELDS = "name", "rpm", "cylinders", "heads", "serpentine", "write_settle_ms", "overhead_ms", "seek_ms", "zones"
-FACES = {
-    "drive.Buffered": Face(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
-    "drive.Drive": Face(
+VALID_CALLS = {
+    "drive.Buffered": ValidCall(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.Drive": ValidCall(
         lambda: {
             "geometry": atlas().geometry,
             "seek": atlas().seek,
@@ -89,8 +89,8 @@ FACES = {
             "grain": 1,
         }
     ),
-    "drive.Drive.from_datasheet": Face(lambda: DATASHEET),
-    "drive.Electronics": Face(
+    "drive.Drive.from_datasheet": ValidCall(lambda: DATASHEET),
+    "drive.Electronics": ValidCall(
         lambda: {
             **figures(),
             "extra": ExtraDisconnect(1e-4, 1e-4, 1e-4, 1e-4, 1e-4),
@@ -101,7 +101,7 @@ FACES = {
         },
         through=electronics,
     ),
-    "drive.Flash": Face(
+    "drive.Flash": ValidCall(
         lambda: {
             "rate": 1e6,
             "read_page": 60e-6,
@@ -115,29 +115,29 @@ FACES = {
             "capacity": 2**30,
         }
     ),
-    "drive.LinearSeek": Face(lambda: {"full": 0.01, "cylinders": 1000}),
-    "drive.Mixed": Face(lambda: {"members": [atlas(), atlas()], "kinds": [0, 1, 1]}),
-    "drive.NoBuffer": Face(),
-    "drive.RateServer": Face(lambda: {"rate": 1e5, "capacity": 2**24}),
-    "drive.SeekFit": Face(lambda: {"settle": 1e-3, "acceleration": 1e-5, "coast": 1e-6}),
-    "drive.SeekTable": Face(lambda: {"times": [0.0, 0.001, 0.002]}),
-    "drive.buffer.BufferSegments": Face(
+    "drive.LinearSeek": ValidCall(lambda: {"full": 0.01, "cylinders": 1000}),
+    "drive.Mixed": ValidCall(lambda: {"members": [atlas(), atlas()], "kinds": [0, 1, 1]}),
+    "drive.NoBuffer": ValidCall(),
+    "drive.RateServer": ValidCall(lambda: {"rate": 1e5, "capacity": 2**24}),
+    "drive.SeekFit": ValidCall(lambda: {"settle": 1e-3, "acceleration": 1e-5, "coast": 1e-6}),
+    "drive.SeekTable": ValidCall(lambda: {"times": [0.0, 0.001, 0.002]}),
+    "drive.buffer.BufferSegments": ValidCall(
         lambda: {
             "drive": atlas(),
             "electronics": sk.drive.load_electronics("atlas10k"),
             "faster": sk.drive.buffer.Faster.EITHER,
         }
     ),
-    "drive.buffer.faster": Face(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
-    "drive.drive_facts": Face(lambda: {"name": "atlas10k"}),
-    "drive.drive_from_facts": Face(
+    "drive.buffer.faster": ValidCall(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.drive_facts": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.drive_from_facts": ValidCall(
         lambda: {"facts": facts(), "source": "a file", **{name: facts()[name] for name in FIELDS}}, through=from_facts
     ),
-    "drive.drive_from_sheet": Face(lambda: {"facts": SHEET, "source": "a file", **SHEET}, through=from_sheet),
-    "drive.drive_names": Face(),
-    "drive.facts_of": Face(lambda: {"drive": atlas(), "source": "a file"}),
-    "drive.fit_seek": Face(lambda: {"table": SeekTable([0.0, 0.001, 0.002])}),
-    "drive.ideal_drive": Face(
+    "drive.drive_from_sheet": ValidCall(lambda: {"facts": SHEET, "source": "a file", **SHEET}, through=from_sheet),
+    "drive.drive_names": ValidCall(),
+    "drive.facts_of": ValidCall(lambda: {"drive": atlas(), "source": "a file"}),
+    "drive.fit_seek": ValidCall(lambda: {"table": SeekTable([0.0, 0.001, 0.002])}),
+    "drive.ideal_drive": ValidCall(
         lambda: {
             "full_seek": 0.01,
             "revolution": 0.006,
@@ -146,19 +146,19 @@ FACES = {
             "overhead": 0.0001,
         }
     ),
-    "drive.known_electronics": Face(lambda: {"name": "atlas10k"}),
-    "drive.load_buffered": Face(lambda: {"name": "atlas10k"}),
-    "drive.load_drive": Face(lambda: {"name": "atlas10k"}),
-    "drive.load_electronics": Face(lambda: {"name": "atlas10k"}),
+    "drive.known_electronics": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.load_buffered": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.load_drive": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.load_electronics": ValidCall(lambda: {"name": "atlas10k"}),
 }
-NOT_ASKED = {
+NOT_ATTACKED = {
     "drive.Arm": SECTORS,
-    "drive.Geometry": "made of facts or a data sheet, whose figures are checked: columns that follow from one another",
-    "drive.HostAccess": ANSWER,
-    "drive.Positioning": ANSWER,
-    "drive.Slowed": "made by `at_speed` of what a condition says",
-    "drive.Target": ANSWER,
-    "drive.buffer.Faster": "an enumeration: Python refuses what is not among its names",
+    "drive.Geometry": "created from facts or a data sheet with validated figures: columns that depend on one another",
+    "drive.HostAccess": RESULT,
+    "drive.Positioning": RESULT,
+    "drive.Slowed": "created by `at_speed` for a fault schedule",
+    "drive.Target": RESULT,
+    "drive.buffer.Faster": "an enumeration: Python rejects other names",
     "drive.buffer.BufferMemory": BUFFER,
     "drive.buffer.BufferRequest": BUFFER,
     "drive.buffer.ReadAheadStop": BUFFER,

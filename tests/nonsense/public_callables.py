@@ -23,23 +23,23 @@ SHOWN = {
 
 # Methods of components that only the engine calls, by package. The engine passes arrays that it made, mostly within
 # compiled programs, which cannot check values.
-_HEARD = "answered elapse ended entered init stopped taken check"
+_HOOKS = "answered elapse ended entered init stopped taken check"
 _ENGINE = {
-    "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
-    "arbitration": f"{_HEARD} begins choosable_from claim deaf decided each issues stale_copies",
-    "dispatch": f"{_HEARD} again asked_from decided each entrance fails queued route",
+    "cache": f"{_HOOKS} look_up memory same_data same_data_as sized",
+    "arbitration": f"{_HOOKS} begins choosable_from claim deaf decided each issues stale_copies",
+    "dispatch": f"{_HOOKS} again asked_from decided each entrance fails queued route",
     "drive": "access at at_speed capacity_of check check_buffer drift elapse init keep locate locate_on mechanics_of of "
     "per_wave positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
-    "engine": f"{_HEARD} add advance brick_of compile init keep lasts rows",
-    "faults": f"{_HEARD} after brick_of init lasts now stopped_now",
+    "engine": f"{_HOOKS} add advance brick_of compile init keep lasts rows",
+    "faults": f"{_HOOKS} after brick_of init lasts now stopped_now",
     "simulation": "value",
     "placement": "brick_of capacity check companions drive_of drives_of locate needed_of of on part_on parts_of replica "
     "sectors_of sibling sweep tabulated target_on",
-    "queue": f"{_HEARD} caps enqueue_time choose hand handed queued serve ticks units",
-    "schedule": f"{_HEARD} cost decided each",
-    "workload": f"{_HEARD} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
-    "write": f"{_HEARD} asked buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",
+    "queue": f"{_HOOKS} caps enqueue_time choose hand handed queued serve ticks units",
+    "schedule": f"{_HOOKS} cost decided each",
+    "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
+    "write": f"{_HOOKS} asked buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",
 }
 # Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
 _PLANNERS = {
@@ -50,56 +50,60 @@ _PAGES = {"charts": "beginning filled meaning shown", "lab": "live"}
 INTERFACES = {package: frozenset(names.split()) for package, names in {**_ENGINE, **_PLANNERS, **_PAGES}.items()}
 
 
-def faces(room: str) -> dict[str, Callable]:
+def public_callables(root: str) -> dict[str, Callable]:
     """Return every public function and concrete class of a package and its subpackages, by shortest name.
 
     The public API, "", has the functions and classes outside all packages. If a package exports nothing itself, its
     modules' functions and classes are public.
     """
     found: dict[int, tuple[str, Callable]] = {}
-    for package in _packages(room):
-        named = list(_faces_of(package)) or [
-            face for module in _modules(package) for face in _faces_of(module, own=True)
+    for package in _packages(root):
+        named = list(_public_names_of(package)) or [
+            pair for module in _modules(package) for pair in _public_names_of(module, own=True)
         ]
         for name, shown in named:
-            if _is_of(shown, room):
+            if _is_of(shown, root):
                 found.setdefault(id(shown), (name, shown))
-    for module, of_room in SHOWN.items():
-        if of_room == room:
-            found.update({id(shown): (name, shown) for name, shown in _faces_of(module, own=True)})
+    for module, of_root in SHOWN.items():
+        if of_root == root:
+            found.update({id(shown): (name, shown) for name, shown in _public_names_of(module, own=True)})
     return dict(found.values())
 
 
-def methods(room: str) -> dict[str, Callable]:
+def methods(root: str) -> dict[str, Callable]:
     """Return the public methods with arguments of a package's public classes, by name of class and method.
 
     Methods of `INTERFACES` are excluded.
     """
     found = {}
-    for name, shown in faces(room).items():
+    for name, shown in public_callables(root).items():
         if inspect.isclass(shown):
             interface = INTERFACES.get(name.rpartition(".")[0], ())
             found |= {f"{name}.{method}": call for method, call in _methods_of(shown) if method not in interface}
     return found
 
 
-def asked_of(usual: Callable[[], Any], method: str) -> Callable:
+def method_of(usual: Callable[[], Any], method: str) -> Callable:
     """Return a function that calls a method of `usual()`, which is called anew each time."""
     return lambda **given: getattr(usual(), method)(**given)
 
 
-def rooms() -> list[str]:
+def packages() -> list[str]:
     """Return the names of the attacked packages. The first, "", is the public API."""
     packages = [module.name for module in pkgutil.iter_modules(storagekit.__path__) if module.ispkg]
     return ["", *(name for name in packages if name not in OUTSIDE and not name.startswith("_"))]
 
 
-def _faces_of(module: str, own: bool = False) -> Iterator[tuple[str, Callable]]:
+def _public_names_of(module: str, own: bool = False) -> Iterator[tuple[str, Callable]]:
     """Yield names and public functions and classes of a module. `own` excludes those defined in other modules."""
     found = importlib.import_module(f"storagekit.{module}".rstrip("."))
     for name in dir(found):
         shown = None if name.startswith("_") else getattr(found, name)
-        if shown is not None and _is_face(shown) and (not own or getattr(shown, "__module__", None) == found.__name__):
+        if (
+            shown is not None
+            and _is_public_callable(shown)
+            and (not own or getattr(shown, "__module__", None) == found.__name__)
+        ):
             yield f"{module}.{name}".lstrip("."), shown
 
 
@@ -123,19 +127,19 @@ def _modules(package: str) -> Iterator[str]:
             yield f"{package}.{module.name}"
 
 
-def _packages(room: str) -> Iterator[str]:
-    yield room
-    if room:
-        for module in pkgutil.walk_packages(importlib.import_module(f"storagekit.{room}").__path__, f"{room}."):
+def _packages(root: str) -> Iterator[str]:
+    yield root
+    if root:
+        for module in pkgutil.walk_packages(importlib.import_module(f"storagekit.{root}").__path__, f"{root}."):
             if module.ispkg:
                 yield module.name
 
 
-def _is_of(shown: Callable, room: str) -> bool:
-    return bool(room) or shown.__module__.split(".")[1] not in rooms()
+def _is_of(shown: Callable, root: str) -> bool:
+    return bool(root) or shown.__module__.split(".")[1] not in packages()
 
 
-def _is_face(shown: object) -> bool:
+def _is_public_callable(shown: object) -> bool:
     if inspect.ismodule(shown) or not callable(shown):
         return False
     if not (getattr(shown, "__module__", None) or "").startswith("storagekit"):

@@ -1,9 +1,9 @@
-"""How the bare engine is asked: systems, scenarios, what is kept of a run, and runs."""
+"""Valid calls of the bare engine: systems, scenarios, records of a run, and runs."""
 
 from functools import cache
 
 import numpy as np
-from nonsense.attack import Face
+from nonsense.attack import ValidCall
 
 import storagekit as sk
 from storagekit import engine, faults
@@ -49,57 +49,57 @@ def parts() -> dict[str, object]:
 
 
 def progress(done: float) -> None:
-    """Nobody looks."""
+    """Accept the progress and do nothing."""
 
 
 RUN = {"amount": 100.0, "record": engine.Record(), "progress": progress, "by": "answered"}
-FACES = {
-    "engine.AccessLog": Face(),
-    "engine.NoLog": Face(),
-    "engine.Record": Face(lambda: {"sums": [engine.ANSWERED], "log": engine.NoLog()}),
-    "engine.ResponseBins": Face(),
-    "engine.ResponseLog": Face(),
-    "engine.Runner": Face(lambda: {"scenario": stacked()[0], "key": stacked()[1], "record": engine.Record()}),
-    "engine.Scenario": Face(lambda: {"system": system(), "arrivals": scenario().arrivals}),
-    "engine.ServiceLog": Face(lambda: {"backlog": False}),
-    "engine.Sum": Face(
+VALID_CALLS = {
+    "engine.AccessLog": ValidCall(),
+    "engine.NoLog": ValidCall(),
+    "engine.Record": ValidCall(lambda: {"sums": [engine.ANSWERED], "log": engine.NoLog()}),
+    "engine.ResponseBins": ValidCall(),
+    "engine.ResponseLog": ValidCall(),
+    "engine.Runner": ValidCall(lambda: {"scenario": stacked()[0], "key": stacked()[1], "record": engine.Record()}),
+    "engine.Scenario": ValidCall(lambda: {"system": system(), "arrivals": scenario().arrivals}),
+    "engine.ServiceLog": ValidCall(lambda: {"backlog": False}),
+    "engine.Sum": ValidCall(
         lambda: {"name": "late", "of": late, "kind": int, "by_drive": False, "along": {"limit": [0.005, 0.01]}}
     ),
     # -1 is AUTO
-    "engine.System": Face(parts, signed=("slots",)),
-    "engine.batches": Face(
+    "engine.System": ValidCall(parts, signed=("slots",)),
+    "engine.batches": ValidCall(
         lambda: {"scenario": stacked()[0], "key": stacked()[1], "padded": True, "together": 1, "among": 2},
         through=lambda **given: list(engine.batches(**given)),
         optional=("among",),
     ),
-    "engine.execute": Face(
+    "engine.execute": ValidCall(
         lambda: {"scenario": scenario(), "key": engine.keys([0])[:, 0], **RUN}, optional=("record",)
     ),
-    "engine.keys": Face(lambda: {"seeds": [0, 1]}),
-    "engine.lanes_of": Face(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
-    "engine.stack": Face(lambda: {"scenarios": [scenario()], "seeds": [0, 1]}),
-    "engine.steps": Face(
+    "engine.keys": ValidCall(lambda: {"seeds": [0, 1]}),
+    "engine.lanes_of": ValidCall(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
+    "engine.stack": ValidCall(lambda: {"scenarios": [scenario()], "seeds": [0, 1]}),
+    "engine.steps": ValidCall(
         lambda: {"runner": runner(), "amount": 100.0, "progress": progress, "stride": 1, "by": "answered"},
         through=lambda **given: list(engine.steps(**given)),
     ),
-    "engine.structure": Face(lambda: {"scenario": scenario()}),
-    "engine.width": Face(lambda: {"lanes": 2}),
+    "engine.structure": ValidCall(lambda: {"scenario": scenario()}),
+    "engine.width": ValidCall(lambda: {"lanes": 2}),
 }
 
 
 def runner() -> engine.Runner:
-    """A new one each time: they go on."""
+    """Return a new runner each time, because a runner continues."""
     return engine.Runner(*stacked(), engine.Record())
 
 
-STATE = "the engine's state or report, which only it makes"
-NOT_ASKED = {
-    "engine.AbstractLog": "keeps nothing by itself: others are made of it",
+STATE = "the engine's state or report, which only the engine creates"
+NOT_ATTACKED = {
+    "engine.AbstractLog": "an abstract base class that records nothing",
     "engine.Outcome": STATE,
     "engine.Report": STATE,
     "engine.Services": STATE,
     "engine.State": STATE,
     "engine.answered": STATE,
-    "engine.binned": "counts what ResponseBins kept",
-    "engine.quantiles": "reads what binned counted; NaN says that nothing was",
+    "engine.binned": "counts the codes of ResponseBins",
+    "engine.quantiles": "reads the counts of binned; NaN means that there were none",
 }

@@ -1,4 +1,4 @@
-"""How runs and what is made of them are asked for."""
+"""Valid calls of runs and of functions of their results."""
 
 from collections.abc import Callable
 from functools import cache, wraps
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from nonsense.attack import Face
-from nonsense.rooms.engine import late, scenario, system
-from nonsense.rooms.workload import small_trace
+from nonsense.attack import ValidCall
+from nonsense.packages.engine import late, scenario, system
+from nonsense.packages.workload import small_trace
 
 import storagekit as sk
 from storagekit import engine, simulation
@@ -30,21 +30,24 @@ def measured() -> xr.DataArray:
 
 
 def read_off(function: Callable, name: str = "") -> Callable:
-    """A face that answers a Dataset, with what of it is never NaN: others say by NaN that there was nothing to measure."""
+    """Return a function with one variable of the Dataset, or None.
+
+    Other variables are NaN if there is nothing to measure.
+    """
 
     @wraps(function)
-    def asked(**given: Any) -> Any:
+    def read_off_result(**given: Any) -> Any:
         found = function(**given)
         return found[name].values if name else None
 
-    return asked
+    return read_off_result
 
 
 SUM = engine.Sum("late", late, int, along={"limit": [0.005, 0.01]})
 
 
 def at_end(state: engine.State, lanes: np.ndarray) -> None:
-    """Nobody looks."""
+    """Accept the state and do nothing."""
 
 
 @cache
@@ -63,8 +66,8 @@ def arrivals() -> sk.workload.ClosedLoop:
 RUN = {"requests": 200, "warm_up": 0.0, "allow_held_up": False, "measures": [], "precision": 0.5, "budget": 400}
 
 
-FACES = {
-    "simulation.compare": Face(
+VALID_CALLS = {
+    "simulation.compare": ValidCall(
         lambda: {
             "asked": arrivals(),
             "schemes": schemes(),
@@ -75,12 +78,12 @@ FACES = {
             "measures": (),
         }
     ),
-    "simulation.Measure": Face(
+    "simulation.Measure": ValidCall(
         lambda: {"name": "missed", "unit": "1", "meaning": "late", "needs": [SUM], "of": lambda late: late}
     ),
-    "simulation.by_stream": Face(lambda: {"streams": 2}),
-    "simulation.described": Face(lambda: {"scenarios": [scenario()]}),
-    "simulation.history": Face(
+    "simulation.by_stream": ValidCall(lambda: {"streams": 2}),
+    "simulation.described": ValidCall(lambda: {"scenarios": [scenario()]}),
+    "simulation.history": ValidCall(
         lambda: {
             "build": built,
             "axes": {"depth": [2, 4]},
@@ -95,26 +98,26 @@ FACES = {
         },
         read_off(simulation.history),
     ),
-    "simulation.interval": Face(
+    "simulation.interval": ValidCall(
         lambda: {"data": measured().to_dataset(name="x"), "dim": "seed", "level": 0.95}, read_off(simulation.interval)
     ),
-    "simulation.local_workers": Face(lambda: {"count": 1}, through=lambda count: simulation.local_workers(count)),
-    "simulation.logs": Face(
+    "simulation.local_workers": ValidCall(lambda: {"count": 1}, through=lambda count: simulation.local_workers(count)),
+    "simulation.logs": ValidCall(
         lambda: {"scenarios": [streams(2)], "seeds": [0], "seconds": 0.5, "backlog": False},
         through=lambda **given: list(simulation.logs(**given)),
     ),
-    "simulation.ratio": Face(
+    "simulation.ratio": ValidCall(
         lambda: {"numerator": measured(), "denominator": measured() * 2, "dim": "seed", "level": 0.95},
         read_off(simulation.ratio),
     ),
-    "simulation.replay": Face(
+    "simulation.replay": ValidCall(
         lambda: {"trace": small_trace(), "system": system(), "scale": 1.0, "seed": 0, "measures": []},
         read_off(simulation.replay, "throughput"),
     ),
-    "simulation.replicate": Face(
+    "simulation.replicate": ValidCall(
         lambda: {"scenario": scenario(), "seeds": 2, **RUN}, read_off(simulation.replicate, "throughput")
     ),
-    "simulation.run": Face(
+    "simulation.run": ValidCall(
         lambda: {
             "scenario": scenario(),
             "key": engine.keys([0])[:, 0],
@@ -124,14 +127,14 @@ FACES = {
             "by": "answered",
         }
     ),
-    "simulation.simulate": Face(
+    "simulation.simulate": ValidCall(
         lambda: {"scenario": scenario(), "seed": 0, **RUN}, read_off(simulation.simulate, "throughput")
     ),
-    "simulation.sweep": Face(
+    "simulation.sweep": ValidCall(
         lambda: {"build": built, "axes": {"depth": [2, 4]}, "seeds": 2, "slots": [16], **RUN},
         read_off(simulation.sweep, "throughput"),
     ),
-    "simulation.windows": Face(
+    "simulation.windows": ValidCall(
         lambda: {
             "build": streams,
             "axes": {"depth": [2]},
@@ -144,14 +147,14 @@ FACES = {
         read_off(simulation.windows),
     ),
 }
-ANSWER = "an answer: what a run yields"
-LOG = "the log of a run, which only logs makes"
-NOT_ASKED = {
+ANSWER = "a result of a run"
+LOG = "the log of a run, which only `logs` creates"
+NOT_ATTACKED = {
     "simulation.History": ANSWER,
     "simulation.Timed": LOG,
     "simulation.by_event": LOG,
     "simulation.joint_backlog": LOG,
     "simulation.lasting": LOG,
-    "simulation.pending": "the engine's state, which only it makes",
+    "simulation.pending": "the engine's state, which only the engine creates",
     "simulation.together": LOG,
 }

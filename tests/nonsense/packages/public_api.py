@@ -1,7 +1,7 @@
 """Arguments of the public functions that belong to no attacked package: units, provenance, and records of the papers."""
 
 import xarray as xr
-from nonsense.attack import Face
+from nonsense.attack import ValidCall
 
 from storagekit.simulation import interval
 
@@ -10,12 +10,14 @@ def measured() -> xr.DataArray:
     return interval(xr.DataArray([4.0, 5.0, 6.0], dims="seed").to_dataset(name="x")).x
 
 
-FACES = {
-    "core.provenance.version": Face(),
-    "core.units.revolution": Face(lambda: {"rpm": 7200.0}),
-    "core.units.sectors": Face(lambda: {"size": 4096.0}),
-    "core.provenance.made_by": Face(lambda: {"basis": "simulated", "seeds": [0, 1], "wall": 1.0}, optional=("seeds",)),
-    "papers.measurement.Measurement": Face(
+VALID_CALLS = {
+    "core.provenance.version": ValidCall(),
+    "core.units.revolution": ValidCall(lambda: {"rpm": 7200.0}),
+    "core.units.sectors": ValidCall(lambda: {"size": 4096.0}),
+    "core.provenance.made_by": ValidCall(
+        lambda: {"basis": "simulated", "seeds": [0, 1], "wall": 1.0}, optional=("seeds",)
+    ),
+    "papers.measurement.Measurement": ValidCall(
         lambda: {
             "id": "claim",
             "measured": 1.0,
@@ -28,7 +30,7 @@ FACES = {
         signed=("measured", "low", "high"),
         optional=("measured",),
     ),
-    "papers.measurement.with_interval": Face(
+    "papers.measurement.with_interval": ValidCall(
         lambda: {
             "id": "claim",
             "row": measured(),
@@ -38,8 +40,8 @@ FACES = {
         }
     ),
 }
-ATTRIBUTES = "attributes of a result, and parts of a scenario, which may hold anything"
-NOT_ASKED = {
+ATTRIBUTES = "attributes of a result, and parts of a scenario, which may have any value"
+NOT_ATTACKED = {
     "core.provenance.as_text": ATTRIBUTES,
     "core.provenance.describe": ATTRIBUTES,
     "core.provenance.made_jointly": ATTRIBUTES,
