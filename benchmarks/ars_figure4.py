@@ -30,7 +30,7 @@ def main(seeds: int = 64, requests: int = REQUESTS) -> None:
         print(f"{protocol:<12}" + "".join(f"{name} {value:.2f} ms  " for name, value in means.items()))
     state = Runner(cluster(PROTOCOLS[ADAPTIVE](), synthetic(), slots=SLOTS), keys([0])[:, 0], Record()).run.state
     whole, own = (sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(part)) for part in (state, state.dispatch))
-    print(f"a lane of ARS keeps {whole:,} bytes, {own:,} of them the clients' views, {whole - own:,} all else")
+    print(f"a run of ARS stores {whole:,} bytes: {own:,} for the clients' views, {whole - own:,} for the rest")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def take(queue, number):
 
 
 @numba.njit(inline="always")
-def asked(drive, sharing, slots, thread, state):
+def new_request(drive, sharing, slots, thread, state):
     """Draw a new request of a thread into its slot. Return its disk within the brick and its number of sectors."""
     grid = 8
     most = np.int64(np.ceil(sharing.high / 512))
@@ -148,7 +148,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
         thread = ended if coming >= threads else coming
         coming += 1
         b = sharing.brick[thread]
-        disk[thread], cost[thread] = asked(drive, sharing, slots, thread, state)
+        disk[thread], cost[thread] = new_request(drive, sharing, slots, thread, state)
         tag[thread] = tagged(sharing, thread, cost[thread], virtual, finish, sent, then)
         if at_work[b] < sharing.depth:
             virtual[b] = tag[thread]

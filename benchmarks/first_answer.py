@@ -16,16 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # label of the line on stderr with which a process reports the number of its programs at exit
-TOLD = "programs:"
+LABEL = "programs:"
 LISTENING = f"""
 import atexit, sys
 import storagekit, jax.monitoring
 programs = []
-def heard(name, seconds, **more):
+def on_duration(name, seconds, **more):
     if name.endswith("backend_compile_duration"):
         programs.append(more["fun_name"])
-jax.monitoring.register_event_duration_secs_listener(heard)
-atexit.register(lambda: print({TOLD!r}, len(programs), file=sys.stderr))
+jax.monitoring.register_event_duration_secs_listener(on_duration)
+atexit.register(lambda: print({LABEL!r}, len(programs), file=sys.stderr))
 """
 COMMAND = """
 from storagekit.cli.__main__ import main
@@ -57,8 +57,8 @@ def cold(code: str) -> tuple[float, float, float, int]:
         environment.pop("JAX_COMPILATION_CACHE_DIR", None)
         before, began = _used(), time.perf_counter()
         command = [sys.executable, "-X", "importtime", "-c", LISTENING + code]
-        said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stderr
-        return time.perf_counter() - began, _used() - before, _importing(said), _programs(said)
+        stderr = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stderr
+        return time.perf_counter() - began, _used() - before, _importing(stderr), _programs(stderr)
 
 
 def _used() -> float:
@@ -67,14 +67,14 @@ def _used() -> float:
     return children.ru_utime + children.ru_stime
 
 
-def _importing(said: str) -> float:
-    lines = (line.removeprefix("import time:").split("|") for line in said.splitlines() if "import time:" in line)
+def _importing(stderr: str) -> float:
+    lines = (line.removeprefix("import time:").split("|") for line in stderr.splitlines() if "import time:" in line)
     return sum(int(own) for own, *_ in lines if own.strip().isdigit()) * 1e-6
 
 
-def _programs(said: str) -> int:
-    (told,) = (line for line in said.splitlines() if line.startswith(TOLD))
-    return int(told.removeprefix(TOLD))
+def _programs(stderr: str) -> int:
+    (line_found,) = (line for line in stderr.splitlines() if line.startswith(LABEL))
+    return int(line_found.removeprefix(LABEL))
 
 
 def main() -> None:

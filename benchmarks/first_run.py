@@ -63,11 +63,11 @@ class Meter:
         def counted(runner, count: int):
             lanes = runner.run.key.shape[1] if runner.run.key.ndim > 1 else 1
             begin, loops = time.process_time(), self.cell.loops
-            told = advance(runner, count)
+            result = advance(runner, count)
             if self.cell.loops == loops:
                 self.cell.running += time.process_time() - begin
                 self.cell.events += float(count * run.CHUNK * lanes)
-            return told
+            return result
 
         run.Runner.advance = counted
 

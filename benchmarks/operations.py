@@ -10,7 +10,7 @@ from math import prod
 
 # instructions that compute nothing
 MOVES = set(["parameter", "constant", "get-tuple-element", "tuple", "bitcast", "broadcast", "reshape", "iota", "copy"])
-# instructions whose work is that of the computations that they call
+# instructions whose work consists of the computations that they call
 CALLS = set(["fusion", "call", "while"])
 HEAD = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) .*\{$")
 LINE = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (.*?) ([a-z][\w\-]*)\((.*)$")

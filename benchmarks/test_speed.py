@@ -45,9 +45,9 @@ def atlas():
     return control.layout(load_drive("atlas10k"))
 
 
-def engine(scenario, lanes, chunks):
-    """Return work for `against` that simulates `chunks` more chunks. It has no batch if `lanes` is None."""
-    key = keys([0])[:, 0] if lanes is None else keys(range(lanes))
+def engine(scenario, runs, chunks):
+    """Return work for `against` that simulates `chunks` more chunks. It has no batch if `runs` is None."""
+    key = keys([0])[:, 0] if runs is None else keys(range(runs))
     runner = Runner(scenario, key, RECORD)
 
     def work():
@@ -82,9 +82,9 @@ def test_table1_with_claims(against, atlas, reading):
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_one_lane_alone(against, atlas, reading):
+def test_one_run_alone(against, atlas, reading):
     ours = engine(group(central(), reading=reading), None, 400)
-    against(f"one lane, zero delay, {reading}, one core", ours, scalar(atlas, reading))
+    against(f"one run, zero delay, {reading}, one core", ours, scalar(atlas, reading))
 
 
 def test_hashing(against, atlas):
@@ -108,9 +108,9 @@ def test_fair_queues(against):
         # on every core, sixteen times the length of one run of the batch
         return sum(served.accesses for served in control.on_cores(cores(), alone, events=320.0))
 
-    lanes = 128
-    stacked, _ = stack([scenario], range(lanes))
-    against(f"figure 9 of dsfq, {lanes} lanes, all cores", engine(stacked, lanes, 64), theirs)
+    runs = 128
+    stacked, _ = stack([scenario], range(runs))
+    against(f"figure 9 of dsfq, {runs} runs, all cores", engine(stacked, runs, 64), theirs)
 
 
 def clocked(work):
@@ -123,23 +123,23 @@ def clocked(work):
 @pytest.mark.parametrize("outstanding", [32, 64])
 def test_kinds_of_drives(benchmark, note, outstanding):
     """Compare 30 bricks of four kinds of drives with one kind: processor time per event, 64 runs per core."""
-    drives, bricks, lanes = [load_drive(name) for name in KINDS], 30, 64 * cores()
+    drives, bricks, runs = [load_drive(name) for name in KINDS], 30, 64 * cores()
     mixed = Mixed(drives, [brick % len(drives) for brick in range(bricks)])
 
     def run(drive):
         system = System(drive, Declustered(bricks, copies=2), Hashing(), SATF(), slots=outstanding)
         requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
         # with a number for each run, as in sweeps
-        scenario, _ = stack([Scenario(system, ClosedLoop(requests, outstanding))], range(lanes))
-        return engine(scenario, lanes, 16)
+        scenario, _ = stack([Scenario(system, ClosedLoop(requests, outstanding))], range(runs))
+        return engine(scenario, runs, 16)
 
     works, taken = [run(drives[0]), run(mixed)], []
     for work in works:
         work()  # compiled
     benchmark.pedantic(lambda: taken.append([clocked(work) for work in works]), rounds=9)
-    one, four = np.min(taken, axis=0) / (CHUNK * 16 * lanes) * 1e9
+    one, four = np.min(taken, axis=0) / (CHUNK * 16 * runs) * 1e9
     ratio = np.median([several / single for single, several in taken])
-    text = f"{ratio:.2f} x ({four:.0f} against {one:.0f} ns an event and lane)"
+    text = f"{ratio:.2f} x ({four:.0f} against {one:.0f} ns per event and run)"
     note(f"four kinds on 30 drives over one kind, {outstanding} slots", text)
 
 
@@ -161,7 +161,7 @@ def test_buffers(benchmark, note, bricks, outstanding):
     benchmark.pedantic(lambda: taken.append([clocked(without), clocked(buffered)]), rounds=9)
     ratio = np.median([none / ten for none, ten in taken])
     none, ten = np.min(taken, axis=0) / (CHUNK * 16 * 128) * 1e9
-    text = f"{ratio:.2f} ({ten:.0f} against {none:.0f} ns an event and lane)"
+    text = f"{ratio:.2f} ({ten:.0f} against {none:.0f} ns per event and run)"
     note(f"ten segments over none, {bricks} bricks, {outstanding} slots", text)
 
 
@@ -171,10 +171,10 @@ def test_histogram(benchmark, note, reading):
 
     The bins are counted a million events at a time.
     """
-    lanes, chunks = 64 * cores(), 16
-    stacked, _ = stack([group(DSPTF(LATENCY), reading=reading)], range(lanes))
+    runs, chunks = 64 * cores(), 16
+    stacked, _ = stack([group(DSPTF(LATENCY), reading=reading)], range(runs))
     plain, noting = (
-        Runner(stacked, keys(range(lanes)), record) for record in (RECORD, Record(RECORD.sums, ResponseBins()))
+        Runner(stacked, keys(range(runs)), record) for record in (RECORD, Record(RECORD.sums, ResponseBins()))
     )
     held, taken = [], []
 
@@ -182,7 +182,7 @@ def test_histogram(benchmark, note, reading):
         held.append(noting.advance(chunks)[1][:, :, 0])
         if sum(codes.size for codes in held) > 2**20:
             codes = np.concatenate(held)
-            binned(codes, np.ones((len(codes), lanes), bool))
+            binned(codes, np.ones((len(codes), runs), bool))
             held.clear()
 
     works = [lambda: plain.advance(chunks), counting]
@@ -203,8 +203,8 @@ def test_a_day_of_delayed_writes(against):
         system = System(drive, placement, NearestIdle(), RSATF(), Background(table), drives=layout.disks, slots=128)
 
         def work():
-            told = execute(Scenario(system, arrivals), keys([0])[:, 0], len(trace), RECORD)
-            return int(told.tally["served"].sum())
+            result = execute(Scenario(system, arrivals), keys([0])[:, 0], len(trace), RECORD)
+            return int(result.tally["served"].sum())
 
         return work
 
@@ -217,7 +217,7 @@ def test_events_and_memory(benchmark, note):
     work()
     benchmark.pedantic(work, rounds=5)
     state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / LANES
-    note("state of a lane", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick'][0]} slots")
+    note("state of a run", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick'][0]} slots")
     if not benchmark.disabled:
         note("events a second, all cores", f"{CHUNK * 16 * LANES / benchmark.stats.stats.min / 1e6:.2f} M")
 
@@ -237,13 +237,13 @@ def test_element_operations(note, reading):
         lowered = _advance.lower(runner.arrays, runner.static, RECORD, 8, runner.devices, runner.run)
         # each device has an equal share of the runs
         computed = operations(lowered.compile().as_text(), CHUNK) * runner.devices / 64
-        note(f"numbers computed, {name}, {reading}", f"{computed:.0f} a lane and event")
+        note(f"numbers computed, {name}, {reading}", f"{computed:.0f} per run and event")
 
 
 def test_working_memory(note):
     runner = engine(group(DSPTF(LATENCY)), LANES, 1).runner
     needed = memory(runner.arrays, runner.static, runner.run, runner.devices) * runner.devices
-    note("working memory of a lane", f"{needed / LANES / 1024:.0f} KiB")
+    note("working memory of a run", f"{needed / LANES / 1024:.0f} KiB")
 
 
 CONFIGURATIONS = {
@@ -283,8 +283,8 @@ def test_compile_time(benchmark, note, name):
 
     def compile_and_start():
         command = [sys.executable, "-c", code]
-        said = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
-        note(f"compile, {name}", f"{float(said):.1f} s")
+        output = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
+        note(f"compile, {name}", f"{float(output):.1f} s")
 
     benchmark.pedantic(compile_and_start, rounds=1)
 
@@ -321,8 +321,8 @@ def test_the_planner(note):
         "          read_share=draw(0.5, 1, 100_000), queue=draw(1, 32, 100_000), locality=draw(1, 20, 100_000))\n"
         "print(times[0] * 1e3, min(times[1:]) * 1e3, time.perf_counter() - began)\n"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    first, next_one, grid = (float(figure) for figure in told)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    first, next_one, grid = (float(figure) for figure in result)
     note("a plan, the first of a process, and the next", f"{first:.1f} ms, {next_one:.1f} ms")
     note("100,000 questions to the planner", f"{grid:.2f} s")
 
@@ -338,5 +338,5 @@ def test_swifts_figures(note):
         "print(time.perf_counter() - began)\n"
     )
     environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    note("figures 3 to 6 of swift", f"{float(told.stdout):.1f} s")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    note("figures 3 to 6 of swift", f"{float(result.stdout):.1f} s")
