@@ -97,8 +97,7 @@ def test_a_read_avoids_a_stale_replica(unfold, recorded):
     """Repeat the timeline above with a second read, of 4 ms, of the block that is being written.
 
     6.1   the platter is at 0.61; the drive has the copy at 0.8 left and finds the read. The read may only use 0.3,
-    because 0.8
-          is stale although it is nearer: it starts after 6.9 ms and ends at 13.1
+          because 0.8 is stale although it is nearer: it starts after 6.9 ms and ends at 13.1
     13.1  no request waits: the drive writes the copy, at 0.8, by 18.1
     30    both replicas are current: the platter reaches 0.3 after 3 ms
     """

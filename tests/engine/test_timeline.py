@@ -87,8 +87,8 @@ def test_a_brick_chooses_two_latencies_before_its_disk_is_free(unfold, recorded)
 
      0: A, 10 sectors     chosen and issued at 0 (the brick was idle), done at 10
      3: B, 5 sectors      chosen at 10 - 2 = 8, issued at 10 without a gap, done at 15
-    14: C, 1 sector       arrives when the choice of 13 is past and the disk is busy: chosen at 14, issued at 16, done
-    at 17
+    14: C, 1 sector       arrives when the choice of 13 is past and the disk is busy: chosen at 14, issued at 16,
+                          done at 17
     20: D, 1 sector       the brick is idle again: done at 21
     """
     arrivals = recorded([0, 3 * MS, 14 * MS, 20 * MS], sectors=[10, 5, 1, 1])
@@ -124,11 +124,9 @@ def test_the_lower_bid_wins_and_the_loser_chooses_again_when_notified(unfold, re
     0    A (angle 0.3) reaches brick 0, which chooses it and bids the 3 ms until then: to be issued at 2
     0.5  B (angle 0.25) reaches brick 0, whose disk is reserved until 3.1
     1    A and brick 0's claim reach brick 1 together. Brick 1 chooses A before it receives the claim: its platter
-    stands at
-         0.05, so it bids 2.5 ms and wins; A is issued at 3 and read at 3.6
+         stands at 0.05, so it bids 2.5 ms and wins; A is issued at 3 and read at 3.6
     2    brick 0 receives the bid, gives A up and chooses again at once: B, its platter at 0.2: 0.5 ms, without a
-    further
-         wait: done 2.6
+         further wait: done 2.6
     3    brick 1 may choose again; whether or not B has reached it, its bid for B would be 9.4 ms
     """
     arrivals = recorded([0, 0.5 * MS], sector=[30, 25])

@@ -133,7 +133,7 @@ def test_memories_divided_among_groups_have_at_most_the_central_hit_rate():
 
 
 def test_the_share_of_the_busiest_group_for_a_given_loss():
-    """At this share, the weighted hit rates of the groups give the requested loss, and a larger share loses more."""
+    """At this share, the weighted hit rates of the groups give the requested rate; a lower rate needs a larger share."""
     model, memory = TRACES["websearch"], 8 * WIDE.memory
     share = share_needed("websearch", 0.66)
     rest = (1 - share) / 3

@@ -89,7 +89,7 @@ def test_a_drive_without_rotation_serves_in_order_of_slots(schedule):
 
 
 def moved(drive, distance) -> AccessStarted:
-    """Return the event in which the marked drives choose requests at this distance in cylinders."""
+    """Return an event: the marked drives choose requests at this distance in cylinders."""
     one, always = jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
     return AccessStarted(
         one, one, None, Replicas(1), always, always, drive, jnp.asarray([distance], jnp.int32), jnp.zeros(1, jnp.uint32)

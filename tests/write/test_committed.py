@@ -35,7 +35,7 @@ SERVER = RateServer(1000)  # a sector takes 1 ms
 
 
 class Access(NamedTuple):
-    """A completed access: its end in ms since the start, its request and drive, and whether it came from a buffer."""
+    """A completed access: its end in ms since the start, its request and drive, and whether it wrote from a buffer."""
 
     end: float
     number: int
@@ -74,7 +74,7 @@ class Past(NamedTuple):
         return reports_by_event
 
     def late(self, at: int, drive: int) -> bool:
-        """Return whether the access that a drive had planned after event `at` came from its node's buffer."""
+        """Return whether the access planned by a drive after event `at` writes from its node's buffer."""
         return self.states.write is not None and bool(backlog(self.states).writes[at, drive] >= 0)
 
     def completions(self) -> dict[int, float]:
@@ -128,7 +128,8 @@ def arrivals_of(recorded, times, sectors, writes=(), **more) -> RecordedArrivals
     return recorded([time * MS for time in times], sectors=sectors, read=read, **more)
 
 
-# a write of 5 KB arrives after one read and before two others, or after two and before one, at one of its bricks
+# Sizes of buffers for a write of 5 sectors, which arrives after two reads and before a third one at one of its bricks.
+# The write fills the first two sizes, and not the last.
 FULL, LARGER = [0.0, 5.0 * units.SECTOR], [6.0 * units.SECTOR]
 
 
@@ -161,7 +162,7 @@ def test_as_many_fragments_are_committed_as_make_the_data(recorded):
         0: A, a read of 12, parts 3 and 0     until 6
         1: W, a write of 8, parts 2 and 3     brick 2 from 1 to 5, brick 3 from 6 to 10: completed; buffered for 0 and
         1,
-                                              of which brick 1 is idle: from 1 to 5
+                                              and brick 1 is idle: from 1 to 5
         2: B, a read of 4, parts 0 and 1      brick 1 from 5 to 7, brick 0 from 6 to 8
 
     Brick 0 then writes W until 12.
@@ -267,7 +268,7 @@ CASES = {
 
 
 def assert_replays(run: Past, case: Case, system: System, requests: Requests) -> list[Access]:
-    """Check every event and every completion; return the accesses, none of which writes a part twice."""
+    """Check every event and completion, and that no access writes a part twice; return the accesses."""
     accesses = run.accesses()
     written = [(one.number, one.drive) for one in accesses if not requests.read[one.number]]
     assert len(set(written)) == len(written)

@@ -12,7 +12,7 @@ POLICIES = (AllCopies(), Immediate(), FirstCopy(), ReceivingBrick())
 
 @pytest.mark.parametrize("index", range(len(POLICIES)))
 def test_a_switch_acts_as_the_policy_it_selects(index):
-    """The write has three parts, two of which make the data; the second brick receives it."""
+    """The write has three parts, and two parts make the data; the second brick receives it."""
     arguments = jnp.full((1,), 0b111, jnp.uint32), jnp.ones(1, jnp.int32), jnp.full((1,), 2, jnp.int32)
     ours, alone = (one.rule(*arguments) for one in (WriteSwitch(POLICIES, index), POLICIES[index]))
     np.testing.assert_array_equal(ours.counted, alone.counted)

@@ -162,7 +162,10 @@ def test_shares_follow_a_node_that_slows():
 
 
 def test_the_settling_time_is_the_end_of_the_last_deviation():
-    """The share falls from 0.6 to 0.4 at 3 s: immediately, half a second later, or then with a later deviation."""
+    """The share falls from 0.6 to 0.4 at 3 s.
+
+    It falls immediately, half a second later, or half a second later with one more deviation.
+    """
     time = np.arange(0.125, 9, 0.25)
     steps = np.array([np.where(time < end, 0.6, 0.4) for end in (3.0, 3.5, 3.5)])
     steps[2, time == 5.125] += 0.03
