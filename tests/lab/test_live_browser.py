@@ -49,7 +49,7 @@ def changed(tab, drag, text_selector: str, chart: str) -> float:
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=[] if page == "lay_out_an_array" else pytest.mark.slow) for page in PAGES]
 )
-def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, page, record_property):
+def test_a_page_runs_and_reacts_to_a_drag(jupyterlab, tab, page, record_property):
     tab.goto(jupyterlab(page))
     tab.wait_for_selector("text=/\\| Idle/", timeout=_FIRST)
     tab.get_by_role("menuitem", name="Run", exact=True).click()

@@ -124,14 +124,14 @@ def test_our_delays_that_differ_from_the_papers_are_counted(paper):
     assert heading(draw.example_delays(data, paper).to_dict()).count("5 of the 6 delays") == 1
 
 
-def test_the_mark_of_figure_12_is_where_g_has_that_much_on_b(paper):
+def test_the_mark_of_figure_12_is_at_the_given_service_of_g_on_b(paper):
     data = shared(threads=ON_B, coordinators=[1])
     on_b = data.service.sel(statistic="mean", stream="g", coordinators=1).isel(brick=1) / 1e6
     (at,) = {row["at"] for row in rows(draw.fig12(data, dsfq.MINIMUM, paper).to_dict()) if "at" in row}
     assert float(np.interp(at, on_b.threads, on_b)) == pytest.approx(min(4.0, float(on_b[-1])))
 
 
-def test_what_breaks_is_named_and_both_bounds_are_drawn():
+def test_exceeded_bounds_are_named_and_both_bounds_are_drawn():
     assert f"The search breaks these bounds: {PRINTED}. The search has 3 random settings" in heading(
         draw.search(attacked()).to_dict()
     )
