@@ -1,10 +1,11 @@
 """A scalar program of a drive as its host sees it: arm and platter, controller, bus and a buffer that reads ahead.
 
-One request at a time, handled as DiskSim 4.0 says that its parameters mean (reference manual, disk module). It shares no
-code with the engine: what that makes of a drive's electronics is held against it.
+The program serves one request at a time, as DiskSim 4.0 defines its parameters (reference manual, disk module). It
+shares no code with the engine. The tests compare the package's model of a drive's electronics with it.
 
-A read that a segment holds is a hit; one that begins in it waits for the rest; any other is a miss; then the drive reads on.
-A write crosses the bus while the arm moves, and is answered when it is on the platter or, written behind, before.
+A read whose sectors are all in a segment is a hit. A read that begins in a segment waits for the rest; any other read
+is a miss. After a read, the drive reads ahead. A write crosses the bus while the arm moves. It completes when it is on
+the platter, or earlier if it is written behind.
 """
 
 import math
@@ -17,13 +18,14 @@ from storagekit.drive import load_drive, load_electronics
 from storagekit.workload.trace import RequestTrace
 
 HAIR = 1e-9
-# sectors that must be there before a write goes to the platter, of drives that disconnect twice: of short ones, of others
+# Sectors that must be in the buffer before a write goes to the platter, for drives that disconnect twice: FEW for
+# requests shorter than LONG, MANY for others.
 FEW, LONG, MANY = 10, 45, 15
 
 
 class Spot(NamedTuple):
-    """Where a sector is: its track, the angle at which it begins, its number on the track, sectors of a revolution, and how
-    many follow one another from it on, itself included."""
+    """Location of a sector: its track, the angle at which it begins, its number on the track, the sectors of a
+    revolution, and the number of consecutive sectors from it on (itself included)."""
 
     track: tuple[int, int]
     angle: float
@@ -74,12 +76,14 @@ class Platters:
         return 0.0 if ahead > 1 - HAIR else ahead * self.revolution
 
     def inside(self, spot: Spot, at: float) -> float:
-        """Sectors that the head stands behind the beginning of one; 0 if it is just there."""
+        """Sectors between the beginning of a sector and the head behind it; 0 if the head is exactly at the
+        beginning."""
         return (at / self.revolution - spot.angle) % 1.0 * spot.length if self.wait(spot, at) > 0 else 0.0
 
 
 class Segment:
-    """Consecutive sectors in the buffer. limit: how far they are to be read ahead. written: last used by a write."""
+    """Consecutive sectors in the buffer. limit: the sector at which reading ahead ends. written: a write used it
+    last."""
 
     def __init__(self):
         self.start = self.end = self.limit = self.used = 0
@@ -90,8 +94,8 @@ class Segment:
 
 
 class BufferedDrive:
-    """What is under way: `ahead`, the segment that is being read ahead, from `since` on; `settled`, when the last write is on
-    the platter."""
+    """The state of a drive. `ahead` is the segment that is being read ahead, from the time `since`. `settled` is the
+    time at which the last write is on the platter."""
 
     def __init__(self, name: str):
         self.platters = Platters(name)
@@ -104,7 +108,8 @@ class BufferedDrive:
         self.uses = 0
 
     def through(self, trace: RequestTrace) -> np.ndarray:
-        """Seconds that each request of a measured stream takes, each arriving its predecessor's think time after that."""
+        """Seconds that each request of a measured stream takes. Each request arrives its predecessor's think time after
+        that completes."""
         columns = (trace.read, trace.offset // 512, trace.size // 512, trace.think)
         at, taken = 0.0, []
         for read, sector, count, think in zip(*(column.tolist() for column in columns), strict=True):
@@ -114,7 +119,7 @@ class BufferedDrive:
         return np.asarray(taken)
 
     def serve(self, at: float, read: bool, sector: int, count: int) -> float:
-        """When a request that arrives at `at` is answered."""
+        """Completion time of a request that arrives at `at`."""
         for segment in self.segments:
             if segment.writing and self.settled <= at:
                 segment.writing, segment.holds = False, self.buffer.hits_written
@@ -142,7 +147,7 @@ class BufferedDrive:
     # reading ahead
 
     def _limit(self, segment: Segment, sector: int, count: int) -> int:
-        """How far to read ahead after a read."""
+        """Sector at which reading ahead ends after a read."""
         end, last = sector + count, self.platters.edges[-1]
         if self.buffer.read_ahead == 0:
             return end
@@ -158,7 +163,8 @@ class BufferedDrive:
         self.ahead, self.since, self.fresh, self.waits = segment, since, fresh, None
 
     def _onto_track(self, segment: Segment, until: float) -> Spot | None:
-        """Where the next sector is, the arm being there before `until`; None if it is not, or if the drive stops here."""
+        """Location of the next sector, if the arm reaches it before `until`; None if it does not, or if the drive stops
+        here."""
         spot, arm = self.platters.spot(segment.end), self.platters
         if spot.track == arm.track and not self.fresh:
             return spot
@@ -176,7 +182,7 @@ class BufferedDrive:
         return spot
 
     def _advance(self, until: float) -> None:
-        """What is read ahead until then."""
+        """Read ahead until this time."""
         while (segment := self.ahead) is not None:
             if segment.end >= segment.limit:
                 self.ahead = None
@@ -193,7 +199,7 @@ class BufferedDrive:
                 return
 
     def _stop(self, at: float) -> float:
-        """Reading ahead stops: seconds until the arm may move, which add to a request's overhead."""
+        """Stop reading ahead. Returns the seconds until the arm may move, which add to a request's overhead."""
         self._advance(at)
         segment, self.ahead = self.ahead, None
         if segment is None:
@@ -251,7 +257,7 @@ class BufferedDrive:
         return self._across(at, arrived, ready)
 
     def _read_on(self, segment: Segment, until: int) -> list[float]:
-        """When each sector comes off the platter, from where reading stands up to `until`."""
+        """Times at which each sector leaves the platter, from the current end of the segment up to `until`."""
         arrived: list[float] = []
         while segment.end < until:
             spot = self.platters.spot(segment.end)
@@ -283,7 +289,8 @@ class BufferedDrive:
         return self._across(at, arrived, ready)
 
     def _pass_over(self, at: float, sector: int, count: int) -> tuple[list[float], float]:
-        """When each of these sectors is in the buffer, in their order, and when the head is at what follows them."""
+        """Times at which these sectors are in the buffer, in their order, and the time at which the head is at the next
+        sector."""
         arrived, end, follows = [], sector + count, at
         while sector < end:
             spot = self.platters.spot(sector)
@@ -293,16 +300,17 @@ class BufferedDrive:
             behind, begins = self.platters.inside(spot, at), at + self.platters.wait(spot, at)
             first = most
             if self.buffer.zero_latency_read and behind > 0 and math.ceil(behind - HAIR) < most:
-                # the tail is read first, and is there when the head comes round
+                # the tail is read first and is in the buffer when the head comes round
                 first = math.ceil(behind - HAIR)
             arrived += [begins + min(number + 1, first) * each for number in range(most)]
             at, sector = begins + first * each, sector + most
-            # what follows on this track comes round once the tail has passed again
+            # the rest of this track comes round after the tail has passed again
             follows = begins + most * each if most < spot.together else at
         return arrived, follows
 
     def _across(self, at: float, arrived: list[float], ready: float | None) -> float:
-        """When a read is answered whose sectors are in the buffer at these times. ready: when the bus is had, if kept."""
+        """Completion time of a read whose sectors are in the buffer at these times. ready: time at which the drive has
+        the bus, if it keeps it."""
         water = max(1, int(min(self.buffer.sectors, len(arrived)) * self.buffer.high_water))
         given_up = at + self._after("read_miss") + self._after("read_disconnect")
         again = self.overheads.first_reselect + self.overheads.preparation
@@ -355,8 +363,8 @@ class BufferedDrive:
         return max(self.settled, bus + crosses + disconnect) + reselect + self.overheads.write_completion
 
     def _taken(self, sector: int, count: int) -> tuple[Segment, bool]:
-        """The segment that a write takes, and whether it follows a write there without going on from it. What others hold of
-        these sectors is gone."""
+        """The segment that a write takes, and whether it follows a write in the same segment without continuing it.
+        Other segments lose these sectors."""
         for one in self._for_writes:
             if one.writing:
                 one.writing, one.holds = False, self.buffer.hits_written
@@ -375,8 +383,8 @@ class BufferedDrive:
         return segment, again
 
     def _pass_under(self, at: float, sector: int, count: int, least: float, arrived: list[float]) -> float:
-        """When these sectors are on the platter, each being in the buffer at the time in `arrived`; the first move of the arm
-        takes at `least` so long."""
+        """Time at which these sectors are on the platter. Each is in the buffer at its time in `arrived`. The first
+        move of the arm takes at least `least` seconds."""
         done = 0
         while done < count:
             spot = self.platters.spot(sector + done)

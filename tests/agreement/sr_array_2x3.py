@@ -1,20 +1,22 @@
-"""The array of srarray's figure 5, a request at a time: a witness of the engine, written from the paper's text.
+"""The array of srarray's figure 5, one request at a time: an independent check of the engine, written from the paper's
+text.
 
-What the text has (its sections in brackets). Every disk holds a sixth of the data (2.3, figure 3) on half of its cylinders,
-in stripe units of 64 KB (3.1); three copies of each block lie at even angles on different tracks of one cylinder (2.2). Each
-disk has a queue of its own and takes, of all requests and copies in it, the one that it reaches first (RSATF, 2.4). A
-write is scheduled by its first copy, as a read is (3.4); the others follow in the same cylinder, before anybody else is
-served (in the foreground, 3.5; one seek for all, 4.2; R - R/2D of rotation, equation 3). A constant number of requests of
-512 bytes is outstanding in the whole array, at places that are all alike (random, 3.5; the seek locality of 3 belongs
-to the benchmarks of 4.2).
+The text specifies the following (its sections in brackets). Every disk holds a sixth of the data (2.3, figure 3) on
+half of its cylinders, in stripe units of 64 KB (3.1). Three copies of each block lie at even angles on different tracks
+of one cylinder (2.2). Each disk has a separate queue; of all requests and copies in it, the disk takes the one that it
+reaches first (RSATF, 2.4). A write is scheduled by its first copy, as a read is (3.4). The other copies follow in the
+same cylinder before any other request (in the foreground, 3.5; one seek for all, 4.2; R - R/2D of rotation, equation
+3). A constant number of requests of 512 bytes is outstanding in the whole array, at uniformly random locations (3.5;
+the seek locality of 3 belongs to the benchmarks of 4.2).
 
-What it leaves open. The request that replaces an answered one comes after the disk has chosen its next (before it, throughput
-would be up to 2.3% higher, at 8 outstanding). A later copy costs a track switch and the turn to its angle (4.1: six fit
-into a turn of 6 ms at 0.9 ms each); there are 1.97 ms for it, so that processing (0.38 ms) or settling (0.8 ms) as well
-would change nothing; both together would cost a turn each, a quarter of the throughput at half reads. Queued one by one
-instead, where others may come between them, they would come to the same within 0.6%. Platters are not in step (2.5). Heads
-are tracked without error. Arm and head switch at once, and a write settles after either, as `storagekit.drive.Drive` says of
-its numbers, the only thing that is taken from there.
+The text leaves the following open. The request that replaces a completed one arrives after the disk has chosen its next
+(if it arrived before, throughput would be up to 2.3% higher, at 8 outstanding). A later copy costs a track switch and
+the turn to its angle (4.1: six fit into a turn of 6 ms at 0.9 ms each). There are 1.97 ms for it, so either processing
+(0.38 ms) or settling (0.8 ms) on top would change nothing. Both together would cost a turn each, a quarter of the
+throughput at half reads. If the copies were queued one by one, and others could come between them, throughput would
+change by less than 0.6%. Platters are not in step (2.5). Heads are tracked without error. Arm and head switch at once,
+and a write settles after either, as `storagekit.drive.Drive` documents for its numbers. Only these numbers are taken
+from there.
 
     python -m agreement.sr_array_2x3 > ../data/reference/srarray_2x3.csv        (in tests/)
 """
@@ -37,7 +39,8 @@ REQUESTS, WARM_UP = 40_000, 2_000
 
 
 class Numbers(NamedTuple):
-    """A drive in numbers. seek: seconds by cylinders crossed; sectors: of a track; switch, settle, overhead: seconds."""
+    """The parameters of a drive. seek: seconds by cylinders crossed; sectors: per track; switch, settle, overhead:
+    seconds."""
 
     seek: list[float]
     heads: int
@@ -49,7 +52,7 @@ class Numbers(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Where a copy of a sector lies. angle: where it begins, in turns."""
+    """Location of one copy of a sector. angle: the angle at which it begins, in turns."""
 
     cylinder: int
     head: int
@@ -65,7 +68,7 @@ class Request(NamedTuple):
 
 
 class Disk:
-    """Where the arm rests, how far the platter was turned at time 0, what waits."""
+    """Position of the arm, angle of the platter at time 0, and the queue."""
 
     def __init__(self, phase: float):
         self.cylinder, self.head, self.phase = 0, 0, phase
@@ -74,7 +77,7 @@ class Disk:
 
 
 def numbers(drive) -> Numbers:
-    """Of a `storagekit.drive.Drive` with one zone."""
+    """Parameters of a `storagekit.drive.Drive` with one zone."""
     (sectors,) = drive.geometry.sectors_per_track
     seek = np.asarray(drive.seek(np.arange(drive.cylinders)), float).tolist()
     times = (drive.revolution, drive.head_switch, drive.write_settle, drive.overhead)
@@ -90,10 +93,10 @@ def data_sectors(drive: Numbers) -> int:
 def locate(drive: Numbers, sector: int, read: bool) -> Request:
     unit, within = divmod(sector, UNIT)
     row, disk = divmod(unit, DISKS)
-    track, place = divmod(row * UNIT + within, drive.sectors)
+    track, offset = divmod(row * UNIT + within, drive.sectors)
     tracks = drive.heads // COPIES
     cylinder, head = divmod(track, tracks)
-    angle = place / drive.sectors
+    angle = offset / drive.sectors
     return Request(disk, [Copy(cylinder, head + tracks * n, (angle + n / COPIES) % 1.0) for n in range(COPIES)], read)
 
 
@@ -114,7 +117,7 @@ def positioning(drive: Numbers, disk: Disk, now: float, copy: Copy, read: bool) 
 
 
 def choose(drive: Numbers, disk: Disk, now: float) -> tuple[float, Request, Copy]:
-    """RSATF: the least positioning time, whose it is and of which copy."""
+    """RSATF: the least positioning time, its request and its copy."""
     reached = (
         (positioning(drive, disk, now, copy, request.read), request, copy)
         for request in disk.queue
@@ -124,7 +127,7 @@ def choose(drive: Numbers, disk: Disk, now: float) -> tuple[float, Request, Copy
 
 
 def start(drive: Numbers, disk: Disk, now: float) -> float:
-    """Take the next from the queue. Returns when it is read, or written on all copies."""
+    """Take the next request from the queue. Returns the time at which it is read, or written on all copies."""
     takes, request, copy = choose(drive, disk, now)
     disk.queue.remove(request)
     passing = drive.turn / drive.sectors
@@ -142,7 +145,7 @@ def start(drive: Numbers, disk: Disk, now: float) -> float:
 def throughput(
     drive: Numbers, outstanding: int, read_share: float, seed: int, requests=REQUESTS, warm_up=WARM_UP
 ) -> float:
-    """Requests answered a second, after the first `warm_up`, with `outstanding` always in the array."""
+    """Requests completed per second, after the first `warm_up`, with `outstanding` requests always in the array."""
     random = np.random.default_rng([seed, outstanding, round(100 * read_share)])
     count = requests + outstanding
     sectors = random.integers(data_sectors(drive), size=count).tolist()
@@ -160,14 +163,14 @@ def throughput(
     for _ in range(outstanding):
         enter(0.0)
     since = now = 0.0
-    for answered in range(1, requests + 1):
+    for completed in range(1, requests + 1):
         now, number = heapq.heappop(finishing)
         disk = disks[number]
         disk.idle = True
         if disk.queue:
             heapq.heappush(finishing, (start(drive, disk, now), number))
         enter(now)
-        if answered == warm_up:
+        if completed == warm_up:
             since = now
     return (requests - warm_up) / (now - since)
 

@@ -1,7 +1,8 @@
-"""The throughput of ars' figure 6 against a scalar program: nodes that serve one request at a time, fifty reads outstanding.
+"""The throughput of ars' figure 6 against a scalar program: nodes that serve one request at a time, fifty reads
+outstanding.
 
-The program is written from section 5. It draws service times from the drives' mechanics at random arms, addresses and angles,
-and knows nothing of the engine, the placements or the dispatchers.
+The program is written from section 5. It draws service times from the drives' mechanics at random arms, addresses and
+angles. It shares nothing else with the package: neither the engine, nor the placements, nor the dispatchers.
 """
 
 import heapq
@@ -20,12 +21,13 @@ from storagekit.papers.effort import Effort
 pytestmark = pytest.mark.optimized
 
 OUTSTANDING, WARM_UP, MEASURED = 50, 300, 1500
-# the nodes that hold a copy, and a fragment, of the scaled volumes; reads need one copy or two fragments
+# Nodes that hold a copy, and nodes that hold a fragment, of the scaled volumes. A read needs one copy or two fragments.
 COPIES, FRAGMENTS = (1, 2, 3), (0, 1, 2, 3)
 
 
 def service_times(draw: np.random.Generator, name: str, needed: int, samples: int = 4000) -> np.ndarray:
-    """Seconds of random reads of a whole disk, of sizes that are exponential with a mean of 8 KB, or of half of each."""
+    """Seconds of random reads over a whole disk. Sizes are exponential with a mean of 8 KB; with `needed` = 2, half of
+    that."""
     drive = load_drive(name)
     sectors = np.maximum(np.ceil(draw.exponential(SIZE, samples) / SECTOR), 1)
     sectors = np.ceil(sectors / needed).astype(np.int64)
@@ -80,8 +82,8 @@ def throughput(protocol: str, seed: int) -> float:
 
 
 @pytest.mark.parametrize("protocol", ["Randomized", "Central"])
-def test_the_throughput_of_reads_is_the_programs(protocol):
-    """Within four standard errors of both."""
+def test_read_throughput_agrees_with_the_program(protocol):
+    """Both agree within four standard errors."""
     ours = ars.fig6(Effort(seeds=6, requests=500), protocols=[protocol], mixes=["reads"]).request_rate.values.ravel()
     theirs = np.array([throughput(protocol, seed) for seed in range(6)])
     error = np.hypot(ours.std(ddof=1), theirs.std(ddof=1)) / np.sqrt(6)

@@ -1,6 +1,7 @@
-"""When a write is answered: the engine against the scalar control of benchmarks/, for every reading of the paper.
+"""When a write completes: the engine against the scalar control of benchmarks/, for every interpretation of the paper.
 
-The loop of dsptf's table 1 and figure 5: Atlas 10K, 16 outstanding, 4 KB exponential, no network delay, N-1 candidates.
+The loop is that of dsptf's table 1 and figure 5: Atlas 10K, 16 outstanding, 4 KB exponential, no network delay, N-1
+candidates.
 """
 
 from functools import cache
@@ -20,7 +21,8 @@ from storagekit.write import AllCopies, FirstCopy, Immediate, ReceivingBrick
 
 pytestmark = pytest.mark.optimized
 
-# the control's number of the reading, and ours; slots in which its queues stay at 90% and at 67% reads
+# The control's number of the interpretation, and the package's rule. SLOTS: slots that suffice for its queues at 90%
+# and 67% reads.
 READINGS = {
     "at once": (0, Immediate()),
     "first": (1, FirstCopy()),
@@ -43,7 +45,7 @@ QUICK = {"requests": 6000, "seeds": 8}
 
 @cache
 def engine(scheme, reading, read_share, replicas, latency=0.0):
-    """Throughput a brick and service time, one per entry of replicas; `latency` is for D-SPTF."""
+    """Throughput per brick and service time, one per entry of `replicas`; `latency` is for D-SPTF."""
     dispatch = DSPTF(latency) if latency else SCHEMES[scheme]
     slots = SLOTS[reading, read_share]
     requests = RandomRequests(ExponentialSize(4096), read_share)
@@ -104,7 +106,7 @@ def test_two_thirds_reads(scalar, scheme, reading):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_two_thirds_reads_written_at_once(scalar, scheme):
-    """Queues of writes hold hundreds of slots."""
+    """Queues of writes occupy hundreds of slots."""
     assert_agree(scalar, scheme, "at once", 0.67, (2, 3, 8))
 
 
@@ -115,7 +117,8 @@ def test_with_claims(scalar, latency):
 
 @pytest.mark.parametrize("outstanding", [1, 4, 8])
 def test_reads_served_twice_by_bricks_that_do_not_wait_long_enough(control, atlas, outstanding):
-    """Eight bricks, of which some are idle, a message taking 0.3 ms: further services and claims for each read."""
+    """Eight bricks, some of them idle, with a message latency of 0.3 ms. The extra services and claims per read
+    agree."""
     loop = control.Loop(8, outstanding, 1000, 1.0, READINGS["all"][0], False)
     runs = [control.with_claims(atlas, loop, 0.3e-3, seed, 50_000, 10_000) for seed in range(1, 9)]
     reads = np.array([sums.accesses - sums.twice for sums in runs])
@@ -132,14 +135,15 @@ def test_reads_served_twice_by_bricks_that_do_not_wait_long_enough(control, atla
     assert np.all(np.abs(found.mean(axis=1) - expected.mean(axis=1)) < 4 * spread)
 
 
-# DESIGN section 5, a scalar witness that we do not have. At 90% reads: IO/s and ms of D-SPTF, IO/s and ms of hashing.
+# DESIGN section 5: figures of a scalar program that is not in this repository. At 90% reads: IO/s and ms of D-SPTF,
+# IO/s and ms of hashing.
 WITNESS = {
     "at once": (218, 4.59, 139, 6.94),
     "first": (209, 4.78, 138, 7.02),
     "receiving": (186, 5.39, 134, 7.16),
     "all": (165, 6.08, 129, 7.36),
 }
-# At 67%: gain of D-SPTF over hashing with 2, 3 and 8 replicas.
+# At 67% reads: gain of D-SPTF over hashing with 2, 3 and 8 replicas.
 WITNESS_GAINS = {
     "at once": (1.15, 1.24, 1.51),
     "first": (1.08, 1.15, 1.34),

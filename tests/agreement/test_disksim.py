@@ -48,7 +48,7 @@ def test_closed_throughput_within_one_percent(policy, depths):
         assert found == pytest.approx(throughput, rel=0.01), f"{policy}, {pending} pending"
 
 
-def test_the_parts_of_an_access_are_disksims():
+def test_the_components_of_an_access_agree_with_disksim():
     (row,) = (row for row in rows("closed", "FCFS") if row["pending_N"] == "4")
     data = replicate(Scenario(atlas(FCFS(), 64), ClosedLoop(READS, 4)), requests=10_000, seeds=8).mean("seed")
     parts = [float(part) / MS for part in (data.seek, data.rotation, data.transfer)]
@@ -57,7 +57,8 @@ def test_the_parts_of_an_access_are_disksims():
 
 
 def test_open_response_within_three_percent():
-    """At 100 arrivals a second the disk is 87% busy and a run's mean varies by several percent: many, long runs."""
+    """At 100 arrivals per second the disk is 87% busy, and a run's mean varies by several percent. This needs many long
+    runs."""
     expected = {float(row["arrival_rate_per_s"]): float(row["mean_response_ms"]) for row in rows("open", "FCFS")}
     assert list(expected) == [50, 80, 100]
     data = sweep(

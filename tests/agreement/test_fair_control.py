@@ -1,6 +1,8 @@
-"""Fair queues before bricks of disks: the engine against the scalar control of benchmarks/, which has tags of its own.
+"""Fair queues before bricks of disks: the engine against the scalar control of benchmarks/, which computes its tags
+independently.
 
-Figure 9 of dsfq: f with 30 threads on A, g with 30 on A and 15 on B, four disks each in order of arrival, TOTAL delays.
+Figure 9 of dsfq: stream f has 30 threads on brick A; g has 30 on A and 15 on B. Each brick has four disks, each serving
+in order of arrival, with TOTAL delays.
 """
 
 import numpy as np
@@ -19,17 +21,17 @@ ASKING = [Asking(0, (0,), 30, 30), Asking(1, (0,), 30, 30), Asking(1, (1,), 15, 
 
 @pytest.mark.parametrize("weights", [(1, 1), (1, 2)])
 def test_rates_by_stream_and_brick(control, fair_control, weights):
-    """Within a hundredth and four standard errors of either."""
+    """The rates agree within one percent plus four standard errors."""
     scenario = shared_bricks(ASKING, weights=weights)
-    asked = fair_control.sharing(scenario, sizes=SMALL, read_share=READ_SHARE)
+    routed = fair_control.sharing(scenario, sizes=SMALL, read_share=READ_SHARE)
     drive = control.layout(load_drive(DRIVE))
-    runs = [fair_control.fair_bricks(drive, asked, seed, SECONDS, WARM_UP) for seed in range(1, 65)]
+    runs = [fair_control.fair_bricks(drive, routed, seed, SECONDS, WARM_UP) for seed in range(1, 65)]
     theirs = np.array([run.sectors * SECTOR / run.elapsed for run in runs])
     data = windows(lambda: scenario, {}, seconds=SECONDS, window=WARM_UP, seeds=range(24))
     ours = data.service.isel(window=slice(1, None)).mean("window").transpose("seed", "stream", "brick").values
     spread = np.sqrt(theirs.var(axis=0, ddof=1) / len(theirs) + ours.var(axis=0, ddof=1) / len(ours))
     apart = np.abs(ours.mean(axis=0) - theirs.mean(axis=0))
     assert np.all(apart <= 0.01 * theirs.mean(axis=0) + 4 * spread)
-    # in figure 9 both have as much for their weight, or f all of A
+    # in figure 9 both streams receive equal service for their weight, or f receives all of A
     assert ours[:, 0, 1].max() == theirs[:, 0, 1].max() == 0
     np.testing.assert_allclose(ours.mean(axis=0).sum(axis=0), theirs.mean(axis=0).sum(axis=0), rtol=0.01)

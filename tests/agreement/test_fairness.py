@@ -1,6 +1,7 @@
-"""Where proportional sharing settles: fair queues simulated, beside the rates of `analytic.fairness`.
+"""Long-run rates of proportional sharing: simulated fair queues against the rates of `analytic.fairness`.
 
-Streams have threads of their own at each brick, enough to wait there at all times; bricks make a rate.
+Each stream has threads at each of its bricks, enough to keep requests waiting there at all times. Each brick serves at
+a constant rate.
 """
 
 import numpy as np
@@ -16,13 +17,13 @@ pytestmark = pytest.mark.optimized
 
 NEAR = 0.02
 THREADS = 4
-# requests to the fastest brick after which rates are near, and what they are compared at
+# requests to the fastest brick after which rates are near; requests of the large systems
 ENOUGH, MANY = 16_000, 48_000
 LENGTHS = 2_000, 8_000, 32_000
 
 
 def random_system(seed: int, streams: int, bricks: int, minimums: bool = False) -> Numbers:
-    """Every stream at one to three bricks."""
+    """Every stream uses one to three bricks."""
     draw = np.random.default_rng(seed)
     demand = np.zeros((streams, bricks))
     for row in demand:
@@ -42,7 +43,7 @@ def simulated(system: Numbers, requests: int) -> np.ndarray:
 
 
 def error(system: Numbers, requests: int, rates: np.ndarray) -> float:
-    """That of the stream which is farthest from its rate."""
+    """Relative error of the stream that is farthest from its expected rate."""
     return float(np.abs(simulated(system, requests) / rates - 1).max())
 
 
@@ -70,12 +71,12 @@ def test_total_shares_of_large_systems_are_max_min_fair(seed, streams, bricks):
 
 
 @pytest.mark.parametrize(("seed", "streams", "bricks", "floors"), slow_but(FLOORS[1:2], FLOORS))
-def test_capped_delays_leave_what_the_equations_say(seed, streams, bricks, floors):
-    """Some streams with a tenth or half of their weight's share as a minimum, some without.
+def test_capped_delays_give_the_rates_of_the_equations(seed, streams, bricks, floors):
+    """Some streams have a minimum of a tenth or half of their weight's share, some have none.
 
-    Within a tenth, however long the run: of a stream whose delays are capped now and then they are shorter on average than
-    the lesser of the cap and of the average, which is what the equations have. Max-min rates with the minimums as floors are
-    at least `floors` off.
+    The rates agree within a tenth, however long the run. The equations use the lesser of the cap and the average delay.
+    A stream whose delays are capped now and then has shorter delays on average than that. Max-min rates with the
+    minimums as floors are at least `floors` off.
     """
     system = random_system(seed, streams, bricks, minimums=True)
     rates = hybrid_rates(*system[:2], system.demand > 0, system.demand, system.minimum).rates.rates
@@ -85,15 +86,15 @@ def test_capped_delays_leave_what_the_equations_say(seed, streams, bricks, floor
 
 
 def test_the_longer_the_run_the_nearer():
-    """Twelve streams at six bricks, at 1, 4 and 16 times the length."""
+    """Twelve streams at six bricks, with runs of 1, 4 and 16 times the length."""
     system = random_system(2, 12, 6)
     errors = [error(system, requests, total(system)) for requests in LENGTHS]
     assert errors[0] > 1.5 * errors[1] > 1.5**2 * errors[2]
 
 
-def test_it_falls_slowly_where_streams_would_be_equal_anyway():
-    """f on A, g on A and as fast a B: nothing but chance tells whose turn it is at A, so that g's share there, which should
-    be none, falls as the square root of the length: by a half, not by three quarters, at four times the length."""
+def test_the_error_falls_slowly_where_streams_would_be_equal_anyway():
+    """f uses A; g uses A and B, which is as fast. Only chance decides the turn at A, where g's share should be zero. So
+    that share falls as the square root of the length: by half, not by three quarters, at four times the length."""
     tie = Numbers(np.array([6e6, 6e6]), np.ones(2), np.array([[np.inf, 0], [np.inf, np.inf]]), np.zeros(2))
     errors = [error(tie, requests, np.array([6e6, 6e6])) for requests in LENGTHS]
     np.testing.assert_allclose(np.divide(errors[1:], errors[:-1]), 0.5, atol=0.12)

@@ -56,8 +56,8 @@ def recursion(gap, seconds):
 @pytest.mark.parametrize("load", [0.2, 0.7, 0.9])
 @pytest.mark.parametrize("disks", [1, 4, 16])
 def test_request_for_request(recorded, disks, load):
-    """A striped transfer is a request with a part for every disk that is done with the last: the engine's write to all
-    copies, on drives that serve each part in the time that the recursion was given."""
+    """A striped transfer is a request with one part for each disk, and it completes with the last part. In the engine
+    it is a write to all copies, on drives that serve each part in the time that the recursion used."""
     requests = 600
     striping = Striping(MB, 32 * KB, disks)
     draws = draw([5], requests, striping.rows * disks)
@@ -75,7 +75,8 @@ def test_request_for_request(recorded, disks, load):
 
 @pytest.mark.parametrize("load", [0.3, 0.8])
 def test_one_disk_is_a_single_queue(load):
-    """Pollaczek and Khinchine, with the two moments of 32 blocks, each a uniform seek and rotation and a transfer."""
+    """The mean follows Pollaczek and Khinchine, from the mean and variance of 32 blocks. Each block is a uniform seek
+    and rotation plus a transfer."""
     striping, requests, seeds = Striping(MB, 32 * KB, 1), 30_000, list(range(12))
     draws = draw(seeds, requests, 32)
     seconds = work(M2372K, striping, draws, 0.0).seconds

@@ -1,4 +1,4 @@
-"""The engine against queueing theory, which never met it."""
+"""The engine against queueing theory, which shares no code with it."""
 
 import ciw
 import numpy as np
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.optimized
 
 RATES = [30.0, 70.0]  # with a mean service time of 10 ms: 30% and 70% busy
 SERVICE = 10e-3
-# a mean of 2000 sectors: that sizes are whole sectors changes the service time by 1/4000
+# With a mean of 2000 sectors, rounding sizes to whole sectors changes the service time by 1/4000.
 SECTORS = 2000
 EXPONENTIAL = RandomRequests(ExponentialSize(SECTORS * 512), 1.0)
 FIXED = RandomRequests(FixedSize(SECTORS * 512), 1.0)
 SERVER = RateServer(SECTORS / SERVICE)
-# with one right answer, an interval of this level misses it once in 500 tests of two loads
+# when the expected value is right, an interval of this level misses it once in 500 tests of two loads
 SURE = 0.999
 
 
@@ -43,7 +43,7 @@ def assert_covers(data, name, expected):
     for rate, value in zip(data.rate.values, expected, strict=True):
         low, high = (float(found.sel(rate=rate, statistic=edge)) for edge in ("low", "high"))
         assert low <= value <= high, f"{name} at {rate} a second: {value:g} is not in {low:g} to {high:g}"
-        assert high - low < 0.2 * value  # an interval that covers everything shows nothing
+        assert high - low < 0.2 * value  # an interval wide enough to cover everything shows nothing
 
 
 def measured(drive, requests):
@@ -62,7 +62,7 @@ def test_mm1_and_littles_law():
     assert_covers(data, "response", response_mm1(RATES, SERVICE))
     assert_covers(data, "outstanding", np.array(RATES) * response_mm1(RATES, SERVICE))
     assert_covers(data, "throughput", RATES)
-    # Little's law holds run by run but for who is in the system at both ends
+    # Little's law holds for each run, except for the requests in the system at its two ends
     np.testing.assert_allclose(data.outstanding, data.request_rate * data.response, rtol=1e-6)
 
 
@@ -74,8 +74,8 @@ def test_md1():
 def test_mg1_on_a_disk_without_an_arm():
     """Uniform rotation R and a fixed transfer t: S = R/2 + t, E S^2 = R^2/12 + S^2.
 
-    Rotational waits are independent, because addresses are. A track of 2^16 sectors, because with few places on a track
-    an access that follows another waits a whole number of places, half a place less than R/2 on average.
+    Rotational waits are independent, because addresses are. The track has 2^16 sectors. With few sectors per track, an
+    access that follows another would wait a whole number of sectors, half a sector less than R/2 on average.
     """
     revolution = 16e-3
     drive = ideal_drive(full_seek=0.0, revolution=revolution, cylinders=100, sectors_per_track=2**16)
@@ -113,7 +113,7 @@ def test_a_closed_network_of_hashed_bricks():
         assert low <= expected <= high and high - low < 0.05 * expected
 
 
-def test_ciw_says_the_same():
+def test_ciw_gives_the_same_mean():
     """An independent event simulator on M/D/1 at 70% load: means of independent runs, within four standard errors."""
 
     def theirs(seed):
@@ -141,6 +141,6 @@ def test_the_formulas_against_values_worked_by_hand():
     # two servers, a = 1: B = 1/5, C = 1/3, T = S + S/3
     assert response_mmc(100, 10e-3, 2) == pytest.approx(40e-3 / 3)
     assert np.isinf(response_mm1(100, 10e-3)) and np.isinf(response_mmc(300, 10e-3, 2))
-    # one station: a round takes N times its demand; two equal ones: X = N / (D (N + 1))
+    # one station: a cycle takes N times its demand; two equal stations: X = N / (D (N + 1))
     assert closed_network([10e-3], 5) == (pytest.approx(100), pytest.approx(np.array([50e-3])))
     assert closed_network([10e-3, 10e-3], 3)[0] == pytest.approx(75)

@@ -1,4 +1,4 @@
-"""Response times under parity, engine and formulas against a scalar program that was written for this alone."""
+"""Response times under parity: the engine and the formulas against a scalar program written only for this test."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,8 @@ RATE = {1: 240.0, 2: 180.0, 3: 140.0}
 
 
 def scalar(parities: int, rate: float, seed: int, requests: int) -> float:
-    """The mean response: each disk serves in order of arrival what it gets, one number a disk says when it falls free."""
+    """The mean response. Each disk serves its parts in order of arrival; one number per disk is the time at which it
+    becomes free."""
     generator = np.random.default_rng(seed)
     transfer = SIZE / 512 / TRACK * TURN
     free, arm = np.zeros(DISKS), np.zeros(DISKS)
@@ -48,7 +49,7 @@ def scalar(parities: int, rate: float, seed: int, requests: int) -> float:
 
 @pytest.mark.parametrize("parities", [1, 2, 3])
 def test_engine_formulas_and_a_scalar_program_agree(parities):
-    """Means of the engine and the program within four standard errors of their difference, the formula within 4% of both."""
+    """The means of the engine and the program agree within four standard errors; the formula is within 4% of both."""
     program = np.array([scalar(parities, RATE[parities], seed, 6000) for seed in range(6)])
     drive = ideal_drive(full_seek=SEEK, revolution=TURN, cylinders=CYLINDERS, sectors_per_track=TRACK)
     system = System(
@@ -65,8 +66,8 @@ def test_engine_formulas_and_a_scalar_program_agree(parities):
     assert said.mean == pytest.approx((program.mean() + engine.mean()) / 2, rel=0.04)
 
 
-def test_reads_alone_are_pollaczek_and_khinchines():
-    """No write: each disk is a queue M/G/1, whose mean is exact."""
+def test_reads_alone_follow_pollaczek_and_khinchine():
+    """Without writes each disk is an M/G/1 queue, whose mean is exact."""
     sizes = TransferSizes(np.array([SIZE / 512 / TRACK * TURN]), np.ones(1))
     drive = ideal_drive(full_seek=SEEK, revolution=TURN, cylinders=CYLINDERS, sectors_per_track=TRACK)
     system = System(drive, ParityGroups(DISKS, 1, 1, 16), Broadcast(), FCFS(), AllCopies(), drives=DISKS, slots=128)

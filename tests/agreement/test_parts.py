@@ -1,4 +1,4 @@
-"""Requests of several parts against a program of its own, event by event, and against formulas of the literature."""
+"""Requests of several parts against an independent event-by-event program, and against formulas of the literature."""
 
 import heapq
 import math
@@ -31,10 +31,10 @@ RATE = 1e5
 
 
 class Program:
-    """First come, first served at every drive; the rest as the rules say, with times and sets and nothing else.
+    """Every drive serves first come, first served. The other rules follow the documentation, with times and sets only.
 
-    data of the parts make a read; a write is answered by `commits` of them. early: a read's other parts are withdrawn when as
-    many as it needs are begun, else when they have ended.
+    A read needs `data` of its parts; a write completes when `commits` parts have ended. With `early`, the remaining
+    parts of a read are withdrawn when enough parts have begun, otherwise when enough have ended.
     """
 
     def __init__(self, drives: int, data: int, commits: int, early: bool):
@@ -42,7 +42,7 @@ class Program:
         self.waiting: dict[int, set[int]] = {}
         self.begun, self.ended = Counter[int](), Counter[int]()
         self.free = dict.fromkeys(range(drives), True)
-        self.answers: dict[int, float] = {}
+        self.completions: dict[int, float] = {}
 
     def responses(self, times, sizes, reads) -> dict[int, float]:
         self.size, self.read = -(-sizes // self.data) / RATE, reads
@@ -58,12 +58,12 @@ class Program:
                 idle = [drive]
             for one in idle:
                 self.choose(one, now)
-        return {number: at - times[number] for number, at in self.answers.items()}
+        return {number: at - times[number] for number, at in self.completions.items()}
 
     def end(self, now, number):
         self.ended[number] += 1
         if self.ended[number] == (self.data if self.read[number] else self.commits):
-            self.answers[number] = now
+            self.completions[number] = now
             if self.read[number]:
                 self.waiting[number].clear()
 
@@ -84,14 +84,14 @@ class Program:
 @settings(max_examples=12, derandomize=True)
 @given(code=st.sampled_from([(1, 3), (2, 3), (3, 5), (4, 5), (5, 5)]), share=st.floats(0, 1), seed=st.integers(0, 999))
 def test_any_m_of_n_fragments(recorded, write, early, code, share, seed):
-    """The same answers as the program's, request for request, some of them overloaded."""
+    """Completions agree with the program's, request for request, also in overload."""
     data, fragments = code
     draw, count = np.random.default_rng(seed), 60
     times = np.cumsum(draw.exponential(0.8e-3, count))
     sizes, reads = draw.integers(1, 400, count), draw.random(count) < share
     dispatch = Broadcast() if early else Redundant(5, finishing=True)
     system = System(RateServer(RATE), Coded(data, fragments), dispatch, FCFS(), write, drives=5, slots=64)
-    # numbers as the engine has them
+    # arrival times are rounded as in the engine
     arrivals = recorded(times, sectors=sizes, read=reads)
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
     commits = data if isinstance(write, FirstCopy) else fragments
@@ -100,8 +100,8 @@ def test_any_m_of_n_fragments(recorded, write, early, code, share, seed):
 
 
 @pytest.mark.parametrize("disks", [2, 4, 7])
-def test_striped_reads_are_the_fork_join_recursion(recorded, disks):
-    """Requests over all disks, so that each has a part on every one: the last of the parts answers them."""
+def test_striped_reads_agree_with_the_fork_join_recursion(recorded, disks):
+    """Every request covers all disks, so it has a part on each. The last part completes it."""
     draw, count, unit = np.random.default_rng(disks), 500, 8
     sectors, begin = draw.integers(disks * unit, 5 * disks * unit, count), draw.integers(0, 10_000, count)
     gap = draw.exponential(1.2 * sectors.mean() / disks / RATE, count).astype(np.float32)
@@ -121,7 +121,7 @@ def test_striped_reads_are_the_fork_join_recursion(recorded, disks):
 
 SERVICE = 10 * MS
 LOAD, SERVERS = 0.7, 8
-# sizes in sectors are whole: of 20,000 in the mean rounding is nothing
+# sizes are whole sectors; with a mean of 20,000 sectors the rounding is negligible
 EXPONENTIAL = RandomRequests(ExponentialSize(20_000 * 512.0), 1.0)
 
 
@@ -135,10 +135,10 @@ def simulated(dispatch, servers=SERVERS, load=LOAD) -> tuple[float, float]:
 
 
 def least_work(servers: int, choices: int, load: float) -> float:
-    """Mean response of redundancy-d that is cancelled at the start of service, in service times.
+    """Mean response of redundancy-d with cancellation at the start of service, in service times.
 
-    Its product form (Visschers, Adan and Weiss, Queueing Systems 70, 2012; Ayesta, Bodas and Verloop 2018), over the number
-    of busy servers: of all arrivals those that only find the first j of them must wait there.
+    The sum runs over the number of busy servers, in product form (Visschers, Adan and Weiss, Queueing Systems 70, 2012;
+    Ayesta, Bodas and Verloop 2018). An arrival waits there if all its choices are among the first j of these servers.
     """
     arrivals, every = servers * load, math.comb(servers, choices)
     weight, total, waiting, queued = 1.0, 1.0, 0.0, 0.0
@@ -151,8 +151,10 @@ def least_work(servers: int, choices: int, load: float) -> float:
 
 
 def shortest_of(servers: int, choices: int, load: float, longest: int) -> float:
-    """Mean response of join-the-shortest-queue of d, in service times: the stationary states of its Markov chain, queue
-    lengths in their order, none above `longest`."""
+    """Mean response of join-the-shortest-queue of d, in service times.
+
+    It is computed from the stationary states of the Markov chain: queue lengths in their order, none above `longest`.
+    """
     states = list(combinations_with_replacement(range(longest, -1, -1), servers))
     number = {state: at for at, state in enumerate(states)}
     rates = lil_matrix((len(states), len(states)))
@@ -165,22 +167,22 @@ def shortest_of(servers: int, choices: int, load: float, longest: int) -> float:
 
     every = math.comb(servers, choices)
     for state in states:
-        for place, length in enumerate(state):
-            # the shortest is at `place`, in decreasing order: it and others before it are chosen
-            joins = math.comb(place, choices - 1) / every
-            moves(state, (*state[:place], length + 1, *state[place + 1 :]), servers * load * joins)
-            moves(state, (*state[:place], length - 1, *state[place + 1 :]), float(length > 0))
+        for position, length in enumerate(state):
+            # lengths decrease, so the shortest is at `position` if it and others before it are chosen
+            joins = math.comb(position, choices - 1) / every
+            moves(state, (*state[:position], length + 1, *state[position + 1 :]), servers * load * joins)
+            moves(state, (*state[:position], length - 1, *state[position + 1 :]), float(length > 0))
     rates[0, :] = 1.0
     share = spsolve(rates.tocsc(), np.eye(1, len(states)).ravel())
     return float(share @ [sum(state) for state in states]) / (servers * load)
 
 
-def test_the_oracles_know_their_limits():
-    """One choice is a queue for itself, all of them one queue for all (Erlang C)."""
+def test_the_oracles_have_the_right_limits():
+    """With one choice each server has a separate queue; with all of them there is one shared queue (Erlang C)."""
     assert least_work(4, 1, 0.6) == pytest.approx(1 / 0.4)
     assert least_work(2, 2, 0.5) == pytest.approx(1 / (1 - 0.25))
     assert shortest_of(1, 1, 0.5, 40) == pytest.approx(2.0, rel=1e-6)
-    # Mitzenmacher's sum, which many servers come near
+    # Mitzenmacher's sum, the limit of many servers
     assert shortest_of(8, 2, 0.5, 5) == pytest.approx(sum(0.5 ** (2**i - 2) for i in range(1, 6)), rel=0.06)
 
 
@@ -196,7 +198,7 @@ def test_redundancy_d_cancelled_at_the_start(choices):
     assert abs(mean - least_work(SERVERS, choices, LOAD)) < 4 * error < 0.06
 
 
-def test_all_of_them_is_everyone():
+def test_redundancy_over_all_servers_is_broadcast():
     assert simulated(Redundant(SERVERS))[0] == pytest.approx(simulated(Broadcast())[0], rel=1e-6)
 
 
@@ -205,11 +207,11 @@ TURN = 10 * MS
 
 @pytest.mark.parametrize("delay", [0.0, 2 * MS, 6 * MS, 20 * MS])
 def test_a_hedge_is_the_sooner_of_two_rotations(delay):
-    """No queue and no seek: E min(U, delay + V) of two uniform rotations, by hand."""
+    """There is no queue and no seek. The mean is E min(U, delay + V) of two uniform rotations, by hand."""
     drive = ideal_drive(full_seek=0.0, revolution=TURN, sectors_per_track=1000)
     system = System(drive, Replicas(2), Hedged(delay), FCFS(), slots=8)
     arrivals = PoissonArrivals(RandomRequests(FixedSize(512), 1.0), 2.0)
-    # the platters of a seed keep their distance from one another: many seeds
+    # the phase between the platters is constant for a seed, so many seeds are needed
     response = replicate(Scenario(system, arrivals), seeds=range(512), requests=60, warm_up=0).response
     d = min(delay / TURN, 1.0)
     expected = TURN * (d - d**2 / 2 + (1 - d) ** 2 / 2 - (1 - d) ** 3 / 6) + TURN / 1000
@@ -217,14 +219,14 @@ def test_a_hedge_is_the_sooner_of_two_rotations(delay):
 
 
 def test_writes_do_not_wait_for_a_hedge(unfold, recorded):
-    """100 sectors at 100 a ms to each of two copies, both idle."""
+    """100 sectors at 100 sectors per ms go to each of two copies, both idle."""
     system = System(RateServer(RATE), Replicas(2), Hedged(10 * MS), FCFS(), AllCopies(), slots=4)
     _, reports = unfold(Scenario(system, recorded([0.0], sectors=100, read=False)))
     assert responses(reports) == pytest.approx({0: 1.0}, rel=1e-4)
 
 
-def test_a_late_hedge_is_hashing_with_the_same_answers():
-    """Withdrawn before it is asked for: nobody serves a second part."""
+def test_a_late_hedge_sends_no_second_part():
+    """The second part is withdrawn before it is sent, so there are no extra services."""
     server = RateServer(1000 / SERVICE)
     requests = RandomRequests(ExponentialSize(8 * KB), 0.8)
     system = System(server, Replicas(3), Hedged(1e6), FCFS(), slots=32)

@@ -1,4 +1,6 @@
-"""D-SPTF as ars runs it against a program of its own, request for request: who claims, hears in time, serves in vain."""
+"""D-SPTF with preselection, as in ars, against an independent program, request for request: claims, late messages,
+extra services.
+"""
 
 import heapq
 import math
@@ -23,12 +25,12 @@ from storagekit.write import Claimed, FirstCopy
 
 pytestmark = pytest.mark.optimized
 
-# a revolution; sectors of a track; turns that a sector may have passed
+# a revolution; sectors per track; turns by which a sector may already have passed
 TURN, TRACK, SLACK = 10 * MS, 800, 1e-5
 
 
 class Access(NamedTuple):
-    """An access that a drive has chosen: whose, when it starts and ends."""
+    """An access that a drive has chosen: the request's number, start and end."""
 
     number: int
     start: float
@@ -36,7 +38,7 @@ class Access(NamedTuple):
 
 
 class Bid(NamedTuple):
-    """A claim as a drive sends it. drive: whose; it has the part of the same number."""
+    """A claim as a drive sends it. drive: the sender; its part has the same number."""
 
     takes: float
     drive: int
@@ -44,13 +46,14 @@ class Bid(NamedTuple):
     start: float
 
     def beats(self, other: "Bid") -> bool:
-        """Rounding chooses between no two bids: of drives that end the same access at one angle, for the next."""
+        """Bids of one `INSTANT` are equal, and the drive's number decides, so that rounding never does. This happens
+        when drives end the same access at one angle."""
         same = abs(self.takes - other.takes) <= INSTANT
         return self.drive < other.drive if same else self.takes < other.takes
 
 
 class Node:
-    """A drive: its phase, when it falls free and chooses, and the access that it has chosen."""
+    """A drive: its phase, the times at which it becomes free and chooses, and the access that it has chosen."""
 
     def __init__(self, phase: float):
         self.phase, self.free, self.wake = phase, 0.0, math.inf
@@ -64,28 +67,30 @@ class Node:
         return (max(ahead, 0) + sectors / TRACK) * TURN
 
 
-class Asked:
-    """A request, where it still waits, and what was claimed and has ended."""
+class Pending:
+    """A request: the parts that still wait, the bids, and the parts that have begun and ended."""
 
     def __init__(self, arrival_time: float, read: bool, parts: int, needed: int):
         self.arrival_time, self.read, self.needed = arrival_time, read, needed
         self.waiting, self.bids = set(range(parts)), list[Bid]()
         self.given_up, self.begun, self.ended = set[int](), set[int](), set[int]()
-        self.answer = math.inf
+        self.completion = math.inf
 
 
 class Program:
-    """The protocol as a story: drives wake, choose, claim, hear and give way; accesses end, clients have their answers.
+    """The protocol, one event at a time: drives wake, choose, claim, receive claims and withdraw; accesses end and
+    requests complete.
 
-    Written from the paper and the docstring, one event at a time, with times since the start of the run. claimed: writes are
-    treated as reads, and a part that no node serves is not written; else all parts are written and `needed` of them answer.
+    It is written from the paper and the docstring, with times since the start of the run. With `claimed`, writes are
+    treated as reads, and parts that no node serves are not written. Otherwise all parts are written, and a write
+    completes after `needed` of them.
     """
 
     def __init__(self, phases, data: int, parts: int, latency: float, ahead: float, claimed: bool):
         self.nodes = [Node(float(phase)) for phase in phases][:parts]
         self.data, self.parts, self.latency, self.ahead = data, parts, latency, ahead
         self.claimed = claimed
-        self.asked: dict[int, Asked] = {}
+        self.requests_seen: dict[int, Pending] = {}
         self.queue: list[int] = []
         self.ends: list[tuple[float, int, int]] = []
         self.responses: dict[int, float] = {}
@@ -106,7 +111,8 @@ class Program:
         return self.responses
 
     def closed(self, requests, outstanding: int, count: int) -> dict[int, float]:
-        """Responses where every answer brings a request, which is seen once those have chosen who can at that moment."""
+        """Responses in a closed loop: each completion brings a new request. Drives that can choose at that instant do
+        so before it arrives."""
         self.requests, entered, due = requests, 0, [0.0] * outstanding
         while len(self.responses) < count:
             wake, end = self.next_wake(), self.next_end()
@@ -126,13 +132,13 @@ class Program:
     def next_end(self) -> float:
         return self.ends[0][0] if self.ends else math.inf
 
-    def shared(self, request: Asked) -> bool:
+    def shared(self, request: Pending) -> bool:
         return request.read or self.claimed
 
     def enter(self, number: int, now: float):
         read = bool(self.requests.read[number])
-        self.asked[number] = Asked(now, read, self.parts, self.data)
-        self.queue = [*(one for one in self.queue if self.asked[one].waiting), number]
+        self.requests_seen[number] = Pending(now, read, self.parts, self.data)
+        self.queue = [*(one for one in self.queue if self.requests_seen[one].waiting), number]
         for node in self.nodes:
             self.rouse(node, now)
 
@@ -141,9 +147,9 @@ class Program:
             node.wake = min(node.wake, now)
 
     def end(self) -> bool:
-        """The next access ends; whether that answers its request."""
+        """End the next access. Returns whether that completes its request."""
         now, number, drive = heapq.heappop(self.ends)
-        request = self.asked[number]
+        request = self.requests_seen[number]
         if drive in request.ended or number in self.responses:
             return False
         request.ended.add(drive)
@@ -155,7 +161,7 @@ class Program:
         return True
 
     def choose(self, now: float):
-        """The drive that wakes has begun what it had planned, and takes the next."""
+        """The drive that wakes has begun its planned access, and chooses the next."""
         drive = next(number for number, node in enumerate(self.nodes) if node.wake == now)
         node = self.nodes[drive]
         if node.plan is not None:
@@ -163,7 +169,9 @@ class Program:
             heapq.heappush(self.ends, (node.plan.finish, node.plan.number, drive))
             node.plan = None
         waits = [
-            (self.asked[number].arrival_time, number) for number in self.queue if self.may_take(number, drive, now)
+            (self.requests_seen[number].arrival_time, number)
+            for number in self.queue
+            if self.may_take(number, drive, now)
         ]
         slot = min(waits, default=None)
         node.idle = slot is None
@@ -171,16 +179,16 @@ class Program:
             node.wake = math.inf
         else:
             number = slot[1]
-            self.asked[number].waiting.remove(drive)
+            self.requests_seen[number].waiting.remove(drive)
             access = self.access(drive, number, now)
-            if not self.shared(self.asked[number]) or self.claim(drive, access, now):
-                self.asked[number].begun.add(drive)
+            if not self.shared(self.requests_seen[number]) or self.claim(drive, access, now):
+                self.requests_seen[number].begun.add(drive)
                 self.serve(drive, access)
 
     def may_take(self, number: int, drive: int, now: float) -> bool:
-        request = self.asked[number]
-        heard = sum(bid.made + self.latency < now - INSTANT for bid in request.bids)
-        return drive in request.waiting and not (self.shared(request) and heard >= self.data)
+        request = self.requests_seen[number]
+        received = sum(bid.made + self.latency < now - INSTANT for bid in request.bids)
+        return drive in request.waiting and not (self.shared(request) and received >= self.data)
 
     def access(self, drive: int, number: int, now: float) -> Access:
         start = max(self.nodes[drive].free, now)
@@ -194,27 +202,27 @@ class Program:
         node.wake = max(access.finish - self.ahead, access.start)
 
     def claim(self, drive: int, access: Access, now: float) -> bool:
-        """Everybody hears of a claim a latency later; whether it stands."""
-        request = self.asked[access.number]
+        """All other drives receive a claim one latency later. Returns whether the claim stands."""
+        request = self.requests_seen[access.number]
         mine = Bid(access.finish - access.start, drive, now, access.start)
         request.bids.append(mine)
-        before = self.heard(request, mine)
+        before = self.received(request, mine)
         if len(before) >= self.data:
             self.nodes[drive].wake = max(now, before[self.data - 1])
             return False
         for other in request.bids:
             node = self.nodes[other.drive]
             stands = node.plan is not None and node.plan.number == access.number and other.drive in request.begun
-            hears = mine.beats(other) and now + self.latency <= other.start + INSTANT
-            if stands and hears and len(self.heard(request, other)) >= self.data:
+            in_time = mine.beats(other) and now + self.latency <= other.start + INSTANT
+            if stands and in_time and len(self.received(request, other)) >= self.data:
                 node.plan, node.wake = None, now + self.latency
                 request.begun.remove(other.drive)
         return True
 
-    def heard(self, request: Asked, hearer: Bid) -> list[float]:
-        """When the better bids reach who made this one, before it begins."""
-        arrivals = (bid.made + self.latency for bid in request.bids if bid.beats(hearer))
-        return sorted(arrival for arrival in arrivals if arrival <= hearer.start + INSTANT)
+    def received(self, request: Pending, own: Bid) -> list[float]:
+        """Times at which better bids reach the sender of this one, before its access begins."""
+        arrivals = (bid.made + self.latency for bid in request.bids if bid.beats(own))
+        return sorted(arrival for arrival in arrivals if arrival <= own.start + INSTANT)
 
 
 SPINDLE = ideal_drive(full_seek=0.0, revolution=TURN, cylinders=20, sectors_per_track=TRACK)
@@ -230,8 +238,8 @@ DRIVES, OUTSTANDING, WANTED, MOST, SEED = 4, 7, 160, 1500, 11
 LOOP, STREAM = ClosedLoop(REQUESTS, OUTSTANDING), PoissonArrivals(REQUESTS, 120.0)
 
 
-def answers(cases, arrivals) -> list[dict[int, float]]:
-    """Seconds until each request was answered, case by case, side by side."""
+def completions(cases, arrivals) -> list[dict[int, float]]:
+    """Seconds until each request completed, case by case, for all cases in one batch."""
 
     def scenario(write, protocol, code) -> Scenario:
         dispatch, layout = Broadcast(), Coded(*code)
@@ -247,7 +255,7 @@ def answers(cases, arrivals) -> list[dict[int, float]]:
 
 
 def expected(arrivals, write, protocol: PreselectionBids, code: tuple[int, int], count: int) -> dict[int, float]:
-    """What the program says of the same requests, until so many are answered."""
+    """The program's responses to the same requests, until `count` of them have completed."""
     key = keys([SEED])[:, 0]
     window = arrivals.window(Coded(*code).capacity(SPINDLE), key, np.zeros(1, np.int32), MOST)
     requests = jax.tree.map(np.asarray, window.requests)
@@ -260,10 +268,11 @@ def expected(arrivals, write, protocol: PreselectionBids, code: tuple[int, int],
 
 @pytest.mark.parametrize("arrivals", [LOOP, STREAM], ids=["closed", "open"])
 @pytest.mark.parametrize("writes", [[FirstCopy()], [Claimed()]], ids=["written", "claimed"])
-def test_every_request_is_answered_when_the_program_says(writes, arrivals):
-    """Within 1 us, at latencies of 0 to 1 ms, drives choosing up to 4 ms ahead; accesses take from 0.01 to 10 ms."""
+def test_every_request_completes_when_the_program_completes_it(writes, arrivals):
+    """Times agree within 1 us, at latencies of 0 to 1 ms, with drives choosing up to 4 ms ahead. Accesses take 0.01 to
+    10 ms."""
     cases = list(product(writes, PROTOCOLS, CODES))
-    for case, ours in zip(cases, answers(cases, arrivals), strict=True):
+    for case, ours in zip(cases, completions(cases, arrivals), strict=True):
         theirs = expected(arrivals, *case, len(ours) + OUTSTANDING)
         assert len(ours) >= WANTED
         both = np.array([(ours[number], theirs[number]) for number in sorted(ours)])

@@ -1,6 +1,7 @@
-"""The 2 x 3 array of srarray's figure 5: the engine against a scalar program, and the program against laws and its own file.
+"""The 2 x 3 array of srarray's figure 5: the engine against a scalar program, and the program against equations and its
+saved results.
 
-Source: data/reference/srarray_2x3.csv, made by sr_array_2x3.py beside this.
+Source: data/reference/srarray_2x3.csv, made by sr_array_2x3.py in this folder.
 """
 
 import numpy as np
@@ -30,9 +31,10 @@ from storagekit.simulation import sweep
 
 pytestmark = pytest.mark.optimized
 
-# a turn of 6 ms over 60 sectors; 1 ms for every cylinder
+# a turn of 6 ms over 60 sectors; a seek of 1 ms per cylinder
 PLAIN = Numbers([1e-3 * far for far in range(20)], 12, 60, 6e-3, 0.9e-3, 0.0, 0.0)
-# with few seeds a standard error is rough; of 17 comparisons one misses four of them in some hundred runs
+# with few seeds a standard error is rough; one of 17 comparisons misses by four of them about once in a few hundred
+# runs
 SIGMAS = 4
 
 
@@ -45,8 +47,9 @@ def at_even_angles(cylinder: int, first: float, read: bool) -> Request:
 
 
 def test_rsatf_weighs_seek_and_rotation_of_every_copy():
-    """Arm at cylinder 0, platter at angle 0. Cylinder 1 is reached at 1/6 of a turn, just after its copy at 0.16: the next is
-    a third later, at 0.4933 turns, 2.96 ms. Cylinder 2 is reached at 2/6, and its second copy begins at 0.35: 2.1 ms."""
+    """The arm is at cylinder 0, the platter at angle 0. The arm reaches cylinder 1 at 1/6 of a turn, just after the
+    copy at 0.16. The next copy is a third of a turn later, at 0.4933 turns, 2.96 ms. The arm reaches cylinder 2 at 2/6
+    of a turn, and the second copy there begins at 0.35: 2.1 ms."""
     disk = Disk(0.0)
     near, far = at_even_angles(1, 0.16, True), at_even_angles(2, 0.35 - 1 / COPIES, True)
     disk.queue = [near, far]
@@ -57,7 +60,8 @@ def test_rsatf_weighs_seek_and_rotation_of_every_copy():
 
 
 def test_a_write_ends_two_thirds_of_a_turn_after_its_first_copy_began():
-    """2.1 ms until the copy at 0.35 turns, then those at 0.6833 and 0.0167, and a sector of 0.1 ms; the arm stays there."""
+    """The copy at 0.35 turns is reached after 2.1 ms, then those at 0.6833 and 0.0167 turns, plus a sector of 0.1 ms.
+    The arm stays there."""
     disk = Disk(0.0)
     written = at_even_angles(2, 0.35 - 1 / COPIES, False)
     disk.queue = [written]
@@ -81,7 +85,8 @@ def test_six_disks_hold_one_disks_data_on_half_of_their_cylinders():
 
 @pytest.mark.parametrize("read_share", READ_SHARES)
 def test_one_request_at_a_time_takes_equations_4_and_7(read_share):
-    """Mean seek of the drive's own curve over half of its cylinders; R/2D for a read, R - R/2D for a write, which settles."""
+    """The mean seek follows the drive's seek curve over half of its cylinders. The rotation is R/2D for a read, and R -
+    R/2D for a write, which also settles."""
     paper = drive()
     far = np.arange(reach := len(paper.seek) // STRIPES)
     likely = 2 * (reach - far) / reach**2
@@ -97,21 +102,22 @@ def test_one_request_at_a_time_takes_equations_4_and_7(read_share):
 
 
 @pytest.mark.parametrize(("read_share", "depth"), [(1.0, 2), (1.0, 32), (0.5, 8)])
-def test_the_file_is_what_the_program_says(read_share, depth):
-    """Other seeds than the file's."""
+def test_the_saved_results_are_the_programs(read_share, depth):
+    """The seeds are not those of the file."""
     said, error = witnessed()[read_share, depth]
     found = np.array([throughput(drive(), depth, read_share, seed, 20_000, 2_000) for seed in range(100, 106)])
     spread = np.hypot(error, found.std(ddof=1) / np.sqrt(found.size))
     assert abs(found.mean() - said) < SIGMAS * spread < 0.02 * said
 
 
-def test_the_engine_is_what_the_file_says():
-    """At every point of figure 5. Slack: a tenth of a percent, for float32 and for where the layouts break their tracks."""
-    known = witnessed()
+def test_the_engine_agrees_with_the_saved_results():
+    """They agree at every point of figure 5. The slack of a tenth of a percent covers float32 and the different ends of
+    tracks in the two layouts."""
+    saved = witnessed()
     axes = {"read_share": list(READ_SHARES), "queue": list(DEPTHS)}
-    assert set(known) == {(share, queue) for share in READ_SHARES for queue in DEPTHS}
+    assert set(saved) == {(share, queue) for share in READ_SHARES for queue in DEPTHS}
     rate = sweep(array_loop, axes, seeds=16, requests=8_000, warm_up=500).request_rate
-    for (share, queue), (said, error) in known.items():
+    for (share, queue), (said, error) in saved.items():
         found = rate.sel(read_share=share, queue=queue)
         spread = np.hypot(error, float(found.std("seed", ddof=1)) / np.sqrt(found.size))
         assert abs(float(found.mean()) - said) < SIGMAS * spread + 1e-3 * said, (share, queue)

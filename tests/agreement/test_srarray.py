@@ -1,4 +1,4 @@
-"""The engine against srarray's closed forms (sections 2.1 to 2.5), which never met it."""
+"""The engine against srarray's closed forms (sections 2.1 to 2.5), which share no code with it."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.optimized
 S, R = 8e-3, 6e-3
 TRACK = 512
 TRANSFER = R / TRACK
-# with one right answer, four standard errors of 8 seeds miss it once in 200 tests, five once in 600
+# when the expected value is right, four standard errors of 8 seeds miss it once in 200 tests, five once in 600
 SIGMAS = 5
 
 
@@ -29,7 +29,8 @@ def drive(full_seek=S, revolution=R):
 def one_at_a_time(
     stripes=1, replicas=1, mirrors=1, reads=1.0, locality=1.0, synchronized=0, full_seek=S, revolution=R
 ) -> Scenario:
-    """No queue: every request finds all drives idle. Whatever is asked of it differs in numbers: one compilation."""
+    """One request at a time: every request finds all drives idle. All variants differ only in numbers, so there is one
+    compilation."""
     system = System(
         drive(full_seek, revolution),
         SRMirror(stripes, replicas, mirrors, most_replicas=4),
@@ -44,16 +45,16 @@ def one_at_a_time(
 
 
 def assert_near(found, expected, sigmas=SIGMAS, slack=0.0):
-    """The mean over seeds is `expected`, by its own standard error; slack: what the model leaves out."""
+    """The mean over seeds is `expected`, within its standard error. slack: effects that the model leaves out."""
     mean, error = float(found.mean()), float(found.std(ddof=1)) / np.sqrt(found.size)
     assert abs(mean - expected) <= sigmas * error + slack, f"{mean:g} is not {expected:g}, standard error {error:g}"
-    assert error < 0.05 * expected  # an error that covers everything shows nothing
+    assert error < 0.05 * expected  # an error large enough to cover everything shows nothing
 
 
 def test_the_latencies_of_equations_4_and_7():
-    """Reads S/3D_s + R/2D_r, foreground writes S/3D_s + R - R/2D_r, and each part of them.
+    """Reads take S/3D_s + R/2D_r, foreground writes S/3D_s + R - R/2D_r, and so does each component of them.
 
-    Slack: half a place on the track, which an access that follows another without arm movement waits less.
+    The slack is half a sector: an access that follows another without arm movement waits that much less.
     """
     axes = {"reads": [0.0, 1.0], "stripes": [1, 3], "replicas": [1, 2, 4]}
     data = sweep(one_at_a_time, axes, requests=3000, seeds=8)
@@ -72,7 +73,7 @@ def test_the_latencies_of_equations_4_and_7():
 
 
 def test_locality_divides_the_seek():
-    """S/L for S (section 2.3), whatever the striping; the rotation stays."""
+    """S/L replaces S (section 2.3), for any striping; the rotation does not change."""
     axes = {"stripes": [1, 3], "locality": [1.0, 4.14, 16.0]}
     data = sweep(one_at_a_time, axes, requests=3000, seeds=8)
     for stripes in axes["stripes"]:
@@ -83,9 +84,10 @@ def test_locality_divides_the_seek():
 
 
 def test_mirrors_wait_R_over_D_plus_1_or_synchronized_R_over_2D():
-    """Without an arm. Platters with random phases are replicas at random angles; in step they are at even ones.
+    """There is no arm. Platters with random phases are replicas at random angles; platters in step are replicas at even
+    angles.
 
-    The phases of a run stay, so that R/(D+1) is the mean over many runs and each has its own.
+    The phases of a run are constant. So R/(D+1) is the mean over many runs, and single runs differ from it.
     """
     axes = {"mirrors": [2, 3], "synchronized": [0, 1], "full_seek": [0.0]}
     data = sweep(one_at_a_time, axes, requests=2000, seeds=64).isel(full_seek=0)
@@ -110,8 +112,9 @@ def nearest_of_resting_heads(heads: int, count: int = 200_000) -> float:
 
 
 def test_mirrors_seek_less_than_S_over_2D_plus_1():
-    """A platter so fast that only the arm counts. The paper's distances are independent; heads that stay where they served
-    last spread out, so that the nearest is nearer than that: 0.81 of it with two heads, 0.71 with four."""
+    """The platter is so fast that only the arm counts. The paper's distances are independent. Heads that stay where
+    they last served spread out, so the nearest head is nearer than the paper's: by a factor of 0.81 with two heads,
+    0.71 with four."""
     axes = {"mirrors": [2, 4], "revolution": [1e-6]}
     data = sweep(one_at_a_time, axes, requests=4000, seeds=8).isel(revolution=0)
     for mirrors in axes["mirrors"]:
@@ -121,8 +124,9 @@ def test_mirrors_seek_less_than_S_over_2D_plus_1():
         assert ratio == pytest.approx({2: 0.81, 4: 0.71}[mirrors], abs=0.02)
 
 
-def test_the_mirrors_read_latency_is_below_its_sr_arrays():
-    """Section 2.5: the average of the minimum of a sum is smaller than the sum of the averages. Same replicas, same span."""
+def test_a_mirrors_read_latency_is_below_that_of_an_sr_array():
+    """Section 2.5: the average of the minimum of a sum is smaller than the sum of the averages. Both have the same
+    replicas and span."""
     axes = {"stripes": [1, 3], "synchronized": [1]}
     mirror = sweep(lambda **at: one_at_a_time(mirrors=2, **at), axes, requests=3000, seeds=8)
     spread = sweep(lambda **at: one_at_a_time(replicas=2, **at), axes, requests=3000, seeds=8)
@@ -131,7 +135,7 @@ def test_the_mirrors_read_latency_is_below_its_sr_arrays():
 
 @pytest.mark.slow
 def test_masked_writes_are_like_reads():
-    """Two requests a second: all copies but the first are written in between, and p is 1 (equation 9)."""
+    """With two requests per second all copies but the first are written in between, and p is 1 (equation 9)."""
 
     def seldom(reads, replicas):
         system = System(
@@ -150,7 +154,7 @@ def test_masked_writes_are_like_reads():
         for reads in (0.0, 1.0):
             at = data.sel(reads=reads, replicas=replicas)
             expected = equations.mixed_latency(S, R, 2, replicas, 1.0) + TRANSFER
-            # now and then one finds a drive busy
+            # now and then a request finds a drive busy
             assert_near(at.response, expected, slack=0.02 * expected)
         written = data.sel(replicas=replicas, reads=0.0)
         accesses = written.accesses / written.requests
@@ -158,17 +162,18 @@ def test_masked_writes_are_like_reads():
 
 
 def test_equation_16_under_rlook():
-    """Throughput of a 2 x 3 array with Q outstanding reads, N_1 of equations 12 and 15 with q = Q/D: within 5%.
+    """The throughput of a 2 x 3 array with Q outstanding reads is within 5% of equation 16, with N_1 of equations 12
+    and 15 and q = Q/D.
 
-    Two errors cancel. Disks are idle more often than (1 - 1/D)^Q, which places Q requests independently: 37, 6.3 and 0.4%
-    of the time at Q = 6, 24 and 96, not 33, 1.3 and 0 (a closed network piles up; with exponential service it were 45, 17
-    and 5). And seeks are shorter than S / q D_s, 1.24, 0.74 and 0.24 ms, not 1.33, 1.00 and 0.25, because requests
-    that come in ahead of the arm join its stroke.
+    Two errors cancel. First, disks are idle more often than (1 - 1/D)^Q, which places Q requests independently: 37, 6.3
+    and 0.4% of the time at Q = 6, 24 and 96, not 33, 1.3 and 0 (a closed network piles up; with exponential service it
+    would be 45, 17 and 5). Second, seeks are shorter than S / q D_s: 1.24, 0.74 and 0.24 ms, not 1.33, 1.00 and 0.25.
+    Requests that arrive ahead of the arm join its stroke.
     """
     disks, stripes, replicas = 6, 2, 3
     overhead = 2.7e-3
 
-    def closed(asked):
+    def closed(outstanding):
         system = System(
             ideal_drive(full_seek=S, revolution=R, sectors_per_track=TRACK, overhead=overhead),
             SRMirror(stripes, replicas, most_replicas=3),
@@ -177,16 +182,18 @@ def test_equation_16_under_rlook():
             drives=disks,
             slots=96,
         )
-        return Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0, alignment=1), asked))
+        return Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0, alignment=1), outstanding))
 
-    data = sweep(closed, {"asked": [6, 24, 96]}, requests=3000, seeds=8)
-    for asked in data.asked.values:
-        service = equations.rlook_service(S, R, stripes, replicas, 1.0, asked / disks)
+    data = sweep(closed, {"outstanding": [6, 24, 96]}, requests=3000, seeds=8)
+    for outstanding in data.outstanding.values:
+        service = equations.rlook_service(S, R, stripes, replicas, 1.0, outstanding / disks)
         one_disk = equations.disk_throughput(overhead + TRANSFER, service)
-        expected = equations.array_throughput(disks, asked, one_disk)
-        at = data.sel(asked=asked)
+        expected = equations.array_throughput(disks, outstanding, one_disk)
+        at = data.sel(outstanding=outstanding)
         assert float(at.request_rate.mean()) == pytest.approx(expected, rel=0.05)
-        assert equations.idle_share(disks, asked) < float(at.idle.mean()) < (disks - 1) / (disks + asked - 1)
-        stroke = S / (stripes * max(asked / disks, equations.SPARSE_QUEUE))
+        assert (
+            equations.idle_share(disks, outstanding) < float(at.idle.mean()) < (disks - 1) / (disks + outstanding - 1)
+        )
+        stroke = S / (stripes * max(outstanding / disks, equations.SPARSE_QUEUE))
         assert 0.7 * stroke < float(at.seek.mean()) - overhead < stroke
         assert_near(at.rotation, equations.rotation_even(R, replicas), slack=TRANSFER / 2)
