@@ -1,4 +1,6 @@
-"""What a mirror's disks choose among, worked by hand where one mirror is the whole array and its queue does not vary."""
+"""Numbers of requests that a mirror's disks choose among, by hand. One mirror is the whole array, and its queue does
+not vary.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ SPINDLE = Linear(S, R, OVERHEAD)
 
 
 def disk_time(mirrors: int, outstanding: int, read_share: float) -> float:
-    """Disk seconds of a request of one block on each of `mirrors` full disks, writes in the foreground."""
+    """Disk seconds per one-block request on each of `mirrors` full disks, with writes in the foreground."""
     layout = Layouts(*(np.array([number]) for number in (1, 1, mirrors)))
     load = single_load(read_share, 0.0, outstanding / mirrors, 1.0, 1.0)
     return float(costs(SPINDLE, load, layout, mirrors, np.ones(1), RLOOK()).disk_time[0])
@@ -23,16 +25,19 @@ def disk_time(mirrors: int, outstanding: int, read_share: float) -> float:
 @pytest.mark.parametrize(
     ("mirrors", "outstanding", "among"),
     [
-        (1, 9, 8),  # a disk that falls free finds all but the one that it has just read
-        (2, 9, 7),  # and without the one that the other disk is reading
+        (1, 9, 8),  # a disk that becomes free finds all requests except the one that it has just read
+        (2, 9, 7),  # and except the one that the other disk is reading
         (3, 9, 6),
         (2, 24, 22),
         (4, 24, 20),
     ],
 )
 def test_a_disk_chooses_among_the_reads_that_the_others_have_left(mirrors, outstanding, among):
-    """Half a revolution, and 1/(c (n - 1) + 3) of the stroke, once for each read: requests are c = 3/2 times as dense before
-    an elevator as elsewhere, 6/5 times before one of two that take from among the same, (h + 1)(h + 2)/h(h + 3) of h."""
+    """Each read takes half a revolution and 1/(c (n - 1) + 3) of the stroke.
+
+    Requests are c = 3/2 times as dense before an elevator as elsewhere. They are 6/5 times as dense before one of two
+    elevators that share their requests, and (h + 1)(h + 2)/h(h + 3) times before one of h.
+    """
     crowding = {1: 3 / 2, 2: 6 / 5, 3: 10 / 9, 4: 15 / 14}[mirrors]
     expected = OVERHEAD + S / (crowding * (among - 1) + 3) + R / 2
     assert disk_time(mirrors, outstanding, 1.0) == pytest.approx(expected, rel=1e-4)
@@ -40,7 +45,7 @@ def test_a_disk_chooses_among_the_reads_that_the_others_have_left(mirrors, outst
 
 @pytest.mark.parametrize(("mirrors", "outstanding", "among"), [(1, 10, 9), (2, 10, 6), (2, 25, 16), (3, 12, 6)])
 def test_a_disk_chooses_among_the_writes_that_it_has_not_written(mirrors, outstanding, among):
-    """A write waits at every disk, and is gone when the last of D_m has it, after H = 1 + 1/2 + ... + 1/D_m services of the
-    one that each takes: of the others a disk has (Q - 1)/H before it."""
+    """A write waits at every disk until the last of D_m has written it, after H = 1 + 1/2 + ... + 1/D_m service times
+    of one disk. So a disk has (Q - 1)/H other writes to choose among."""
     expected = mirrors * (OVERHEAD + S * 2 / (3 * (among + 1)) + R / 2)
     assert disk_time(mirrors, outstanding, 0.0) == pytest.approx(expected, rel=1e-4)

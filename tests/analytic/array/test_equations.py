@@ -1,4 +1,4 @@
-"""The SR-Array's formulas: worked values, laws of the optimum, and expectations drawn from their own definitions."""
+"""The SR-Array's formulas: worked values, properties of the optimum, and random draws from the definitions."""
 
 import jax
 import numpy as np
@@ -22,17 +22,17 @@ interior = {"full_seek": S, "revolution": R, "disks": 24.0, "share": 0.9, "queue
 
 def assert_within_4_sigma(draws, expected):
     assert abs(draws.mean() - expected) < 4 * draws.std() / np.sqrt(draws.size)
-    assert draws.std() / np.sqrt(draws.size) < 0.005 * expected  # or it would show nothing
+    assert draws.std() / np.sqrt(draws.size) < 0.005 * expected  # a larger error would show nothing
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
 def test_the_nearest_of_independent_heads(copies):
-    places = np.random.default_rng(1).random((2, 400_000, copies))
-    assert_within_4_sigma(np.abs(places[0] - places[1]).min(axis=1) * S, equations.seek_mirrored(S, copies))
+    positions = np.random.default_rng(1).random((2, 400_000, copies))
+    assert_within_4_sigma(np.abs(positions[0] - positions[1]).min(axis=1) * S, equations.seek_mirrored(S, copies))
 
 
 def test_heads_that_share_their_target_seek_further():
-    """Two heads: 5 S / 24, as `seek_mirrored` says, and not S / 5."""
+    """Two heads: 5 S / 24, as in `seek_mirrored`, and not S / 5."""
     generator = np.random.default_rng(2)
     distance = np.abs(generator.random((400_000, 1)) - generator.random((400_000, 2))).min(axis=1)
     assert_within_4_sigma(distance, 5 / 24)
@@ -40,8 +40,8 @@ def test_heads_that_share_their_target_seek_further():
 
 @pytest.mark.parametrize("disks", [1, 4])
 def test_the_seek_of_a_stripe(disks):
-    places = np.random.default_rng(3).random((2, 200_000)) / disks
-    assert_within_4_sigma(np.abs(places[0] - places[1]) * S, equations.seek_striped(S, disks))
+    positions = np.random.default_rng(3).random((2, 200_000)) / disks
+    assert_within_4_sigma(np.abs(positions[0] - positions[1]) * S, equations.seek_striped(S, disks))
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 6])
@@ -61,7 +61,7 @@ def test_reading_one_and_writing_all_add_up_to_a_revolution(revolution, replicas
 
 
 def test_worked_values():
-    """S = 10 ms, R = 6 ms, a 2 x 3 array: a third of 5 ms to seek, a sixth of 3 ms to turn."""
+    """S = 10 ms, R = 6 ms, a 2 x 3 array: the seek is a third of 5 ms, the rotation a sixth of 6 ms."""
     assert equations.read_latency(S, R, 2, 3) == pytest.approx((5 / 3 + 1) * MS)
     assert equations.read_latency(S, R, 2, 3, locality=5) == pytest.approx((1 / 3 + 1) * MS)
     assert equations.write_latency(S, R, 2, 3) == pytest.approx((5 / 3 + 5) * MS)
@@ -75,14 +75,15 @@ def test_worked_values():
 
 @pytest.mark.parametrize(("locality", "replicas"), [(4.14, 5.8), (16.67, 11.6)])
 def test_nine_disks_as_the_paper_quotes_them(locality, replicas):
-    """Section 4.1: 5.8 replicas for Cello base and 11.6 for Cello disk 6; three is the most that divides nine."""
+    """Section 4.1: 5.8 replicas for Cello base and 11.6 for Cello disk 6. Three is the largest allowed divisor of
+    nine."""
     optimum = equations.unbounded_replicas(S, R, 9, locality=locality)
     assert round(float(optimum), 1) == replicas
     assert equations.practical_replicas(float(optimum), 9) == 3
 
 
 def test_six_disks_as_the_paper_divides_them():
-    """Figure 7: 2 x 3 for Cello base."""
+    """Figure 7: 2 x 3 is best for Cello base."""
     assert equations.practical_replicas(equations.best_read(S, R, 6, 4.14).replicas, 6) == 3
 
 
@@ -116,8 +117,8 @@ def test_a_mixed_optimum_beats_every_other(full_seek, revolution, disks, share, 
     )
 
 
-def test_where_bounds_do_not_bite_the_least_is_the_papers():
-    """Equations 6, 11 and 14, written out here."""
+def test_without_active_bounds_the_minimum_is_the_papers():
+    """Equations 6, 11 and 14 are written out here."""
     assert equations.best_read_latency(S, R, 24, 1.5) == pytest.approx(np.sqrt(2 * S / 1.5 * R / 3 / 24))
     mixed = np.sqrt(2 * S / 1.5 * R * 0.8 / 3 / 24) + 0.1 * R
     assert equations.best_mixed_latency(S, R, 24, 0.9, 1.5) == pytest.approx(mixed)
@@ -126,7 +127,7 @@ def test_where_bounds_do_not_bite_the_least_is_the_papers():
 
 
 def test_the_papers_aspects():
-    """Equations 5, 10 and 13, written out here."""
+    """Equations 5, 10 and 13 are written out here."""
     assert equations.best_read(S, R, 24) == pytest.approx((np.sqrt(2 * S / 3 / R * 24), np.sqrt(3 * R / 2 / S * 24)))
     mixed = (np.sqrt(2 * S / 3 / R / 0.8 * 24), np.sqrt(3 * R * 0.8 / 2 / S * 24))
     assert equations.best_mixed(S, R, 24, 0.9) == pytest.approx(mixed)

@@ -21,13 +21,13 @@ from storagekit.analytic.fairness import (
 
 
 def test_one_server_by_hand():
-    """(8/2 + 3/1) (4 + 1) = 35."""
+    """The bound is (8/2 + 3/1) (4 + 1) = 35."""
     assert bound_one_server(Side(2, 8), Side(1, 3), 4) == 35
 
 
 def test_all_bricks_by_hand():
-    """D = 5, D_SFQ = 7. f: weight 2, 10 at the brick, 20 anywhere, 3 bricks, batches of 60, 4 coordinators; g: weight 1,
-    cost 6, one brick, one coordinator.
+    """D = 5, D_SFQ = 7. f: weight 2, cost 10 at the brick, 20 anywhere, 3 bricks, batches of 60, 4 coordinators. g:
+    weight 1, cost 6, one brick, one coordinator.
 
     printed:  (12*3 + 1) 10/2 + (12*1 + 1) 6 + 8 (60/2 + 6) = 185 + 78 + 288
     repaired: (12*3 + 1) 20/2 + (12*1 + 1) 6 + (7 + 4) 60/2 + (7 + 1) 6 = 370 + 78 + 330 + 48
@@ -54,7 +54,7 @@ cost, count = st.integers(0, 1_000), st.integers(1, 20)
 
 
 @given(st.tuples(cost, count, cost), st.tuples(cost, count, cost), st.integers(0, 64), st.integers(0, 64))
-def test_the_readings_differ_by_other_bricks_and_by_coordinators_alone(f, g, depth, waiting):
+def test_the_interpretations_differ_by_other_bricks_and_coordinators_alone(f, g, depth, waiting):
     def sides(further, coordinators):
         return [Side(3, largest, largest + further, bricks, batch, coordinators) for largest, bricks, batch in (f, g)]
 
@@ -63,39 +63,43 @@ def test_the_readings_differ_by_other_bricks_and_by_coordinators_alone(f, g, dep
 
     alike = sides(0, 1)
     assert bound(alike, repaired) == bound(alike, printed)
-    # 5 more at some brick, through 3 coordinators: each side's queues once 5 more, and two batches more
+    # costs 5 higher at another brick, and 3 coordinators: 5 more for each queued request of each side, and two more
+    # batches
     apart = sides(5, 3)
     more = sum(((depth + waiting) * bricks + 1) * 5 + 2 * batch for _, bricks, batch in (f, g)) / 3
     assert bound(apart, printed) == bound(alike, printed)
     assert bound(apart, repaired) - bound(apart, printed) == pytest.approx(more, rel=1e-9)
 
 
-def test_a_coordinator_that_sends_nothing_there_has_no_bound():
+def test_a_coordinator_that_sends_no_requests_there_has_no_bound():
     assert bound_total(Side(1, 1, largest_batch=np.inf), Side(1, 1), 1, 1, printed) == np.inf
 
 
-def test_the_delay_of_the_paper_and_none():
+def test_the_delay_factor_of_the_paper_and_zero():
     assert delay_factor(0.5, 1 / 12) == pytest.approx(10, rel=1e-12)
     np.testing.assert_array_equal(delay_factor([0.1, 0.5, 1.0], [0.1, 0.5, 1.0]), 0)
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.01, 1))
-def test_a_stream_that_is_always_delayed_so_has_its_minimum(weight, part):
-    """Each request advances its stream's tag by its cost and the delay, the others' by the cost alone."""
+def test_a_stream_that_is_always_delayed_has_its_minimum(weight, part):
+    """Each request advances its stream's tag by its cost and the delay. The other streams' tags advance by the cost
+    alone."""
     slowed = weight / (1 + delay_factor(weight, part * weight))
     assert slowed / (slowed + 1 - weight) == pytest.approx(part * weight, rel=1e-9)
 
 
 def test_the_floor_by_hand():
-    """A quarter of 1000, less (3 + 1) (3/4 8 + 1/4 (2 + 6)) = 32."""
+    """The floor is a quarter of 1000, less (3 + 1) (3/4 8 + 1/4 (2 + 6)) = 32."""
     assert shortfall(1 / 4, 8, 2 + 6, 3) == 32
     assert floor(1000, 1 / 4, 8, 2 + 6, 3) == 218
 
 
 def sfq(depth, weights, costs, factors, choices):
-    """One brick that serves by SFQ(D), `costs [request, stream]`, all backlogged all the time: what each event completes,
-    `[event, stream]`. Requests in service complete in any order: `choices`. Tags are equations 5 and 6, delays
-    `factors` times the cost."""
+    """Serve `costs [request, stream]` by SFQ(D) at one brick, with all streams always backlogged.
+
+    Returns the cost that each event completes, `[event, stream]`. Requests in service complete in any order, given by
+    `choices`. Tags follow equations 5 and 6; delays are `factors` times the cost.
+    """
     streams = range(len(weights))
     sent = [0 for _ in streams]
     start = [factors[stream] * costs[0][stream] / weights[stream] for stream in streams]
@@ -114,7 +118,7 @@ def sfq(depth, weights, costs, factors, choices):
 
 @st.composite
 def bricks(draw):
-    """Depth, weights that sum to 1, minimum shares, costs, and the order in which requests are completed."""
+    """Depth, weights that sum to 1, minimum shares, costs, and the order in which requests complete."""
     streams, events = draw(st.integers(2, 3)), draw(st.integers(1, 60))
     whole = np.array(draw(st.lists(st.integers(1, 6), min_size=streams, max_size=streams)))
     parts = np.array(draw(st.lists(st.sampled_from([1, 1 / 2, 1 / 8]), min_size=streams, max_size=streams)))
@@ -140,7 +144,7 @@ def test_no_interval_of_sfq_breaks_the_bound(brick):
 @given(bricks())
 @example((1, np.array([0.5, 0.5]), np.array([0.0625, 0.5]), np.ones((80, 2)), [0] * 70))
 def test_no_interval_falls_below_the_floor(brick):
-    """Every stream is delayed as much as its minimum allows, or the others not at all."""
+    """Every stream is delayed as much as its minimum allows, or only the first one is."""
     depth, weights, minimum, costs, choices = brick
     largest = costs.max(axis=0)
     for others in (0, 1):
@@ -152,7 +156,7 @@ def test_no_interval_falls_below_the_floor(brick):
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("call", "message"),
     [
         (lambda: Side(0, 1), r"weight 0: it must be above 0"),
         (lambda: Side(1, -1), r"largest cost at the brick -1: it must be at least 0"),
@@ -172,5 +176,5 @@ def test_no_interval_falls_below_the_floor(brick):
         (lambda: floor(1, 0.5, 1, -1, 1), r"others' largest costs -1"),
     ],
 )
-def test_what_has_no_bound_is_refused(ask, says):
-    assert_refused(ask, says)
+def test_bounds_of_impossible_numbers_are_rejected(call, message):
+    assert_refused(call, message)

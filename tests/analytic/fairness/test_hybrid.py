@@ -1,4 +1,4 @@
-"""Rates with minimum shares: closed forms, the equations they solve, and what they become without minimums."""
+"""Rates with minimum shares: closed forms, the equations they solve, and the limit without minimums."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ A_OR_BOTH = [[True, False], [True, True]]
 
 
 def drawn(seed: int, streams: int, bricks: int):
-    """Capacity, weights, demand and minimums, some of each limited and some not."""
+    """Random capacity, weights, demand and minimums; some demands and minimums are limited."""
     draw = np.random.default_rng(seed)
     weights = draw.uniform(0.5, 3, streams)
     reach = draw.random((streams, bricks)) < 0.4
@@ -24,8 +24,8 @@ def drawn(seed: int, streams: int, bricks: int):
     return draw.uniform(1, 10, bricks), weights, demand, minimum
 
 
-def test_two_streams_where_one_is_elsewhere_too():
-    """Both wait at A, g alone is capped: its share there is the minimum, a twelfth of 6. What it has at B is its own."""
+def test_two_streams_where_one_also_uses_another_brick():
+    """Both streams wait at A, and only g is capped. Its share of A is the minimum, a twelfth of 6. g alone uses B."""
     found = hybrid_rates([6.0, 6.0], [1, 1], A_OR_BOTH, minimum=1 / 12)
     np.testing.assert_allclose(found.rates.allocation, [[5.5, 0], [0.5, 6]], rtol=1e-12)
     np.testing.assert_array_equal(found.lifted, [[0, 0], [1, 0]])
@@ -37,9 +37,9 @@ def test_a_minimum_that_is_the_weight_is_sharing_brick_by_brick():
     np.testing.assert_allclose(found.rates.allocation, [[2, 0], [4, 6]], rtol=1e-12)
 
 
-def test_of_two_that_are_capped_each_has_more_than_its_minimum():
-    """f on A, g and h on A and a large B; a twelfth of everything for all of a third. F = 3 / (2/3) = 4.5, so that g and h
-    weigh 1/5.5 of f there: f has 6 / (1 + 2/5.5) = 4.4, the others 0.8 each and not 6/12."""
+def test_two_capped_streams_each_have_more_than_their_minimum():
+    """f uses A; g and h use A and a large B. Each has a third of the weight and a minimum of a twelfth. F = 3 / (2/3) =
+    4.5, so g and h weigh 1/5.5 of f at A. So f has 6 / (1 + 2/5.5) = 4.4, and the others 0.8 each, not 6/12."""
     reach = [[True, False], [True, True], [True, True]]
     assert delay_factor(1 / 3, 1 / 12) == pytest.approx(4.5)
     found = hybrid_rates([6.0, 20.0], [1, 1, 1], reach, minimum=1 / 12)
@@ -47,13 +47,13 @@ def test_of_two_that_are_capped_each_has_more_than_its_minimum():
     np.testing.assert_array_equal(found.lifted, [[0, 0], [1, 0], [1, 0]])
 
 
-def test_what_a_capped_stream_does_not_ask_for_is_left_to_others():
+def test_a_capped_streams_unused_share_goes_to_the_others():
     found = hybrid_rates([6.0, 100.0], [1, 1], A_OR_BOTH, [[INF, 0], [0.25, INF]], 1 / 12)
     np.testing.assert_allclose(found.rates.allocation, [[5.75, 0], [0.25, 100]], rtol=1e-12)
     assert not found.lifted.any()
 
 
-def test_a_stream_that_is_alone_has_all():
+def test_a_single_stream_has_all_capacity():
     np.testing.assert_allclose(hybrid_rates([3.0, 4.0], [2], [[True, True]], minimum=0.5).rates.rates, [7])
 
 
@@ -70,8 +70,8 @@ def test_minimums_that_vanish_leave_total_shares(seed):
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4))
 @settings(max_examples=60)
 def test_they_solve_the_equations(seed, streams, bricks):
-    """v = (x + min(o, F x)) / phi is the same for all that wait at a full brick; bricks idle only when all is met; minimums
-    are kept."""
+    """v = (x + min(o, F x)) / phi is equal for all streams that wait at a full brick. Bricks idle only when all demand
+    is met. Minimums are kept."""
     capacity, weights, demand, minimum = drawn(seed, streams, bricks)
     found = hybrid_rates(capacity, weights, demand > 0, demand, minimum).rates
     served = found.allocation
@@ -87,7 +87,7 @@ def test_they_solve_the_equations(seed, streams, bricks):
     factor[(minimum > 0) & (shares >= 1)] = 0
     assert np.all(served[waits] >= (minimum[:, None] * capacity * (1 - 1e-9))[waits])
     with np.errstate(invalid="ignore"):
-        # nobody waits without service but those whose service elsewhere is more than the level
+        # only streams whose service elsewhere is above the level may wait without service
         delayed = np.minimum(found.rates[:, None] - served, np.where(served > 0, factor[:, None] * served, INF))
     level = (served + delayed) / weights[:, None]
     for brick in np.flatnonzero(waits.any(axis=0)):
@@ -98,5 +98,5 @@ def test_they_solve_the_equations(seed, streams, bricks):
         assert np.all(level[waits[:, brick], brick] >= level[gets, brick].max() * (1 - 1e-5))
 
 
-def test_more_than_the_weight_is_refused():
+def test_a_minimum_above_the_weight_is_rejected():
     assert_refused(lambda: hybrid_rates([1.0], [1, 1], [[True], [True]], minimum=[0.6, 0.2]), "minimum share 0.6")

@@ -1,4 +1,4 @@
-"""Theorem 3's level against bisection, and what the theorem says of it."""
+"""Theorem 3's level against bisection, and the statements of the theorem."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ rates = st.floats(0, 1e3, allow_subnormal=False)
 
 @st.composite
 def brick_sets(draw):
-    """Rates elsewhere, weights `[2, stream]` and capacity `[2]`."""
+    """Rates elsewhere and weights `[2, stream]`, and capacity `[2]`."""
     shape = 2, draw(st.integers(1, 7))
     other = draw(arrays(float, shape, elements=st.one_of(st.integers(0, 3).map(float), rates)))
     return other, draw(arrays(float, shape, elements=st.floats(0.01, 100))), draw(arrays(float, 2, elements=rates))
@@ -30,8 +30,8 @@ def bisected(other, weights, capacity):
 
 
 def test_three_streams_by_hand():
-    """3 are to be shared by streams that have 0, 1 and 5 elsewhere: the first has 1 alone, then both half of 2; 3 is too
-    little for the third. With 15 all three reach 7."""
+    """A capacity of 3 is shared by streams with 0, 1 and 5 elsewhere. The first receives 1 alone, then the first two
+    receive 1 each. That is too little to reach the third. With a capacity of 15 all three reach 7."""
     found = water_level([[0, 1, 5]], [1, 1, 1], [3])
     np.testing.assert_array_equal(found.level, [2])
     np.testing.assert_array_equal(found.rates, [[2, 2, 5]])
@@ -50,9 +50,10 @@ def test_the_level_is_the_one_of_bisection(given_here):
 
 
 @given(brick_sets())
-def test_what_the_theorem_says(given_here):
-    """In the order of what they get elsewhere, the first k end up equal, no better off than any of the rest elsewhere, and
-    the rest get nothing there. All that the bricks can do is done."""
+def test_the_statements_of_the_theorem(given_here):
+    """In the order of their rates elsewhere, the first k streams end at an equal rate. It is not above any other
+    stream's rate elsewhere, and the other streams receive nothing at this brick. The brick's capacity is used
+    completely."""
     other, weights, capacity = given_here
     found = water_level(other, weights, capacity)
     np.testing.assert_allclose(found.service.sum(axis=-1), capacity, rtol=1e-9, atol=1e-9)
@@ -63,14 +64,14 @@ def test_what_the_theorem_says(given_here):
         assert np.all(other[row][~served] >= found.level[row] * (1 - 1e-12))
 
 
-def test_little_is_not_lost_beside_much():
-    """A thousandth is shared by two that have a thousand million elsewhere."""
+def test_small_amounts_are_not_lost_next_to_large_ones():
+    """A capacity of a thousandth is shared by two streams that have a thousand million elsewhere."""
     found = water_level([1e9, 1e9], [1.0, 3.0], 1e-3)
     np.testing.assert_allclose(found.service, [0.25e-3, 0.75e-3], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("other", "weights", "capacity", "says"),
+    ("other", "weights", "capacity", "message"),
     [
         ([], [], 1, "streams 0: it must be at least 1"),
         ([-1.0], [1], 1, "rate elsewhere -1: it must be 0 or more and finite"),
@@ -79,5 +80,5 @@ def test_little_is_not_lost_beside_much():
         ([0.0], [1], -1, "capacity -1: it must be 0 or more"),
     ],
 )
-def test_what_has_no_level_is_refused(other, weights, capacity, says):
-    assert_refused(lambda: water_level(other, weights, capacity), says)
+def test_levels_of_impossible_numbers_are_rejected(other, weights, capacity, message):
+    assert_refused(lambda: water_level(other, weights, capacity), message)

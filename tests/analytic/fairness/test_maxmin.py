@@ -1,4 +1,4 @@
-"""Max-min fair rates: closed forms, and the definition checked by linear programs of its own."""
+"""Max-min fair rates: closed forms, and the definition checked by independent linear programs."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ NEAR = 1e-8
 
 @st.composite
 def systems(draw, minimums=True):
-    """Capacity, weights, reach, demand and minimum shares; whole numbers, so that ties are frequent, and others."""
+    """Capacity, weights, reach, demand and minimum shares. Some are whole numbers, so that ties are frequent."""
     streams, bricks = draw(st.integers(1, 5)), draw(st.integers(1, 4))
     amounts = draw(st.sampled_from([st.integers(0, 4).map(float), st.floats(0.01, 10)]))
     capacity = draw(arrays(float, bricks, elements=amounts))
@@ -27,7 +27,7 @@ def systems(draw, minimums=True):
 
 
 def feasible(capacity, reach, demand, minimum):
-    """Bounds of every x, `[stream * brick, 2]`, and the rows and limits of the bricks."""
+    """Bounds of every x, `[stream * brick, 2]`, and the rows and limits of the bricks' constraints."""
     most = np.where(reach, demand, 0)
     least = np.minimum(minimum[:, None] * capacity, most)
     rows = np.tile(np.eye(len(capacity)), len(reach))
@@ -35,7 +35,8 @@ def feasible(capacity, reach, demand, minimum):
 
 
 def test_one_brick_more_for_one_of_two():
-    """f on A alone, g on A and B, equal weights: total shares are equal while B has no more than A, then f has all of A."""
+    """f uses A alone, g uses A and B, with equal weights. The rates are equal while B is not larger than A; then f has
+    all of A."""
     reach = [[True, False], [True, True]]
     for other in (0.0, 1.0, 5.0, 6.0, 7.0, 100.0):
         found = max_min_rates([6.0, other], [1, 1], reach)
@@ -46,43 +47,45 @@ def test_one_brick_more_for_one_of_two():
 
 
 @pytest.mark.parametrize("apart", [1e-6, 1e-7, 1e-8, 1e-9])
-def test_levels_that_nearly_meet_are_told_apart(apart):
-    """The same with B a little above or below A: with more the two differ by all of it, with less they share it."""
+def test_levels_that_nearly_meet_are_distinguished(apart):
+    """B is a little larger or smaller than A. If it is larger, the rates differ by the whole difference; if smaller,
+    they are equal."""
     reach = [[True, False], [True, True]]
     np.testing.assert_allclose(max_min_rates([1, 1 + apart], [1, 1], reach).rates, [1, 1 + apart], rtol=1e-14)
     np.testing.assert_allclose(max_min_rates([1, 1 - apart], [1, 1], reach).rates, [1 - apart / 2] * 2, rtol=1e-14)
     np.testing.assert_allclose(max_min_rates([1, apart], [1, 1], np.eye(2)).rates, [1, apart], rtol=1e-14)
 
 
-def test_with_a_minimum_nobody_is_shut_out():
-    """The same with a twelfth of each brick for both: g keeps 1/2 of A's 6; what B does beyond is g's."""
+def test_with_a_minimum_no_stream_is_shut_out():
+    """Both streams have a minimum of a twelfth of each brick. g keeps 1/2 of A's 6, however large B is."""
     reach = [[True, False], [True, True]]
     for other, here in ((2.0, 2.0), (5.0, 0.5), (100.0, 0.5)):
         found = max_min_rates([6.0, other], [1, 1], reach, minimum=1 / 12)
         np.testing.assert_allclose(found.allocation, [[6 - here, 0], [here, other]], rtol=1e-9, atol=1e-9)
-    # g wants less at A than its minimum, and f has what it leaves
+    # g needs less at A than its minimum, and f receives the remainder
     found = max_min_rates([6.0, 100.0], [1, 1], reach, [[np.inf, 0], [0.25, np.inf]], 1 / 12)
     np.testing.assert_allclose(found.allocation, [[5.75, 0], [0.25, 100]], rtol=1e-9, atol=1e-9)
 
 
 def test_a_stream_striped_over_three_bricks():
-    """f on one brick, g on three, 4 each. With weights 1 to 2 f has a third of 12, all of its brick; no more with 1 to 1;
-    and with 1 to 5 a sixth."""
+    """f uses one brick, g three, with a capacity of 4 each. With weights 1:2, f has a third of 12, all of its brick.
+    With 1:1 it has the same, and with 1:5 a sixth."""
     reach = [[True, False, False], [True, True, True]]
     np.testing.assert_allclose(max_min_rates([4.0] * 3, [1, 2], reach).rates, [4, 8], rtol=1e-12)
     np.testing.assert_allclose(max_min_rates([4.0] * 3, [1, 1], reach).rates, [4, 8], rtol=1e-12)
     np.testing.assert_allclose(max_min_rates([4.0] * 3, [1, 5], reach).rates, [2, 10], rtol=1e-12)
 
 
-def test_a_chain_of_bricks_is_one():
-    """Stream i reaches bricks i and i+1: 8, 1, 1, 6 leave 2 for the second, and 3, 5, 5, 3 are evened out to 16/3 each."""
+def test_a_chain_of_bricks_is_shared():
+    """Stream i reaches bricks i and i+1. Capacities 8, 1, 1, 6 leave 2 for the second stream; 3, 5, 5, 3 give 16/3 to
+    each."""
     reach = np.eye(3, 4, dtype=bool) | np.eye(3, 4, k=1, dtype=bool)
     np.testing.assert_allclose(max_min_rates([8.0, 1, 1, 6], [1, 1, 1], reach).rates, [8, 2, 6], rtol=1e-12)
     np.testing.assert_allclose(max_min_rates([3.0, 5, 5, 3], [1, 1, 1], reach).rates, [16 / 3] * 3, rtol=1e-12)
 
 
-def test_what_holds_each_back():
-    """f asks for 1 and has it. g and h share brick 1; i has brick 2 to itself and would take more of brick 1."""
+def test_the_binding_constraint_of_each_stream():
+    """f demands 1 and receives it. g and h share brick 1. i has brick 2 to itself and would take more of brick 1."""
     reach = [[True, False, False], [False, True, False], [False, True, False], [False, True, True]]
     demand = np.full((4, 3), np.inf)
     demand[0, 0] = 1
@@ -94,8 +97,9 @@ def test_what_holds_each_back():
     np.testing.assert_allclose([(one.value, one.limit) for one in named], [(1, 1), (3, 6), (3, 6), (9, 15)], rtol=1e-9)
 
 
-def test_who_has_all_it_asks_for_is_held_back_by_nothing_else():
-    """g asks for 1 at brick 1, which f leaves to it: the brick is full at the level at which g has all."""
+def test_a_stream_with_all_its_demand_is_bound_by_demand_alone():
+    """g demands 1 at brick 1, and f leaves it to g. The brick is full at the same level at which g has all its
+    demand."""
     found = max_min_rates([1.0, 1.0], [1, 1], [[True, True], [False, True]], [[2, np.inf], [0, 1]])
     np.testing.assert_array_equal(found.rates, [1, 1])
     assert found.binding(0).constraint == "bricks 0, 1"
@@ -120,8 +124,8 @@ def test_bricks_serve_no_more_than_they_can_and_idle_only_when_all_is_met(system
 @settings(max_examples=60)
 @example((np.ones(3), np.ones(4), np.ones((4, 3), bool), np.full((4, 3), np.inf), np.zeros(4)))
 @example((np.zeros(2), np.ones(2), np.ones((2, 2), bool), np.full((2, 2), np.inf), np.zeros(2)))
-def test_nobody_can_be_raised_but_at_the_cost_of_who_has_no_more(system):
-    """A program for each stream: its largest rate while all that have no more than it keep what they have."""
+def test_no_rate_can_rise_without_lowering_one_that_is_not_higher(system):
+    """One linear program per stream maximizes its rate while all streams with equal or lower rates keep theirs."""
     capacity, weights, reach, demand, minimum = system
     found = max_min_rates(*system)
     bounds, rows, limits = feasible(capacity, reach, demand, minimum)
@@ -140,8 +144,8 @@ def test_nobody_can_be_raised_but_at_the_cost_of_who_has_no_more(system):
 
 
 @given(systems(minimums=False))
-def test_whoever_is_served_has_no_more_than_whoever_wants_more_there(system):
-    """What TOTAL-DSFQ keeps to at every brick."""
+def test_served_streams_have_no_higher_level_than_waiting_ones(system):
+    """TOTAL-DSFQ has this property at every brick."""
     capacity, weights, reach, demand, _ = system
     found = max_min_rates(*system)
     level = found.rates / weights
@@ -153,22 +157,23 @@ def test_whoever_is_served_has_no_more_than_whoever_wants_more_there(system):
 
 
 @given(systems())
-def test_who_is_held_back_by_what(system):
-    """By bricks that are full, where it is not given all; or by its demand, all of which is met."""
+def test_every_stream_is_bound_by_full_bricks_or_its_demand(system):
+    """A stream with unmet demand is bound by full bricks; a stream with all its demand met is bound by the demand."""
     found = max_min_rates(*system)
     capacity, _, reach, _, _ = system
     full = found.allocation.sum(axis=0) >= capacity - NEAR
     assert np.all(full[np.nonzero(found.bottleneck)[1]])
-    asked = found.demand.sum(axis=1)
+    demanded = found.demand.sum(axis=1)
     by_demand = ~found.bottleneck.any(axis=1)
-    np.testing.assert_allclose(found.rates[by_demand], asked[by_demand], rtol=1e-12)
-    assert np.all(found.rates[~by_demand] < asked[~by_demand])
+    np.testing.assert_allclose(found.rates[by_demand], demanded[by_demand], rtol=1e-12)
+    assert np.all(found.rates[~by_demand] < demanded[~by_demand])
     assert not np.any(found.bottleneck & ~reach)
 
 
 @given(st.integers(1, 6), st.data())
 def test_one_brick_is_water_filling(streams, data):
-    """With demand everywhere, and what minimum shares give in advance as what theorem 3 calls elsewhere."""
+    """All streams demand service at the brick. The minimum shares, given in advance, are the rates elsewhere of theorem
+    3."""
     weights = data.draw(arrays(float, streams, elements=st.floats(0.1, 10)))
     minimum = data.draw(arrays(float, streams, elements=st.floats(0, 1 / 6)))
     capacity = data.draw(st.floats(0.01, 100))
@@ -182,8 +187,8 @@ def test_one_brick_is_water_filling(streams, data):
 def test_demands_at_one_brick_are_met_from_the_least_on(demand, capacity):
     demand = np.sort(demand)
     expected, left = [], capacity
-    for number, asked in enumerate(demand):
-        expected.append(min(asked, left / (len(demand) - number)))
+    for number, demanded in enumerate(demand):
+        expected.append(min(demanded, left / (len(demand) - number)))
         left -= expected[-1]
     found = max_min_rates([capacity], np.ones(len(demand)), np.ones((len(demand), 1)), demand[:, None])
     np.testing.assert_allclose(found.rates, expected, rtol=1e-9, atol=1e-9)
@@ -201,7 +206,7 @@ def test_the_order_of_streams_and_bricks_does_not_matter(system, order):
 
 
 def test_units_do_not_matter():
-    """A thousand million times the capacity is so many times the rates, and weights are relative."""
+    """Capacity times a thousand million gives rates times a thousand million, and weights are relative."""
     generator = np.random.default_rng(4)
     capacity, weights, reach = (
         generator.exponential(size=6),
@@ -214,8 +219,9 @@ def test_units_do_not_matter():
         np.testing.assert_allclose(max_min_rates(capacity, weights * factor, reach).rates, rates, rtol=1e-9)
 
 
-def test_as_large_as_it_is_meant_for():
-    """64 streams, of which two each reach bricks 0 to k of 32, k from 0 on, capacities growing: a level for each brick."""
+def test_the_largest_intended_system():
+    """64 streams in pairs: pair k reaches bricks 0 to k of 32. Capacities grow, so every brick has a different
+    level."""
     reach = np.arange(32) <= np.arange(64)[:, None] // 2
     found = max_min_rates(np.arange(1, 33.0), np.ones(64), reach)
     np.testing.assert_allclose(found.rates, np.repeat(np.arange(1, 33), 2) / 2, rtol=1e-12)
@@ -226,7 +232,7 @@ ONE = [1.0], [1.0, 1.0], [[True], [True]]
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("call", "message"),
     [
         (lambda: max_min_rates([1], [1], [True]), r"reach of shape \(1,\): it must be \[stream, brick\]"),
         (lambda: max_min_rates([1, 2], *ONE[1:]), r"capacity of shape \(2,\): it must be \(1,\), one for each brick"),
@@ -240,8 +246,8 @@ ONE = [1.0], [1.0, 1.0], [[True], [True]]
         (lambda: max_min_rates(*ONE, minimum=[0.5, 0.6]), "sum to 1.1: it must be at most 1: lower some"),
     ],
 )
-def test_what_cannot_be_shared_is_refused(ask, says):
-    assert_refused(ask, says)
+def test_impossible_shares_are_rejected(call, message):
+    assert_refused(call, message)
 
 
 def test_minimums_that_fill_a_brick_leave_nothing_to_share():

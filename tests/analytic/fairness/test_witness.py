@@ -1,4 +1,4 @@
-"""The worst interval of a log: by hand, and against a program that looks at all of them."""
+"""The worst interval of a log: by hand, and against a program that checks all intervals."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ WEIGHTS = np.array([1.0, 2.0])
 
 
 def periods(backlogged, gap):
-    """Events whose ends an interval may have for its own, in lists: a list begins with the event that begins a period, and
-    has all up to the one that ends it, and those of the same instant."""
+    """Lists of events at which an interval may begin or end. A list starts with the first event of a backlogged period.
+    It contains all events up to the end of the period, and those at the same instant."""
     found, current, away = [], None, np.inf
     for event, (now, gone) in enumerate(zip(backlogged, gap, strict=True)):
         away += gone
@@ -51,7 +51,7 @@ def drop_by_intervals(served, total, share, backlogged, gap):
 
 @st.composite
 def logs(draw, most=40):
-    """served `[event, 2]`, backlogged, gap: gaps follow events without backlog, some of them of no length."""
+    """served `[event, 2]`, backlogged and gap. Gaps follow events without backlog; some have no length."""
     rows = draw(
         st.lists(
             st.tuples(
@@ -67,23 +67,24 @@ def logs(draw, most=40):
 
 
 def test_two_periods_by_hand():
-    """Weights 1 and 2. The first period begins with event 0, whose service is before it; U is 0, 4, 4 - 10/2 = -1, and 2
-    with the event that ends it: 5 from the second to the third. Then 90 are served between periods. In the second period U
-    is 0 and -3."""
+    """Weights are 1 and 2. The first period begins with event 0, whose service lies before it. U is 0, 4, 4 - 10/2 =
+    -1, and 2 at the event that ends the period: a drop of 5 from the second event to the third. Then 90 are served
+    between the periods. In the second period U is 0 and -3."""
     served = [[70, 0], [4, 0], [0, 10], [3, 0], [90, 0], [0, 6]]
     backlogged = [True, True, True, False, True, True]
     gap = [0, 0, 0, 0, 1.0, 0]
     assert largest_unfairness(np.array(served), WEIGHTS, np.array(backlogged), np.array(gap, float)) == 5
-    # without the gap it is one period, and U is 92 once the 90 have been served
+    # without the gap there is one period, and U is 92 after the 90 are served
     assert largest_unfairness(np.array(served), WEIGHTS, np.array(backlogged), np.zeros(6)) == 92 - -1
 
 
 def test_a_floor_by_hand():
-    """A quarter of what a brick does: of 40 for others 10, back by 3 of the stream's own 4, down by 5 of 20: 12."""
+    """The floor is a quarter of the brick's service. Of 40 for others it is 10, then the stream gains 3 by its 4, then
+    loses 5 of 20: 12."""
     served, total = np.array([0, 0, 4, 0]), np.array([0, 40, 4, 20])
     always, none = np.ones(4, bool), np.zeros(4)
     assert largest_drop(served, total, 1 / 4, always, none) == 12
-    # a stream that has more than its share has not fallen, and what it had before is no help
+    # a stream with more than its share has not fallen, and service before the interval does not count
     assert largest_drop(total, total, 1 / 4, always, none) == 0
     assert largest_drop(np.array([0, 99, 0, 0]), np.array([0, 99, 8, 8]), 1 / 4, always, none) == 4
 
@@ -97,7 +98,7 @@ def test_a_gap_of_no_length_ends_no_period():
     assert largest_unfairness(served, np.ones(2), backlogged, as_logged) == 10
 
 
-def test_many_gaps_of_no_length_are_one_that_has():
+def test_many_gaps_of_no_length_add_up_to_one_with_a_length():
     served = np.array([[0, 0], [5, 0], [5, 0], [5, 0], [5, 0]])
     backlogged = np.array([True, False, False, False, True])
     gap = np.array([0, 0, 0.4, 0.4, 0.4]) * INSTANT
@@ -112,14 +113,15 @@ def test_without_a_period_there_is_no_unfairness():
 
 
 @given(logs(), st.sampled_from([1, 2, 3, 1 / 4]))
-def test_unfairness_is_that_of_the_worst_of_all_intervals(log, weight):
+def test_unfairness_is_the_largest_over_all_intervals(log, weight):
     weights = np.array([weight, 2.0])
     found = largest_unfairness(log[0], weights, *log[1:])
     assert found == pytest.approx(unfairness_by_intervals(log[0], weights, *log[1:]), rel=1e-12)
 
 
 def test_the_worst_interval_begins_where_the_path_turns():
-    """Apart 0, 3, 1, -1, 2, where backlog ends, and 11: from the 3 to the -1; with no time between, to the 11."""
+    """The difference is 0, 3, 1, -1, 2, where the backlog ends, and 11. The worst interval is from the 3 to the -1; if
+    no time passes in between, from the -1 to the 11."""
     normalized = np.array([[0, 0], [3, 0], [0, 2], [0, 2], [3, 0], [9, 0]], float)
     both = np.array([True, True, True, True, False, False])
     assert worst_interval(normalized, both, np.array([1, 0, 0, 0, 0, 0.5])) == (1, 3)
@@ -127,7 +129,7 @@ def test_the_worst_interval_begins_where_the_path_turns():
 
 
 @given(logs(), st.sampled_from([1, 2, 4]))
-def test_the_worst_interval_is_as_unfair_as_is_told(log, weight):
+def test_the_worst_interval_has_the_largest_unfairness(log, weight):
     served, backlogged, gap = log
     normalized = served / np.array([1, weight])
     begin, end = worst_interval(normalized, backlogged, gap)
@@ -136,14 +138,14 @@ def test_the_worst_interval_is_as_unfair_as_is_told(log, weight):
 
 
 @given(logs(), st.sampled_from([0, 1 / 12, 1 / 4, 1]))
-def test_a_drop_is_that_of_the_worst_of_all_intervals(log, share):
+def test_a_drop_is_the_largest_over_all_intervals(log, share):
     served, backlogged, gap = log
     mine, total = served[:, 0], served.sum(axis=1)
     found = largest_drop(mine, total, share, backlogged, gap)
     assert found == pytest.approx(drop_by_intervals(mine, total, share, backlogged, gap), rel=1e-12, abs=1e-12)
 
 
-def test_lanes_are_as_if_alone():
+def test_batch_elements_are_as_if_alone():
     generator = np.random.default_rng(5)
     served = generator.integers(0, 50, (60, 2, 3, 2))
     backlogged = generator.random((60, 3, 2)) < 0.8
@@ -153,16 +155,16 @@ def test_lanes_are_as_if_alone():
     same = largest_unfairness(served, WEIGHTS, backlogged, gap)
     fallen = largest_drop(served[:, 0], served.sum(axis=1), share, backlogged, gap)
     assert unfair.shape == fallen.shape == (3, 2)
-    for lane in np.ndindex(3, 2):
-        here = (slice(None), *lane)
-        pair, rest = served[:, :, *lane], (backlogged[here], gap[here])
-        assert unfair[lane] == largest_unfairness(pair, weights[here], *rest)
-        assert same[lane] == largest_unfairness(pair, WEIGHTS, *rest)
-        assert fallen[lane] == largest_drop(pair[:, 0], pair.sum(axis=1), share[lane], *rest)
+    for element in np.ndindex(3, 2):
+        here = (slice(None), *element)
+        pair, rest = served[:, :, *element], (backlogged[here], gap[here])
+        assert unfair[element] == largest_unfairness(pair, weights[here], *rest)
+        assert same[element] == largest_unfairness(pair, WEIGHTS, *rest)
+        assert fallen[element] == largest_drop(pair[:, 0], pair.sum(axis=1), share[element], *rest)
 
 
 def test_a_long_run_is_as_exact_as_whole_numbers():
-    """Weights 7 and 11: 77 U is a sum of whole numbers. In float32 U would be off by 8e-5."""
+    """With weights 7 and 11, 77 U is a sum of whole numbers. In float32 U would be off by 8e-5."""
     served = np.random.default_rng(6).integers(0, [14, 22], (200_000, 2), endpoint=True)
     served[0] = 0
     path = np.cumsum(served @ [11, -7])
@@ -171,7 +173,7 @@ def test_a_long_run_is_as_exact_as_whole_numbers():
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("call", "message"),
     [
         (lambda: unfairness(np.ones((3, 3))), r"streams 3: it must be 2"),
         (lambda: unfairness(np.ones((4, 2))), r"backlogged of shape \(3,\): it must be \(4,\)"),
@@ -188,8 +190,8 @@ def test_a_long_run_is_as_exact_as_whole_numbers():
         (lambda: drop(np.ones(3), 2), r"share 2: it must be between 0 and 1"),
     ],
 )
-def test_what_is_no_log_is_refused(ask, says):
-    assert_refused(ask, says)
+def test_impossible_logs_are_rejected(call, message):
+    assert_refused(call, message)
 
 
 def unfairness(served, weights=WEIGHTS, gap=None):

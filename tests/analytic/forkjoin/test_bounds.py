@@ -1,4 +1,4 @@
-"""The latest of several disks, and bounds of what a loaded system takes."""
+"""The latest of several disks, and bounds on the completion time in a loaded system."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 
 
 @pytest.mark.parametrize("disks", [1, 2, 32])
-def test_of_uniform_times_the_latest_is_known(disks):
-    """Of D uniform times up to 2 m it is 2 m D/(D + 1)."""
+def test_the_latest_of_uniform_times_by_hand(disks):
+    """For D uniform times up to 2 m, the mean of the latest is 2 m D/(D + 1)."""
     only_seek = Disk(10 * MS, 0.0, 1e6)
     assert latest(only_seek, 1000, 1, disks) == pytest.approx(1e-3 + 20 * MS * disks / (disks + 1), rel=1e-4)
     only_rotation = Disk(0.0, 10 * MS, 1e6)
@@ -36,12 +36,12 @@ def test_no_spread_and_bad_numbers():
 
 @pytest.mark.parametrize("disks, unit", [(1, 32 * KB), (4, 32 * KB), (32, 32 * KB), (8, 4 * KB)])
 def test_the_bounds_hold_for_the_recursion(disks, unit):
-    """Reads alone, processors and network without cost worth the name."""
+    """There are only reads, and processors and network cost practically nothing."""
     fast = Network(1e15)
     system = StripedSystem(M2372K, Striping(MB, unit, disks), fast, write_share=0.0)
     loads = np.array([0.05, 0.4, 0.8])
     rates = loads * disks / (system.striping.blocks * float(M2372K.mean(unit)))
-    # hosts take what they take: add it to the bounds
+    # the hosts' time is not in the bounds: add it to them
     way = system.paths().read
     outside = float(way.offset[0] + way.port + way.transit + way.receive)
     taken = Simulation([system], list(range(8)), 6_000).completion(rates[None])[0]
@@ -51,7 +51,7 @@ def test_the_bounds_hold_for_the_recursion(disks, unit):
     assert np.all(taken.mean(-1) - 0.05 * outside - 4 * error < high + 1.05 * outside)
 
 
-def test_of_one_disk_the_lower_bound_is_the_queue():
+def test_for_one_disk_the_lower_bound_is_the_queue():
     rates = np.array([0.2, 0.7])
     mean, second = 32 * float(M2372K.mean(32 * KB)), 32 * M2372K.variance()
     low, high = completion_bounds(M2372K, 32 * KB, 32, 1, rates)

@@ -1,4 +1,4 @@
-"""The textbook's queues: against one another, and against the recursion with exponential service times."""
+"""The textbook's fork-join formulas: against one another, and against the recursion with exponential service times."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,7 +22,7 @@ LOADS = np.array([0.1, 0.5, 0.8])
 
 @pytest.fixture(scope="module")
 def simulated():
-    """Mean response time by queues and load, and its standard error; service times of mean 1."""
+    """Mean response time by queues and load, and its standard error; service times have mean 1."""
     found = {}
     generator = np.random.default_rng(3)
     for queues in (1, 2, 8, 32):
@@ -34,7 +34,7 @@ def simulated():
     return found
 
 
-def test_two_queues_are_what_flatto_and_hahn_say(simulated):
+def test_two_queues_agree_with_flatto_and_hahn(simulated):
     mean, error = simulated[2]
     exact = response_two(LOADS, 1.0)
     assert np.all(np.abs(mean - exact) < 4 * error) and np.all(4 * error < 0.1 * exact)
@@ -54,7 +54,7 @@ def test_the_bounds_hold(simulated, queues):
     assert np.all(low < mean + 4 * error) and np.all(mean - 4 * error < high)
 
 
-def test_for_two_all_formulas_are_one_and_for_one_they_are_a_queue():
+def test_all_formulas_are_equal_for_two_queues_and_mm1_for_one():
     load = np.linspace(0.01, 0.99, 20)
     np.testing.assert_allclose(response_scaled(load, 1.0, 2), response_two(load, 1.0))
     np.testing.assert_allclose(response_interpolated(load, 1.0, 2), response_two(load, 1.0))
@@ -63,7 +63,8 @@ def test_for_two_all_formulas_are_one_and_for_one_they_are_a_queue():
 
 
 def test_the_limits():
-    """Without load the latest of N exponential times; V_2 = 11/8, and heavy traffic is lighter than independent queues."""
+    """Without load the response is the latest of N exponential times. V_2 = 11/8, and heavy traffic is lighter than
+    independent queues."""
     assert harmonic(3) == pytest.approx(11 / 6)
     assert heavy(2) == pytest.approx(11 / 8)
     for queues in (2, 5, 32):
@@ -73,7 +74,7 @@ def test_the_limits():
 
 
 @pytest.mark.parametrize("load", [1.0, 4.5, 12.0, 13.0])
-def test_too_much_takes_for_ever(load):
+def test_overload_has_an_infinite_response(load):
     assert response_two(load, 1.0) == response_scaled(load, 1.0, 32) == response_interpolated(load, 1.0, 32) == np.inf
     assert response_bounds(load, 1.0, 8) == (np.inf, np.inf)
 
@@ -91,6 +92,6 @@ def test_queues_are_counted(queues):
         harmonic(queues)
 
 
-def test_terms_that_cancel_are_refused_where_there_are_too_many():
+def test_too_many_queues_are_rejected():
     with pytest.raises(InputError, match="at most 64"):
         heavy(65)

@@ -1,4 +1,4 @@
-"""The recursion with processors and a network, against a plain event simulation in which every packet queues by itself."""
+"""The recursion with processors and a network, against a plain event simulation with one event per packet."""
 
 import heapq
 import itertools
@@ -17,7 +17,8 @@ FLASH = Disk(80e-6, 0.0, 3e9)
 
 
 class Packets:
-    """Every packet an event. Servers are first come first served; a disk serves the blocks of a request together."""
+    """Every packet is an event. Servers are first come, first served; a disk serves the blocks of a request
+    together."""
 
     def __init__(self, system: StripedSystem, draws: Draws, seed: int, rate: float):
         self.system, self.draws, self.seed = system, draws, seed
@@ -44,7 +45,7 @@ class Packets:
         self.at(self.free[server], action, *arguments)
 
     def send(self, time, size, source, target, action, *arguments):
-        """Sender's processor, the network, receiver's processor, one after the other."""
+        """Send a packet through the sender's processor, the network and the receiver's processor, in this order."""
         system = self.system
         hosts = {"client": system.client}
         switched = system.network.switched
@@ -61,7 +62,8 @@ class Packets:
 
         def carried(now):
             wire = 0.0 if not switched else float(system.network.seconds(size))
-            # a switch passes a packet on as it comes: the receiver's link is taken for the same time, not once more
+            # a switch forwards a packet as it arrives: the receiver's link is busy for the same time, not for a second
+            # one
             if switched:
                 begin = max(now - wire, self.free[link(target)])
                 self.free[link(target)] = begin + wire
@@ -97,12 +99,12 @@ class Packets:
             first = next(iter(parts))
             others = [disk for disk in parts if disk != first]
 
-            def heard(now):
+            def received_by_first(now):
                 for disk in others:
                     self.read(now, disk, parts[disk], finish)
                 self.read(now, first, parts[first], finish)
 
-            self.send(time, system.control, "client", ("agent", first), heard)
+            self.send(time, system.control, "client", ("agent", first), received_by_first)
         else:
             coming = {disk: len(times) for disk, times in parts.items()}
 
@@ -133,7 +135,7 @@ class Packets:
 
 
 def compared(system: StripedSystem, load: float, requests: int = 1_500) -> float:
-    """Mean completion of the recursion over that of the event simulation, on the same random numbers."""
+    """Mean completion of the recursion divided by that of the event simulation, on the same random numbers."""
     simulation = Simulation([system], [0, 1], requests)
     rate = load * system.saturation()[0]
     fast = simulation.completion(np.array([[rate]]))[0, 0]
@@ -177,7 +179,7 @@ def test_with_a_processor_for_each_direction_it_is_near(load):
     assert 0.9 < compared(system, load, 700) < 1.01
 
 
-def test_the_busy_share_is_what_the_events_take():
+def test_the_busy_share_agrees_with_the_events():
     system = StripedSystem(M2372K, Striping(MB, 32 * KB, 16), RING)
     simulation = Simulation([system], [0], 1_500)
     rate = 0.6 * system.saturation()[0]
@@ -192,7 +194,7 @@ def test_the_busy_share_is_what_the_events_take():
     events.serve = counted
     events.run()
     span = float(events.arrival_time[-1])
-    said = system.utilization(rate)
-    assert taken["client", "host"] / span == pytest.approx(float(said["client processor"]), rel=0.05)
-    assert taken[("ring",)] / span == pytest.approx(float(said["network"]), rel=0.05)
-    assert said["disk"] == pytest.approx(0.6)
+    expected = system.utilization(rate)
+    assert taken["client", "host"] / span == pytest.approx(float(expected["client processor"]), rel=0.05)
+    assert taken[("ring",)] / span == pytest.approx(float(expected["network"]), rel=0.05)
+    assert expected["disk"] == pytest.approx(0.6)

@@ -1,4 +1,4 @@
-"""The recursion by hand, and laws that it keeps. Times in ms."""
+"""The recursion by hand, and invariants that it satisfies. Times are in ms."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,23 +26,25 @@ def stream(gap, work, blocks=None, read=True):
 
 
 def test_two_disks_by_hand():
-    """Requests at 0, 2, 4 and 100; the third asks only the second disk.
+    """Requests arrive at 0, 2, 4 and 100. The third has work only for the second disk.
 
     disk 0: 10 until 10, then 1 until 11;       disk 1: 3 until 3, 6 until 9, 2 until 11
-    so they take 10, 11 - 2, 11 - 4; at 100 both are idle: 5.
+
+    So they take 10, 11 - 2 and 11 - 4. At 100 both disks are idle: 5.
     """
     taken = completion_times(stream([0, 2, 2, 96], [[10, 3], [1, 6], [0, 2], [5, 4]]))
     np.testing.assert_allclose(taken, [10, 9, 7, 5], rtol=1e-6)
 
 
-def test_a_read_and_a_write_with_their_ways_by_hand():
-    """A write at 0, whose client sends for 8: disk 0 has its block at 5, disk 1 at 9; they write for 10 and 3, until 15
-    and 12. An agent is busy for 0.5 with its acknowledgement, it travels 1, the client is busy for 0.25: 16.75.
+def test_a_read_and_a_write_with_their_paths_by_hand():
+    """A write arrives at 0, and its client sends for 8. Disk 0 has its block at 5, disk 1 at 9. They write for 10 and
+    3, until 15 and 12. An agent is busy for 0.5 with its acknowledgement, which travels for 1; the client is busy for
+    0.25: 16.75.
 
-    A read at 1: the client sends it from 8 to 8.5, the disks have it at 9; disk 0 reads two blocks from 15 to 25, disk 1 one
-    from 12 to 16. An agent is busy for 2 with a block, which travels 1: from disk 1 at 18, 19 at the client; from disk 0 the
-    last at 27, at the client at 28, which is busy for 4 with each of the three from 19 on, until 31 - that is not the last
-    one's, 32.
+    A read arrives at 1. The client sends it from 8 to 8.5, and the disks have it at 9. Disk 0 reads two blocks from 15
+    to 25, disk 1 reads one from 12 to 16. An agent is busy for 2 with each block, which then travels for 1. The block
+    of disk 1 leaves at 18 and reaches the client at 19. The last block of disk 0 leaves at 27 and arrives at 28. The
+    client is busy for 4 with each of the three from 19 on, until 31. The last block alone ends later, at 32.
     """
     write = path(8.0, [5.0, 9.0], 0.5, 1.0, 0.25)
     read = path(0.5, [1.0, 1.0], 2.0, 1.0, 4.0)
@@ -51,16 +53,17 @@ def test_a_read_and_a_write_with_their_ways_by_hand():
     np.testing.assert_allclose(taken, [16.75, 32 - 1], rtol=1e-6)
 
 
-def test_blocks_that_come_fast_wait_for_the_client():
-    """Four blocks at once, 1 at disk and 0 on the way; the client needs 3 for each: 1 + 12, and the next waits for it."""
+def test_blocks_that_arrive_fast_wait_for_the_client():
+    """Four blocks arrive at once, after 1 at the disk and 0 on the way. The client needs 3 for each: 1 + 12, and the
+    next request waits."""
     slow = path(0.0, [0.0, 0.0], 0.0, 0.0, 3.0)
     taken = completion_times(stream([0, 1], [[2, 2], [2, 2]], [[2, 2], [2, 2]]), Paths(slow, slow))
-    # the second request comes at 1, is served by 4, and its client is free at 13 for another 12
+    # the second request arrives at 1 and is served by 4; its client becomes free at 13 and needs another 12
     np.testing.assert_allclose(taken, [13, 24], rtol=1e-6)
 
 
 def test_a_week_changes_nothing():
-    """A request comes, a week goes by, and then comes the stream: its times are the same to the bit."""
+    """After one request there is a pause of a week, then the stream. Its times are the same to the bit."""
     generator = np.random.default_rng(0)
     gap, work = generator.exponential(size=500), 0.8 * generator.random((500, 4))
     early = completion_times(stream(gap, work))
@@ -90,7 +93,7 @@ def test_more_load_takes_longer_for_every_seed():
     assert np.all(np.diff(taken, axis=0) > 0)
 
 
-def test_what_is_sustained_is_where_requests_take_as_long_as_they_are_apart():
+def test_at_the_sustainable_rate_completion_time_is_interarrival_time():
     simulation = Simulation(SYSTEMS, [0, 1], 1_500)
     rate = simulation.sustainable()
     for seed in (0, 1):
@@ -98,7 +101,7 @@ def test_what_is_sustained_is_where_requests_take_as_long_as_they_are_apart():
         np.testing.assert_allclose(taken * rate[:, seed], 1, rtol=1e-3)
 
 
-def test_less_of_the_same_stream_is_the_same_stream():
+def test_a_stream_does_not_depend_on_the_other_systems():
     rates = np.array([[10.0]])
     long = Simulation(SYSTEMS[1:2], [4], 400)
     wide = Simulation([SYSTEMS[2], SYSTEMS[1]], [4], 400)

@@ -1,4 +1,4 @@
-"""Where blocks lie, who is how busy, and what is refused."""
+"""Locations of blocks, utilization of the components, and rejected settings."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ PLAIN = StripedSystem(M2372K, Striping(MB, 32 * KB, 32), RING)
 
 
 @given(disks=st.integers(1, 40), blocks=st.integers(1, 80), place=st.floats(0, 1, exclude_max=True), read=st.booleans())
-def test_without_check_data_every_block_is_somewhere_once(disks, blocks, place, read):
+def test_without_check_data_every_block_is_on_one_disk(disks, blocks, place, read):
     striping = Striping(blocks * KB, KB, disks)
     asked = striping.asked(np.array(read), np.array(place))
     assert asked.shape == (striping.rows, disks) and asked.sum() == blocks
@@ -39,7 +39,7 @@ def test_every_group_of_a_row_has_one_block_of_check_data(groups, members, rows,
     assert striping.rows == rows and striping.members == members
     read, write = (striping.asked(np.array(is_read), np.array(place)) for is_read in (True, False))
     by_group = read.reshape(rows, groups, members).sum(-1)
-    # with all disks, the data; without one, all that is left: as many
+    # with all disks: the data; without one: all remaining blocks, the same number
     assert np.all(by_group == members - 1)
     assert not read[:, striping.down].any() and not write[:, striping.down].any()
     assert write.sum() == rows * (groups * members - failed)
@@ -47,8 +47,12 @@ def test_every_group_of_a_row_has_one_block_of_check_data(groups, members, rows,
 
 
 def test_a_request_by_hand():
-    """1 MB in 32 KB on 32 disks, 22 a second, one in five a write: a disk 22 x 37.4 ms; of the ring 32 blocks and the
-    control packets, the client handles 32 blocks of 34,268 instructions, the agents a 32nd of that."""
+    """Requests of 1 MB in 32 KB units on 32 disks, 22 per second, one in five a write. A disk is busy for 22 x 37.4 ms
+    per second.
+
+    The ring carries 32 blocks and the control packets. The client processes 32 blocks at 34,268 instructions each, and
+    each agent a 32nd of that.
+    """
     busy = PLAIN.utilization(22.0)
     assert busy["disk"] == pytest.approx(22 * (0.0243 + 32768 / 2.5e6))
     assert busy["network"] == pytest.approx(22 * (32 * 32768 + 0.8 * 64 + 0.2 * 32 * 64) / 125e6)
@@ -71,13 +75,13 @@ def test_more_rings_are_less_busy_and_the_bottleneck_moves():
     )
 
 
-def test_a_processor_for_each_direction_is_as_busy_as_the_busier():
-    """Of reads, the client receives 32 packets and sends one."""
+def test_with_a_processor_for_each_direction_the_busier_one_counts():
+    """For a read, the client receives 32 packets and sends one."""
     both = StripedSystem(M2372K, PLAIN.striping, RING, client=Host(duplex=True), write_share=0.0)
     assert both.demands()["client processor"] == pytest.approx(32 * 34268 / 100e6)
 
 
-def test_alone_a_read_takes_what_the_formula_says():
+def test_a_read_alone_agrees_with_the_formula():
     taken = Simulation([StripedSystem(M2372K, PLAIN.striping, RING, write_share=0.0)], list(range(8)), 4_000)
     alone = taken.completion(np.array([[1e-3]]))[0, 0]
     assert abs(alone.mean() - PLAIN.idle_time()) < 4 * alone.std(ddof=1) / np.sqrt(8) + 1e-4
@@ -87,7 +91,7 @@ def test_check_data_costs_the_disks_and_the_client():
     with_check = StripedSystem(M2372K, Striping(MB, MB / 28, 32, groups=4), RING, write_share=1.0)
     without = StripedSystem(M2372K, Striping(MB, MB / 32, 32), RING, write_share=1.0)
     more, less = with_check.demands(), without.demands()
-    # as many blocks, larger ones, and an instruction for each byte of data
+    # equally many, larger blocks, and one instruction for each byte of data
     assert more["disk"] == pytest.approx(float(M2372K.mean(MB / 28))) and less["disk"] == pytest.approx(
         float(M2372K.mean(MB / 32))
     )
@@ -97,7 +101,7 @@ def test_check_data_costs_the_disks_and_the_client():
     assert more["client processor"] - free.demands()["client processor"] == pytest.approx(MB / 100e6)
 
 
-def test_without_a_disk_reads_ask_the_others():
+def test_without_a_disk_reads_use_the_others():
     whole = StripedSystem(M2372K, Striping(MB, MB / 28, 32, groups=4), RING, write_share=0.0)
     degraded = StripedSystem(M2372K, Striping(MB, MB / 28, 32, groups=4, failed=4), RING, write_share=0.0)
     assert degraded.demands()["disk"] == pytest.approx(whole.demands()["disk"] * 32 / 28)
@@ -105,14 +109,14 @@ def test_without_a_disk_reads_ask_the_others():
 
 
 def test_a_disk_like_a_drive():
-    """Of a linear seek S the mean is S/3; a track of 100 sectors in 6 ms; no switch between tracks costs anything."""
+    """A linear seek S has the mean S/3. The track has 100 sectors in 6 ms, and track switches cost nothing."""
     drive = ideal_drive(full_seek=9 * MS, revolution=6 * MS, cylinders=3_000, sectors_per_track=100)
     like = Disk.like(drive)
     assert like.seek == pytest.approx(3 * MS, rel=1e-3) and like.rotation == pytest.approx(3 * MS)
     assert like.rate == pytest.approx(100 * 512 / (6 * MS), rel=0.01)
     atlas = Disk.like(load_drive("atlas10k"))
     assert 4 * MS < atlas.seek < 7 * MS and 15e6 < atlas.rate < 25e6
-    # addresses of more than 32 bits
+    # addresses need more than 32 bits
     nearline = Disk.like(load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"))
     assert nearline.seek == pytest.approx(8.5 * MS, rel=1e-3) and 150e6 < nearline.rate < 250e6
 
@@ -143,14 +147,14 @@ def test_a_disk_like_a_drive():
         (lambda: Simulation([PLAIN], [1], 0), "requests 0"),
     ],
 )
-def test_what_is_refused(build, message):
+def test_impossible_systems_are_rejected(build, message):
     with pytest.raises(InputError, match=message):
         build()
 
 
 @pytest.mark.parametrize("failed, write_share", [(0, 0.2), (1, 0.0), (1, 0.2), (4, 1.0)])
 def test_the_busiest_disk_decides(failed, write_share):
-    """What the demand of a disk says is what the busiest one is asked for, by drawn requests."""
+    """The disk's demand is that of the busiest disk, checked with random requests."""
     striping = Striping(MB, MB / 28, 32, groups=4, failed=failed)
     system = StripedSystem(M2372K, striping, RING, write_share=write_share)
     seconds = work(M2372K, striping, draw([3], 20_000, 32), write_share).seconds[:, 0]
@@ -166,15 +170,15 @@ def test_a_second_ring_carries_other_packets_and_none_faster():
 
 @pytest.mark.parametrize("switched", [False, True])
 @pytest.mark.parametrize("rate", [125e6, 1e6])
-def test_alone_a_block_takes_its_whole_way(switched, rate):
-    """Without a disk: both processors and the network, once for the request and once for the block."""
+def test_a_block_alone_takes_the_time_of_its_path(switched, rate):
+    """Without disk time, only both processors and the network count, once for the request and once for the block."""
     one = StripedSystem(FLASH, Striping(32 * KB, 32 * KB, 1), Network(rate, switched=switched), write_share=0.0)
     host, packet = Host(), Network(rate)
     way = sum(2 * host.seconds(size) + packet.seconds(size) for size in (64, 32 * KB))
     assert Simulation([one], [0], 50).completion(np.array([[1e-3]])).mean() == pytest.approx(way, rel=1e-4)
 
 
-def test_nothing_is_carried_from_saturation_on():
+def test_from_saturation_on_the_completion_time_is_infinite():
     limit = PLAIN.saturation()[0]
     taken = Simulation([PLAIN], [0], 200).completion(np.array([[0.9 * limit, limit, 3 * limit]]))[0, :, 0]
     assert np.isfinite(taken[0]) and np.isinf(taken[1:]).all()

@@ -1,4 +1,4 @@
-"""The bound on how rarely blocks take long together, against draws."""
+"""The bound on the share of late blocks, against random draws."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ FLASH = Disk(0.1 * MS, 0, 20e6, "flash")
 
 @pytest.mark.parametrize("disk", [SLOW, QUICK, FLASH, Disk(0, 5 * MS, 1e6)])
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
-def test_the_bound_is_above_what_happens(disk, count):
+def test_the_bound_is_above_the_observed_share(disk, count):
     draw = np.random.default_rng(count)
     units = 2.0 ** draw.integers(12, 20, count)
     seek, rotation = draw.random((2, 100_000, count))
@@ -23,7 +23,7 @@ def test_the_bound_is_above_what_happens(disk, count):
         happened = float(np.mean(together > period))
         bound = lateness_bound(disk, units, period)
         assert happened <= bound <= 1
-        # not idle either: the exponent of the tail is right, but for a factor that grows slowly
+        # the bound is not loose either: the exponent of the tail is right, except for a slowly growing factor
         assert bound <= 25 * happened
     longest = float(disk.slowest(units).sum())
     assert lateness_bound(disk, units, longest) == 0
