@@ -1,4 +1,6 @@
-"""Claims, one at a time: `DSPTFClaims.claim` and what a brick may choose, worked by hand. Times from now, in seconds."""
+"""Claims, one at a time: `DSPTFClaims.claim` and the requests a brick may choose, by hand. Times count from now, in
+seconds.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,13 +22,15 @@ def claim(drive, bid, start, made=True) -> Bid:
     return Bid(one(0, np.int32), one(drive, np.int32), one(made, bool), one(bid * MS), one(start * MS), one(start * MS))
 
 
-def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
-    """The read in slot 0 is claimed by `owner`; nobody has claimed the one in slot 1. first: when, by whom and with what bid
-    it was claimed first, if that was another."""
+def claimed_by(owner, bid, made, start, first=None, deaf=0) -> Claims:
+    """State in which `owner` has claimed the read in slot 0, and the read in slot 1 is unclaimed.
+
+    first: time, brick and bid of the first claim, if another brick made it.
+    """
     never = np.inf
-    nobody = DSPTFClaims().init(StateSizes(2, 4, ()))
+    unclaimed = DSPTFClaims().init(StateSizes(2, 4, ()))
     at, by, offered = (made, owner, bid) if first is None else first
-    return nobody._replace(
+    return unclaimed._replace(
         first=jnp.asarray([at * MS, never], jnp.float32),
         first_owner=jnp.asarray([by, 0], jnp.int32),
         first_bid=jnp.asarray([offered * MS, never], jnp.float32),
@@ -41,89 +45,93 @@ def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
 
 def test_the_first_to_claim_keeps_the_read():
     protocol = DSPTFClaims(1 * MS)
-    verdict, after = protocol.claim(protocol.init(StateSizes(2, 4, ())), claim(drive=3, bid=5, start=2))
-    assert bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
+    decision, after = protocol.claim(protocol.init(StateSizes(2, 4, ())), claim(drive=3, bid=5, start=2))
+    assert bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     assert (int(after.owner[0]), float(after.first[0])) == (3, 0.0)
     np.testing.assert_allclose([after.bid[0], after.start[0]], [5 * MS, 2 * MS])
     assert np.isinf(after.first[1])
 
 
 def test_the_higher_bid_yields_when_the_better_claim_arrives():
-    """Brick 1 claimed 0.4 ms ago and bid 3 ms; we bid 5 and hear of it in 0.6 ms, before our access starts."""
-    verdict, after = DSPTFClaims(1 * MS).claim(
-        held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=5, start=2)
+    """Brick 1 claimed 0.4 ms ago with a bid of 3 ms. Brick 2 bids 5; the claim reaches it in 0.6 ms, before its access
+    starts."""
+    decision, after = DSPTFClaims(1 * MS).claim(
+        claimed_by(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=5, start=2)
     )
-    assert not bool(verdict.kept[0]) and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
-    np.testing.assert_allclose(verdict.retry, [0.6 * MS], rtol=1e-5)
+    assert not bool(decision.kept[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    np.testing.assert_allclose(decision.retry, [0.6 * MS], rtol=1e-5)
     assert int(after.owner[0]) == 1
 
 
 def test_the_lower_bid_takes_the_read_over():
-    """We bid 2 against its 3: it hears in 1 ms, before its access starts in 1.6, and chooses again then."""
-    verdict, after = DSPTFClaims(1 * MS).claim(
-        held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=2, start=2)
+    """Brick 2 bids 2 against brick 1's 3. Its claim reaches brick 1 in 1 ms, before that access starts in 1.6, and
+    brick 1 chooses again."""
+    decision, after = DSPTFClaims(1 * MS).claim(
+        claimed_by(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=2, start=2)
     )
-    assert bool(verdict.kept[0]) and bool(verdict.rival_yields[0])
-    assert int(verdict.rival[0]) == 1
-    np.testing.assert_allclose(verdict.rival_retry, [1 * MS])
+    assert bool(decision.kept[0]) and bool(decision.rival_yields[0])
+    assert int(decision.rival[0]) == 1
+    np.testing.assert_allclose(decision.rival_retry, [1 * MS])
     assert int(after.owner[0]) == 2
-    np.testing.assert_allclose(after.first, [-0.4 * MS, np.inf])  # the others heard the first claim
+    np.testing.assert_allclose(after.first, [-0.4 * MS, np.inf])  # the other bricks received the first claim
 
 
 @pytest.mark.parametrize("bid", [3, 3 - 5e-5, 3 + 5e-5])
 @pytest.mark.parametrize(("drive", "keeps"), [(0, True), (2, False)])
 def test_of_equal_bids_the_lower_brick_serves(drive, keeps, bid):
-    """However they were rounded: drives that end the same write bid the same for the next part."""
-    verdict, _ = DSPTFClaims(1 * MS).claim(
-        held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=drive, bid=bid, start=2)
+    """This holds for any rounding: drives that end the same write bid the same for the next part."""
+    decision, _ = DSPTFClaims(1 * MS).claim(
+        claimed_by(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=drive, bid=bid, start=2)
     )
-    assert bool(verdict.kept[0]) == keeps and bool(verdict.rival_yields[0]) == keeps
+    assert bool(decision.kept[0]) == keeps and bool(decision.rival_yields[0]) == keeps
 
 
-def test_a_claim_that_comes_after_the_access_began_costs_a_second_service():
-    """The bricks reckon with 0.2 ms, the message takes 1: neither hears in time, both serve."""
-    verdict, _ = DSPTFClaims(1 * MS, bound=0.2 * MS).claim(
-        held(owner=1, bid=3, made=-0.3, start=0.1), claim(drive=2, bid=5, start=0.4)
+def test_a_claim_that_arrives_after_the_access_began_costs_a_second_service():
+    """The bricks assume 0.2 ms, but the message takes 1: neither claim arrives in time, and both bricks serve."""
+    decision, _ = DSPTFClaims(1 * MS, bound=0.2 * MS).claim(
+        claimed_by(owner=1, bid=3, made=-0.3, start=0.1), claim(drive=2, bid=5, start=0.4)
     )
-    assert bool(verdict.kept[0]) and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
+    assert bool(decision.kept[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
 
 
 @pytest.mark.parametrize(("bid", "keeps"), [(5, False), (3, True)])
-def test_a_brick_yields_to_the_first_claim_where_the_best_comes_too_late(bid, keeps):
-    """Brick 1 bid 4 at -0.8, which arrives in 0.2 ms, brick 3 bid 2 at -0.1: in 0.9. We issue in 0.5."""
-    before = held(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4))
-    verdict, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=bid, start=0.5))
-    assert bool(verdict.kept[0]) == keeps and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
+def test_a_brick_yields_to_the_first_claim_where_the_best_arrives_too_late(bid, keeps):
+    """Brick 1 bid 4 at -0.8, which arrives in 0.2 ms. Brick 3 bid 2 at -0.1, which arrives in 0.9. Brick 2 starts its
+    access in 0.5."""
+    before = claimed_by(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4))
+    decision, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=bid, start=0.5))
+    assert bool(decision.kept[0]) == keeps and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     if not keeps:
-        np.testing.assert_allclose(verdict.retry, [0.2 * MS], rtol=1e-5)
+        np.testing.assert_allclose(decision.retry, [0.2 * MS], rtol=1e-5)
     assert (int(after.owner[0]), int(after.first_owner[0])) == (3, 1)
     np.testing.assert_allclose(after.first_bid[0], 4 * MS)
 
 
-def test_a_deaf_brick_does_not_hear_the_first_claim_either():
-    before = held(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4), deaf=0b0100)
-    verdict, _ = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=5, start=2))
-    assert bool(verdict.kept[0])
+def test_a_deaf_brick_does_not_receive_the_first_claim_either():
+    before = claimed_by(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4), deaf=0b0100)
+    decision, _ = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=5, start=2))
+    assert bool(decision.kept[0])
 
 
 @pytest.mark.parametrize("deaf", [0b0010, 0b0100])
-def test_a_brick_that_hears_nothing_does_not_yield(deaf):
+def test_a_brick_that_receives_no_claims_does_not_yield(deaf):
     bid = 2 if deaf == 0b0010 else 5
-    verdict, _ = DSPTFClaims(1 * MS).claim(
-        held(1, 3, made=-0.4, start=1.6, deaf=deaf), claim(drive=2, bid=bid, start=2)
+    decision, _ = DSPTFClaims(1 * MS).claim(
+        claimed_by(1, 3, made=-0.4, start=1.6, deaf=deaf), claim(drive=2, bid=bid, start=2)
     )
-    assert bool(verdict.kept[0]) and not bool(verdict.rival_yields[0])
+    assert bool(decision.kept[0]) and not bool(decision.rival_yields[0])
 
 
 def test_nothing_changes_where_no_claim_is_made():
-    before = held(owner=1, bid=3, made=-0.4, start=1.6)
-    verdict, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=1, start=2, made=False))
-    assert not bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
+    before = claimed_by(owner=1, bid=3, made=-0.4, start=1.6)
+    decision, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=1, start=2, made=False))
+    assert not bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     assert all(np.array_equal(ours, theirs) for ours, theirs in zip(before, after, strict=True))
 
 
-def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
-    """Latency 1 ms. Slot 0 claimed 0.4 ms ago: brick 2 does not know yet. 1.5 ms ago: it does, unless it is deaf.
+def test_a_brick_may_choose_requests_that_have_arrived_without_a_known_claim():
+    """The latency is 1 ms. A claim on slot 0 made 0.4 ms ago has not reached brick 2. A claim made 1.5 ms ago has,
+    unless the brick is deaf.
 
     A read that brick 1 received 0.3 ms ago reaches brick 2 in 0.7 ms.
     """
@@ -132,18 +140,18 @@ def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
     receiving = jnp.asarray([1, 1], jnp.int32)
 
     def from_when(made, deaf=0, brick=2):
-        claims = held(owner=0, bid=3, made=made, start=made + 2, deaf=deaf)
+        claims = claimed_by(owner=0, bid=3, made=made, start=made + 2, deaf=deaf)
         return np.asarray(protocol.choosable_from(claims, arrival_time, receiving, one(brick, np.int32)))
 
     np.testing.assert_allclose(from_when(-0.4), [-2 * MS, 0.7 * MS], rtol=1e-5)
     np.testing.assert_allclose(from_when(-1.5), [np.inf, 0.7 * MS], rtol=1e-5)
-    # a claim that arrives now, but for a rounding, comes after the choice
+    # a claim that arrives now, up to rounding, arrives after the choice
     np.testing.assert_allclose(from_when(-1 - 5e-5), [-2 * MS, 0.7 * MS], rtol=1e-5)
     np.testing.assert_allclose(from_when(-1.5, deaf=0b100), [-2 * MS, 0.7 * MS], rtol=1e-5)
     np.testing.assert_allclose(from_when(-0.4, brick=1), [-3 * MS, -0.3 * MS], rtol=1e-5)
 
 
-def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
+def test_a_brick_chooses_two_bounds_early_and_without_latency_at_once():
     assert float(DSPTFClaims(1 * MS).lead_time) == pytest.approx(2 * MS)
     assert float(DSPTFClaims(1 * MS, bound=3 * MS).lead_time) == pytest.approx(6 * MS)
     assert float(DSPTFClaims(0.0).lead_time) == 0
@@ -152,9 +160,9 @@ def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
 @pytest.mark.parametrize(
     ("begins", "rotation", "issued"),
     [
-        (0, 5, 2),  # an idle brick waits until claims are in
-        (0, 0.5, 0.5),  # but no longer than its platter lets it
-        (2, 5, 2),  # one whose disk was busy has waited
+        (0, 5, 2),  # an idle brick waits until all claims have arrived
+        (0, 0.5, 0.5),  # but not longer than its rotation allows
+        (2, 5, 2),  # a brick whose disk was busy has already waited
         (4, 0, 4),
     ],
 )
@@ -164,12 +172,12 @@ def test_a_choice_waits_for_claims_only_while_its_platter_turns(begins, rotation
     np.testing.assert_array_equal(DSPTFClaims(0.0).issues(*times), times[0])
 
 
-def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_are_in():
+def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_have_arrived():
     free = one([-1 * MS, 0.5 * MS, 3 * MS])[0]
-    # idle, its disk waits for its platter alone; the next falls free too soon for the claims
+    # an idle disk waits only for its rotation; the second disk becomes free too early for the claims
     begins = DSPTFClaims(1 * MS).begins(free)
     np.testing.assert_allclose(begins, [0, 2 * MS, 3 * MS], rtol=1e-6)
-    # and with hardly any rotation to wait for
+    # with hardly any rotation
     issued = DSPTFClaims(1 * MS).issues(begins, jnp.full_like(begins, 0.2 * MS))
     np.testing.assert_allclose(issued, [0.2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
     np.testing.assert_allclose(DSPTFClaims(1 * MS, waits=1).begins(free), [2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
@@ -178,7 +186,7 @@ def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_are_in()
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    ("make", "message"),
     [
         (lambda: DSPTFClaims(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
         (lambda: DSPTFClaims(float("nan")), "network latency nan is not a number"),
@@ -190,5 +198,5 @@ def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_are_in()
         (lambda: Lossy(float("nan")), "claim loss nan is not a number"),
     ],
 )
-def test_impossible_settings_are_refused(make, complaint):
-    assert_refused(make, complaint)
+def test_impossible_settings_are_rejected(make, message):
+    assert_refused(make, message)

@@ -1,4 +1,4 @@
-"""A stream of requests through a cache, as the event loop would send it."""
+"""A stream of requests through a cache, called as the event loop calls it."""
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +12,13 @@ from storagekit.workload import Requests
 
 
 def sought(entering) -> Sought:
-    """One brick, which has everything."""
+    """The lookup of one brick that has all data."""
     nowhere = jnp.zeros(entering.shape, jnp.int32)
     return Sought(Replicas(1), jnp.ones(entering.shape, jnp.uint32), nowhere, Location(None, nowhere))
 
 
 @jax.jit
-def all_of_them(cache, requests, entering):
+def all_hits(cache, requests, entering):
     def one(private, row):
         found, private = cache.look_up(private, *row, sought(row[1]))
         return private, found.hit
@@ -28,7 +28,8 @@ def all_of_them(cache, requests, entering):
 
 @pytest.fixture(scope="session")
 def hits():
-    """`hits(cache, sector, sectors, read, entering)`: which requests hit, columns of shape `[request, *batch]`."""
+    """`hits(cache, sector, sectors, read, entering)`: whether each request hits, in columns of shape `[request,
+    *batch]`."""
 
     def hits(cache, sector, sectors=16, read=True, entering=True):
         sector = jnp.asarray(sector, jnp.int32)[:, None]
@@ -43,7 +44,7 @@ def hits():
         columns = {"number": number, "sectors": column(sectors, np.int32), "read": column(read, bool)}
         requests = Requests(**{**blank, **columns, "sector": sector})
 
-        hit = all_of_them(cache, requests, column(entering, bool))
+        hit = all_hits(cache, requests, column(entering, bool))
         return np.asarray(hit)[:, 0]
 
     return hits

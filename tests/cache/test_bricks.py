@@ -1,4 +1,4 @@
-"""Memory in every brick: hashed apart against exact LRU, block for block against a list in each brick."""
+"""Memory in every brick: hashed streams against exact LRU, and every block against a list in each brick."""
 
 from collections import OrderedDict
 from functools import lru_cache
@@ -27,20 +27,21 @@ from storagekit.workload.reuse import hit_rates
 from storagekit.workload.synthetic import FINANCIAL, generate
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
-# a brick of one set holds up to MOST blocks, all of them together no more than a set
+# a brick of one set stores up to MOST blocks, and all bricks together at most a full set
 SECTORS, WAYS, MOST, BRICKS, SLOTS = 8, 16, 4, 4, 3
 BLOCK = SECTORS * units.SECTOR
 SERVER = RateServer(1000)
-# what a hash tells apart, sectors: 64 KB
+# the unit of hashing, sectors: 64 KB
 UNIT = 128
 REAL = "spc-financial1-10k/Financial1.first10000.spc.xz"
 
 
 class Sent(NamedTuple):
-    """Requests down the first axis, and what becomes of them: `[request, 1, *batch]`.
+    """Requests along the first axis, with their routing: `[request, 1, *batch]`.
 
-    routed: the copies that are asked, one bit each. receiving: that of the brick which its client sends it to. server: that
-    whose disk reads it if nobody has it. generation: how often each brick has lost its memory by then, `[request, brick]`.
+    routed: the copies to which the request is sent, one bit each. receiving: the copy at the brick to which the client
+    sends it. server: the copy whose disk reads it after a miss. generation: the number of memory losses of each brick
+    so far, `[request, brick]`.
     """
 
     request: Requests
@@ -51,28 +52,30 @@ class Sent(NamedTuple):
 
 
 def driven(cache, placement, sent: Sent):
-    """Every request enters, and one that misses is read at once, as the event loop would have it: the last contents, what
-    was found, and all contents on the way."""
+    """Every request enters, and a miss is read at once, as in the event loop.
+
+    Returns the last contents, the results of the lookups, and the contents after each request.
+    """
 
     def one(private, row: Sent):
         request = row.request
         if row.generation is not None:
             nothing = jnp.zeros((SLOTS, 1), bool), jnp.zeros((SLOTS, 1), jnp.uint32)
             private = cache.stopped(private, BrickStopped(row.generation - private.lost, *nothing))
-        place, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
-        found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, place))
+        location, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
+        found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, location))
         slot = request.number % SLOTS
         private = cache.entered(
             private,
             RequestAdmitted(
-                row_index(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)
+                row_index(SLOTS, slot) == slot, always, request, placement, location, row.routed, None, jnp.zeros(1)
             ),
         )
         drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)
         taken = AccessStarted(
             slot,
             row.server,
-            place,
+            location,
             placement,
             request.read,
             ~found.hit,
@@ -123,7 +126,7 @@ def sent(request: Requests, routed, receiving=0, server=0, generation=None) -> S
 
 @lru_cache
 def financial() -> RequestTrace:
-    """42,000 requests of 8 and 16 KB, 85% reads, to data as popular as that of (dsptf, Table 2)."""
+    """42,000 requests of 8 and 16 KB, 85% reads, with the popularity of (dsptf, Table 2)."""
     return generate(FINANCIAL.scaled(1 / 128), seed=1)
 
 
@@ -133,7 +136,7 @@ def real() -> RequestTrace:
 
 
 def in_units(trace) -> tuple[Requests, RequestTrace]:
-    """The requests of a trace as they are hashed, by UNIT, cut off where one ends; and the trace that they are."""
+    """The requests of a trace as they are hashed, by UNIT and cut at its end, and the trace of the cut requests."""
     whole = recorded(trace, 2**31 - 2**20).requests
     sector = np.asarray(whole.sector)
     sectors = np.minimum(np.asarray(whole.sectors), UNIT - sector % UNIT)
@@ -144,9 +147,9 @@ def in_units(trace) -> tuple[Requests, RequestTrace]:
 
 
 @pytest.mark.parametrize("bricks", [2, 8])
-@pytest.mark.parametrize("trace", [financial, real], ids=["stand-in", "real"])
-def test_hashed_apart_each_brick_is_an_lru_of_its_own(trace, bricks):
-    """1 MB a brick. Of all reads as many hit, within half a point, as exact LRU in each brick or one for all answers."""
+@pytest.mark.parametrize("trace", [financial, real], ids=["synthetic", "real"])
+def test_with_hashing_each_brick_is_a_separate_lru(trace, bricks):
+    """Each brick has 1 MB. The hit ratio of reads is within half a point of exact LRU, one per brick or one for all."""
     hashed, logical = in_units(trace())
     blocks, brick = 128, hashed.address_hash.ravel() % bricks
     stream = sent(hashed, 1 << brick, server=brick)
@@ -162,7 +165,7 @@ def test_hashed_apart_each_brick_is_an_lru_of_its_own(trace, bricks):
 
 
 def test_each_brick_is_an_lru_of_its_own_size():
-    """Bricks of 40, 300, 0 and 150 blocks, hashed apart: each within a point of exact LRU of its size."""
+    """Bricks of 40, 300, 0 and 150 blocks, with hashing: each hit ratio is within a point of exact LRU of its size."""
     hashed, logical = in_units(financial())
     blocks, brick = (40, 300, 0, 150), hashed.address_hash.ravel() % 4
     cache = BrickLRU.sized(tuple(held * 8192.0 for held in blocks), bricks=4)
@@ -173,22 +176,22 @@ def test_each_brick_is_an_lru_of_its_own_size():
 
 
 class Lists:
-    """A plain model: the blocks of each brick in a list of their own, or of all in the first."""
+    """A plain model: the blocks of each brick in a separate list, or all of them in the first."""
 
     def __init__(self, capacities, central):
         self.central = central
-        self.room = [sum(capacities)] if central else list(capacities)
-        self.held = [OrderedDict() for _ in self.room]
+        self.limit = [sum(capacities)] if central else list(capacities)
+        self.held = [OrderedDict() for _ in self.limit]
 
     def put(self, brick, block):
         held = self.held[brick]
         held[block] = None
         held.move_to_end(block)
-        while len(held) > self.room[brick]:
+        while len(held) > self.limit[brick]:
             held.popitem(last=False)
 
     def move(self, blocks, to, holders):
-        """Blocks go to one brick, and out of the memories of the others that have copies."""
+        """Move blocks to one brick, and remove them from the memories of the other bricks that have copies."""
         for block in blocks:
             if self.central:
                 self.put(0, block)
@@ -197,9 +200,9 @@ class Lists:
             for other in holders - {to}:
                 self.held[other].pop(block, None)
 
-    def look_up(self, blocks, asked) -> set[int]:
-        """The bricks, of those asked, that hold all the blocks; what they hold counts as touched."""
-        where = {0} if self.central else asked
+    def look_up(self, blocks, routed) -> set[int]:
+        """The bricks among `routed` that have all the blocks; the blocks they have count as touched."""
+        where = {0} if self.central else routed
         for brick in where:
             for block in blocks:
                 if block in self.held[brick]:
@@ -207,13 +210,13 @@ class Lists:
         return {brick for brick in where if all(block in self.held[brick] for block in blocks)}
 
     def lose(self, brick):
-        # a single memory is in no brick that could stop
+        # a single memory is not in a brick that can stop
         if not self.central:
             self.held[brick].clear()
 
 
 def modelled(lists: Lists, placement, stream: Sent):
-    """At which copy each request hits, -1 at none; the contents after each, most recent first."""
+    """The copy at which each request hits (-1 for a miss), and the contents after each, most recent first."""
     bricks, copies = int(placement.drives), int(placement.parts)
     request, home = stream.request, np.ravel(placement.locate(SERVER, stream.request).home)
     before = np.zeros(bricks, int)
@@ -225,17 +228,17 @@ def modelled(lists: Lists, placement, stream: Sent):
         first = int(request.sector[n, 0])
         blocks = range(first // SECTORS, (first + int(request.sectors[n, 0]) - 1) // SECTORS + 1)
         brick_of = [(int(home[n]) + copy) % bricks for copy in range(copies)]
-        asked = [copy for copy in range(copies) if int(stream.routed[n, 0]) >> copy & 1]
+        routed = [copy for copy in range(copies) if int(stream.routed[n, 0]) >> copy & 1]
         here = []
         if request.read[n, 0]:
-            holding = lists.look_up(blocks, {brick_of[copy] for copy in asked})
-            here = [copy for copy in asked if brick_of[copy] in holding]
+            holding = lists.look_up(blocks, {brick_of[copy] for copy in routed})
+            here = [copy for copy in routed if brick_of[copy] in holding]
             if lists.central and holding:
                 here = [int(stream.receiving[n, 0])]
             keeper = int(stream.server[n, 0])
         else:
             hashed = int(request.address_hash[n, 0]) % copies
-            keeper = hashed if hashed in asked else asked[0]
+            keeper = hashed if hashed in routed else routed[0]
         if not here:
             lists.move(blocks, brick_of[keeper], set(brick_of))
         nearest = int(stream.receiving[n, 0]) if int(stream.receiving[n, 0]) in here else min(here, default=-1)
@@ -249,7 +252,7 @@ layouts = st.sampled_from([Replicas(BRICKS), Declustered(BRICKS, 2, extent=EXTEN
 
 @st.composite
 def streams(draw):
-    """Requests of up to three blocks for a few extents, each within one; up to seven losses of a memory."""
+    """Requests of up to three blocks for a few extents, each within one extent, and up to seven losses of a memory."""
     placement = draw(layouts)
     copies = int(placement.parts)
     row = st.tuples(
@@ -263,8 +266,8 @@ def streams(draw):
         st.integers(0, copies - 1),
     )
     drawn = draw(st.lists(row, min_size=STEPS, max_size=STEPS))
-    extent, place, length, reads, address_hash, routed, receiving, server = map(np.array, zip(*drawn, strict=True))
-    request = requests(extent * EXTENT + place, np.minimum(length, EXTENT - place), reads, address_hash)
+    extent, location, length, reads, address_hash, routed, receiving, server = map(np.array, zip(*drawn, strict=True))
+    request = requests(extent * EXTENT + location, np.minimum(length, EXTENT - location), reads, address_hash)
     generation = np.zeros((STEPS, BRICKS), np.int32)
     for step, brick in draw(st.lists(st.tuples(st.integers(0, STEPS - 1), st.integers(0, BRICKS - 1)), max_size=7)):
         generation[step:, brick] += 1
@@ -272,7 +275,7 @@ def streams(draw):
 
 
 def cache_of(held, **options) -> BrickLRU:
-    """Bricks that hold so many blocks each."""
+    """Bricks that store `held` blocks each."""
     capacity = tuple(BLOCK * float(one) for one in held) if isinstance(held, tuple) else BLOCK * float(held)
     return BrickLRU(capacity, bricks=BRICKS, sets=BRICKS, ways=WAYS, sectors=SECTORS, **options)
 
@@ -283,7 +286,8 @@ capacities = st.one_of(st.integers(0, MOST), st.tuples(*[st.integers(0, MOST)] *
 @settings(max_examples=60, derandomize=True)
 @given(streams(), capacities, st.booleans())
 def test_each_brick_is_a_list_of_blocks(drawn, held, central):
-    """One set a brick, so that it is exactly LRU: the same hits and contents, in their order; no block in two bricks."""
+    """With one set per brick it is exactly LRU: the hits and the contents agree, in order, and no block is in two
+    bricks."""
     placement, stream = drawn
     each = held if isinstance(held, tuple) else (held,) * BRICKS
     expected = modelled(Lists(each, central), placement, stream)
@@ -302,15 +306,16 @@ def test_each_brick_is_a_list_of_blocks(drawn, held, central):
 
 
 def decoded(memory, generation) -> list[int]:
-    """The blocks of a set that its brick has not lost since."""
+    """The blocks of a set that were stored after the brick's last loss."""
     live = memory[(memory != EMPTY) & (memory >> BLOCK_BITS == generation)]
     return (live & (2**BLOCK_BITS - 1)).tolist()
 
 
-def test_lanes_are_the_single_runs(monkeypatch):
-    """Lanes of different sizes, one of them a single memory, on streams of their own; as an accelerator visits them too."""
+def test_a_batch_equals_the_single_runs(monkeypatch):
+    """The batch has different sizes, one of them a single memory, and a different stream each. The accelerator's
+    version agrees too."""
     random = np.random.default_rng(8)
-    held, central, lanes, steps = np.array([[0, 3, 20, 40]]), np.array([[0, 0, 0, 1]]), 4, 300
+    held, central, batch_size, steps = np.array([[0, 3, 20, 40]]), np.array([[0, 0, 0, 1]]), 4, 300
     drawn = {"bricks": BRICKS, "sets": 8 * BRICKS, "ways": 8, "sectors": SECTORS}
     alone = [
         sent(
@@ -318,20 +323,20 @@ def test_lanes_are_the_single_runs(monkeypatch):
                      random.integers(0, 2**32, steps)),
             *(random.integers(low, high, steps) for low, high in ((1, 2**BRICKS), (0, BRICKS), (0, BRICKS))),
         )
-        for _ in range(lanes)
+        for _ in range(batch_size)
     ]  # fmt: skip
     batch = jax.tree.map(lambda *columns: np.stack(columns, axis=-1), *alone)
     batched = BrickLRU(held * float(BLOCK), central=central, **drawn)
     contents, found = outcome(batched, Replicas(BRICKS), batch)
-    for lane in range(lanes):
-        cache = BrickLRU(held[0, lane] * float(BLOCK), central=central[0, lane], **drawn)
-        own, here = outcome(cache, Replicas(BRICKS), alone[lane])
-        np.testing.assert_array_equal(found.hit[..., lane], here.hit)
-        np.testing.assert_array_equal(found.part[..., lane], here.part)
-        ours, theirs = blocks_held(batched, contents, lane), blocks_held(cache, own)
+    for run in range(batch_size):
+        cache = BrickLRU(held[0, run] * float(BLOCK), central=central[0, run], **drawn)
+        own, here = outcome(cache, Replicas(BRICKS), alone[run])
+        np.testing.assert_array_equal(found.hit[..., run], here.hit)
+        np.testing.assert_array_equal(found.part[..., run], here.part)
+        ours, theirs = blocks_held(batched, contents, run), blocks_held(cache, own)
         for memory, other in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(memory, other)
-        assert max(map(len, theirs)) <= held[0, lane] * (BRICKS if central[0, lane] else 1)
+        assert max(map(len, theirs)) <= held[0, run] * (BRICKS if central[0, run] else 1)
     shares = np.mean(found.hit, axis=(0, 1))
     assert shares[0] == 0 and np.all(np.diff(shares) > 0)
     monkeypatch.setattr(bricks, "_lane_by_lane", bricks._together)
@@ -339,13 +344,13 @@ def test_lanes_are_the_single_runs(monkeypatch):
     jax.tree.map(np.testing.assert_array_equal, together, (contents, found))
 
 
-def test_whoever_does_not_enter_changes_nothing():
+def test_a_request_that_does_not_enter_changes_nothing():
     cache, placement = cache_of(3), Replicas(BRICKS)
     stream = sent(requests(8 * np.arange(6)), 0b1111, server=np.arange(6) % BRICKS)
     contents, _ = outcome(cache, placement, stream)
     one = jnp.zeros(1, jnp.int32)
-    place = Location(None, one)
-    sought = Sought(placement, jnp.full(1, 0b1111, jnp.uint32), one, place)
+    location = Location(None, one)
+    sought = Sought(placement, jnp.full(1, 0b1111, jnp.uint32), one, location)
     for reads in (True, False):
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([0], reads=reads))
         found, after = cache.look_up(contents, request, jnp.zeros(1, bool), sought)
@@ -353,21 +358,21 @@ def test_whoever_does_not_enter_changes_nothing():
         np.testing.assert_array_equal(after.table, contents.table)
         never, drive = jnp.zeros(1, bool), jnp.zeros(BRICKS, bool)
         after = cache.taken(
-            contents, AccessStarted(one, one, place, placement, ~never, never, drive, one, one.astype(jnp.uint32))
+            contents, AccessStarted(one, one, location, placement, ~never, never, drive, one, one.astype(jnp.uint32))
         )
         np.testing.assert_array_equal(after.table, contents.table)
 
 
 def test_a_read_waits_for_reads_that_share_a_block():
-    """Slots 0 and 1 want blocks 2 to 4 and block 7; slot 2 has never been used."""
+    """Slot 0 requests blocks 2 to 4, slot 1 block 7; slot 2 was never used."""
     cache = cache_of(3)
     private = cache.init(StateSizes(SLOTS, BRICKS, ()))
     for slot, (sector, sectors) in enumerate([(2 * SECTORS + 1, 2 * SECTORS), (7 * SECTORS, 1)]):
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([sector], sectors))
-        into, place = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
-        always, asked = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
+        into, location = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
+        always, routed = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
         private = cache.entered(
-            private, RequestAdmitted(into, always, request, Replicas(BRICKS), place, asked, None, jnp.zeros(1))
+            private, RequestAdmitted(into, always, request, Replicas(BRICKS), location, routed, None, jnp.zeros(1))
         )
     shares = {
         (1, 1): [False, False],
@@ -382,7 +387,7 @@ def test_a_read_waits_for_reads_that_share_a_block():
 
 
 def test_the_last_block_survives_seven_losses():
-    """Generations and block numbers share a word: the largest of both."""
+    """Generations and block numbers share a word. This tests the largest of both."""
     cache, last = cache_of(2), 2**31 - 2 * SECTORS
     generation = np.zeros((16, BRICKS), np.int32)
     generation[:, 0] = np.arange(16) // 2
@@ -423,7 +428,7 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: BrickLRU(0.0, bricks=0, sets=1), "bricks with a cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=0), "sets of a brick's cache 0: give a whole number"),
@@ -449,5 +454,5 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
         ),
     ],
 )  # fmt: skip
-def test_impossible_memories_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_memories_are_rejected(build, message):
+    assert_refused(build, message)

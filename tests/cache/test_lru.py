@@ -1,4 +1,5 @@
-"""The LRU cache against a plain list of blocks, and, in sets, against the stack distances of workload.reuse."""
+"""The LRU cache against a plain list of blocks, and, with several sets, against the stack distances of
+workload.reuse."""
 
 from collections import OrderedDict
 from functools import partial
@@ -28,7 +29,7 @@ REAL = (
 
 
 def plain(sector, sectors, reads, capacity):
-    """Which requests a list of the `capacity` blocks touched last answers."""
+    """Whether each request hits in a list of the `capacity` blocks touched last."""
     held: OrderedDict[int, None] = OrderedDict()
     hit = []
     for at, length, is_read in zip(sector, sectors, reads, strict=True):
@@ -42,11 +43,11 @@ def plain(sector, sectors, reads, capacity):
     return hit
 
 
-def in_lanes(column, lanes):
-    return np.repeat(np.asarray(column)[:, None], lanes, axis=1)
+def in_a_batch(column, batch):
+    return np.repeat(np.asarray(column)[:, None], batch, axis=1)
 
 
-# sector, sectors and whether it reads of each request; and the blocks held
+# Sector, sectors and read flag of each request, and the capacity in blocks.
 streams = given(
     st.lists(st.tuples(st.integers(0, 200), st.integers(1, 48), st.booleans()), min_size=24, max_size=24),
     st.integers(0, 8),
@@ -55,16 +56,17 @@ streams = given(
 
 @streams
 @settings(max_examples=60)
-def test_a_recorded_one_is_exactly_lru(hits, rows, capacity):
+def test_recorded_distances_give_exactly_lru(hits, rows, capacity):
     sector, sectors, reads = (np.array(column) for column in zip(*rows, strict=True))
     trace = request_trace(np.arange(24.0), np.zeros(24), sector * 512, sectors * 512, reads)
-    known = np.minimum(read_distances(trace, BLOCK), np.iinfo(np.int32).max).astype(np.int32)
-    found = hits(RecordedLRU(known, float(capacity * BLOCK)), sector, sectors, reads)
+    distances = np.minimum(read_distances(trace, BLOCK), np.iinfo(np.int32).max).astype(np.int32)
+    found = hits(RecordedLRU(distances, float(capacity * BLOCK)), sector, sectors, reads)
     assert found.tolist() == plain(sector, sectors, reads, capacity)
 
 
-def test_a_recorded_one_remembers_what_came_before_its_part():
-    """The second half of a trace alone, its distances counted over all of it: what the first half touched is held."""
+def test_recorded_distances_count_the_requests_before_the_part():
+    """Only the second half of a trace runs, with distances over the whole trace. Blocks touched in the first half are
+    in the cache."""
     touched = np.tile(np.arange(4), 2)
     trace = request_trace(np.arange(8.0), np.zeros(8), touched * BLOCK, np.full(8, BLOCK), np.ones(8, bool))
     late = read_distances(trace, BLOCK)[4:].astype(np.int32)
@@ -72,28 +74,30 @@ def test_a_recorded_one_remembers_what_came_before_its_part():
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "message"),
     [
         ({"capacity": -1.0}, "cache of -1 bytes"),
         ({"sectors": 0}, "sectors a block of an LRU cache 0"),
         ({"hit_time": -1.0}, "hit time"),
     ],
 )
-def test_a_bad_recorded_one_is_refused(fields, says):
-    assert_refused(lambda: RecordedLRU(np.zeros(3, np.int32), **fields), says)
+def test_a_bad_recorded_cache_is_rejected(fields, message):
+    assert_refused(lambda: RecordedLRU(np.zeros(3, np.int32), **fields), message)
 
 
 @streams
 @settings(max_examples=60)
 def test_one_set_is_exactly_lru(hits, rows, capacity):
-    """Request for request: several blocks in one, writes, blocks shared by neighbours, and every number of blocks held."""
+    """Hits agree request for request: with several blocks per request, writes, blocks shared by neighbours, and every
+    capacity."""
     sector, sectors, reads = (np.array(column) for column in zip(*rows, strict=True))
     found = hits(LRU(float(capacity * BLOCK), sets=1, ways=8), sector, sectors, reads)
     assert found.tolist() == plain(sector, sectors, reads, capacity)
 
 
 def test_by_hand(hits):
-    """Two blocks: a b a c a b. a stays because it was touched after b; b, which fell out for c, misses."""
+    """The cache has two blocks, the accesses are a b a c a b. a stays because it was touched after b. b, replaced by c,
+    misses."""
     sector = np.array([0, 16, 0, 32, 0, 16])
     found = hits(LRU(2.0 * BLOCK, sets=1, ways=4), sector)
     assert found.tolist() == [False, False, True, False, True, False]
@@ -104,8 +108,8 @@ def test_writes_never_hit_and_stay_for_reads(hits):
     assert hits(LRU(4.0 * BLOCK, sets=1), sector, read=reads).tolist() == [False, False, True]
 
 
-def test_a_read_hits_only_if_all_of_it_is_held(hits):
-    """Blocks 0 and 1 are brought in by a read of both; sectors 8 to 24 lie in both; 24 to 40 reach into block 2."""
+def test_a_read_hits_only_if_all_its_blocks_are_cached(hits):
+    """A read brings in blocks 0 and 1. Sectors 8 to 24 lie in both; sectors 24 to 40 reach into block 2."""
     sector, sectors = np.array([0, 8, 24, 24]), np.array([32, 16, 16, 16])
     assert hits(LRU(8.0 * BLOCK, sets=1), sector, sectors).tolist() == [False, True, False, True]
 
@@ -123,8 +127,8 @@ def test_no_cache_never_hits(hits):
 @pytest.mark.parametrize(
     "cache", [NoCache(), LRU(100.0 * BLOCK, 1e-4, sets=4, ways=32)], ids=lambda c: type(c).__name__
 )
-def test_every_member_keeps_the_promise(hits, cache):
-    """Nothing hits that was not entering, is a write, or was never touched; the same alone and in a lane."""
+def test_every_cache_fulfils_the_contract(hits, cache):
+    """Requests that do not enter, writes and untouched blocks never hit. Hits are the same alone and in a batch."""
     assert isinstance(cache, AbstractCache) and np.all(np.asarray(cache.hit_time) >= 0)
     random = np.random.default_rng(5)
     sector, reads, entering = random.integers(0, 300, 400) * 16, random.random(400) < 0.7, random.random(400) < 0.8
@@ -132,8 +136,8 @@ def test_every_member_keeps_the_promise(hits, cache):
     assert alone.shape == (400,) and not np.any(alone & ~(reads & entering))
     first = np.isin(np.arange(400), np.unique(sector, return_index=True)[1])
     assert not np.any(alone & first)
-    lanes = [in_lanes(column, 3) for column in (sector, np.full(400, 16), reads, entering)]
-    assert hits(cache, *lanes).tolist() == in_lanes(alone, 3).tolist()
+    batch = [in_a_batch(column, 3) for column in (sector, np.full(400, 16), reads, entering)]
+    assert hits(cache, *batch).tolist() == in_a_batch(alone, 3).tolist()
 
 
 def zipf(exponent, random):
@@ -156,17 +160,17 @@ def looping(_):
     ids=["zipf-0.8", "zipf-1.1", "sliding", "looping"],
 )  # fmt: skip
 def test_sets_cost_less_than_half_a_point(hits, stream):
-    """Lanes of different capacity, none of them a power of two, share a compilation with the largest."""
+    """Different capacities, none a power of two, share a batch and a compilation with the largest."""
     blocks = stream(np.random.default_rng(2))
     held = np.array([500, 999, 1500, 3001])
     cache = LRU((held * float(BLOCK))[None], sets=sets_for(3001 * BLOCK))
-    found = hits(cache, in_lanes(blocks * SECTORS, held.size)).mean(axis=0)
+    found = hits(cache, in_a_batch(blocks * SECTORS, held.size)).mean(axis=0)
     np.testing.assert_allclose(found, hit_rates(blocks, held), atol=0.005)
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_traces_hit_as_exact_lru_does(hits, name):
-    """Within a point of what exact LRU with a tenth less or more memory answers: the traces' curves have cliffs."""
+    """Hits are within a point of exact LRU with a tenth less or more memory, because the traces' curves have cliffs."""
     trace = read(shared("traces", name))
     requests = recorded(trace, 2**31 - 2**20).requests
     columns = [np.asarray(column) for column in (requests.sector, requests.sectors, requests.read)]
@@ -174,54 +178,54 @@ def test_real_traces_hit_as_exact_lru_does(hits, name):
     logical = request_trace(trace.time, 0 * trace.device, sector.astype(int) * 512, sectors.astype(int) * 512, reads)
     held = np.array([64, 256, 1024, 4096])
     cache = LRU((held * float(BLOCK))[None], sets=sets_for(4096 * BLOCK))
-    found = hits(cache, *(in_lanes(column, held.size) for column in columns))[reads].mean(axis=0)
+    found = hits(cache, *(in_a_batch(column, held.size) for column in columns))[reads].mean(axis=0)
     assert np.all(found >= hit_rates(logical, 0.9 * held) - 0.01)
     assert np.all(found <= hit_rates(logical, 1.1 * held) + 0.01)
 
 
-def test_lanes_of_different_capacity_are_the_single_runs(hits):
+def test_a_batch_of_different_capacities_equals_the_single_runs(hits):
     random = np.random.default_rng(3)
     sector, sectors, reads = random.integers(0, 4000, 500), random.integers(1, 60, 500), random.random(500) < 0.7
     held = [0, 3, 40, 77]
     batch = hits(
         LRU(np.array([held]) * float(BLOCK), sets=10, ways=8),
-        *(in_lanes(column, len(held)) for column in (sector, sectors, reads)),
+        *(in_a_batch(column, len(held)) for column in (sector, sectors, reads)),
     )
-    for lane, blocks in enumerate(held):
+    for run, blocks in enumerate(held):
         alone = hits(LRU(float(blocks * BLOCK), sets=10, ways=8), sector, sectors, reads)
-        np.testing.assert_array_equal(batch[:, lane], alone)
+        np.testing.assert_array_equal(batch[:, run], alone)
     assert batch.any(axis=0).tolist() == [False, True, True, True]
 
 
-def test_lanes_with_streams_of_their_own_are_the_single_runs(hits):
-    """The request of one lane may have fewer blocks than that of the next."""
+def test_a_batch_of_different_streams_equals_the_single_runs(hits):
+    """The request of one run may have fewer blocks than the request of the next."""
     random = np.random.default_rng(7)
     sector, sectors = random.integers(0, 900, (300, 3)), random.integers(1, [10, 30, 90], (300, 3))
     cache = LRU(40.0 * BLOCK, sets=5, ways=8)
     batch = hits(cache, sector, sectors)
-    for lane in range(3):
-        np.testing.assert_array_equal(batch[:, lane], hits(cache, sector[:, lane], sectors[:, lane]))
+    for run in range(3):
+        np.testing.assert_array_equal(batch[:, run], hits(cache, sector[:, run], sectors[:, run]))
 
 
-def test_a_lane_without_a_request_is_left_alone(hits):
-    """Odd requests enter in lane 1 only, so that lane 0 sees the even ones alone."""
+def test_a_run_without_a_request_is_unchanged(hits):
+    """Odd requests enter only in run 1, so run 0 sees only the even ones."""
     random = np.random.default_rng(4)
     sector, sectors = random.integers(0, 600, 200), random.integers(1, 60, 200)
     entering = np.stack([np.arange(200) % 2 == 0, np.full(200, True)], axis=1)
     cache = LRU(20.0 * BLOCK, sets=3, ways=8)
-    found = hits(cache, in_lanes(sector, 2), in_lanes(sectors, 2), True, entering)
+    found = hits(cache, in_a_batch(sector, 2), in_a_batch(sectors, 2), True, entering)
     assert not found[1::2, 0].any() and found[1::2, 1].any()
     np.testing.assert_array_equal(found[::2, 0], hits(cache, sector[::2], sectors[::2]))
 
 
-@pytest.mark.parametrize("lanes", [(), (1,), (5,)])
-def test_an_accelerator_touches_as_a_cpu_does(lanes):
+@pytest.mark.parametrize("batch", [(), (1,), (5,)])
+def test_an_accelerator_touches_as_a_cpu_does(batch):
     random = np.random.default_rng(6)
     tables = [jnp.asarray(random.permutation(40)[: 4 * 6], jnp.int32)] * 2
-    tables = [jnp.broadcast_to(table.reshape(24, *(1 for _ in lanes)), (24, *lanes)) for table in tables]
+    tables = [jnp.broadcast_to(table.reshape(24, *(1 for _ in batch)), (24, *batch)) for table in tables]
 
     def column(low, high):
-        return jnp.asarray(random.integers(low, high, (1, *lanes)), jnp.int32)
+        return jnp.asarray(random.integers(low, high, (1, *batch)), jnp.int32)
 
     ways = [jax.jit(partial(way, 4)) for way in (one_by_one, side_by_side)]
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""What the engine reports to a component, and in which order."""
+"""The events that the engine reports to a component, and their order."""
 
 from typing import NamedTuple
 
@@ -17,44 +17,45 @@ from storagekit.write import AllCopies
 REQUESTS = RandomRequests(FixedSize(4096), read_share=1.0)
 
 
-class Held(NamedTuple):
-    """The request in each slot, answers heard, and those of a request that was in none any more."""
+class Seen(NamedTuple):
+    """The request in each slot, the completions received, and the completions of a request that was no longer in a
+    slot."""
 
     number: Int[Array, "slot *batch"]
-    answers: Int[Array, "1 *batch"]
-    strange: Int[Array, "1 *batch"]
+    completions: Int[Array, "1 *batch"]
+    unknown: Int[Array, "1 *batch"]
 
 
-class Listening(Randomized):
-    """Notes which request is in which slot."""
+class Recording(Randomized):
+    """Stores the number of the request in each slot."""
 
     def init(self, sizes):
         nothing = jnp.zeros((1, *sizes.lanes), jnp.int32)
-        return Held(jnp.full((sizes.slots, *sizes.lanes), -1, jnp.int32), nothing, nothing)
+        return Seen(jnp.full((sizes.slots, *sizes.lanes), -1, jnp.int32), nothing, nothing)
 
-    def entered(self, private, moment):
-        return private._replace(number=jnp.where(moment.into, moment.request.number, private.number))
+    def entered(self, private, event):
+        return private._replace(number=jnp.where(event.into, event.request.number, private.number))
 
-    def answered(self, private, moment):
-        made = moment.number >= 0
-        there = jnp.any(private.number == moment.number, axis=0, keepdims=True)
-        return private._replace(answers=private.answers + made, strange=private.strange + (made & ~there))
+    def answered(self, private, event):
+        made = event.number >= 0
+        there = jnp.any(private.number == event.number, axis=0, keepdims=True)
+        return private._replace(completions=private.completions + made, unknown=private.unknown + (made & ~there))
 
 
 @pytest.mark.parametrize("arrivals", [ClosedLoop(REQUESTS, 3), PoissonArrivals(REQUESTS, 200.0)])
-def test_an_answer_is_told_before_another_request_takes_its_slot(arrivals):
-    system = System(RateServer(1000), Replicas(2), Listening(), FCFS(), slots=3)
+def test_a_completion_is_notified_before_another_request_takes_its_slot(arrivals):
+    system = System(RateServer(1000), Replicas(2), Recording(), FCFS(), slots=3)
     runner = Runner(Scenario(system, arrivals), keys([0])[:, 0], Record())
     runner.advance(3)
-    heard = runner.run.state.dispatch
-    assert heard.answers[0] > 100 and heard.strange[0] == 0
+    seen = runner.run.state.dispatch
+    assert seen.completions[0] > 100 and seen.unknown[0] == 0
 
 
 class Counted(NamedTuple):
-    """Accesses of writes that ended, and those among them with which a brick answered."""
+    """Accesses of writes that ended, and the completions that a brick sent with them."""
 
     ended: Int[Array, "1 *batch"]
-    answers: Int[Array, "1 *batch"]
+    completions: Int[Array, "1 *batch"]
 
 
 class Counting(Randomized):
@@ -64,12 +65,13 @@ class Counting(Randomized):
         nothing = jnp.zeros((1, *sizes.lanes), jnp.int32)
         return Counted(nothing, nothing)
 
-    def ended(self, private, moment):
-        return Counted(private.ended + moment.written, private.answers + (moment.awaited & ~moment.read))
+    def ended(self, private, event):
+        return Counted(private.ended + event.written, private.completions + (event.awaited & ~event.read))
 
 
-def test_a_brick_answers_a_write_once_when_data_and_parity_are_on_disk():
-    """A RAID 5 in a node writes to two drives. With twelve requests outstanding at three drives one of them often waits."""
+def test_a_brick_completes_a_write_once_when_data_and_parity_are_on_disk():
+    """A RAID 5 in a node writes to two drives. With twelve requests outstanding on three drives, one of the two
+    accesses often waits."""
     layout = Segments([Node(3, raid5=True)], [Volume(2**16, 2**12, 1)])
     writes = RandomRequests(FixedSize(4096), read_share=0.0)
     system = System(RateServer(1000), layout, Counting(), FCFS(), AllCopies(), slots=16)
@@ -77,5 +79,5 @@ def test_a_brick_answers_a_write_once_when_data_and_parity_are_on_disk():
     runner.advance(3)
     counted = runner.run.state.dispatch
     assert counted.ended[0] > 100
-    # the last of those that have ended may have their other half before them
-    assert abs(int(counted.ended[0]) - 2 * int(counted.answers[0])) <= 12
+    # for some of the last accesses, the other access of the write has not ended yet
+    assert abs(int(counted.ended[0]) - 2 * int(counted.completions[0])) <= 12
