@@ -1,4 +1,5 @@
-"""A researcher's own scheme, in a file of its own: all that a new protocol takes. It passes the laws of tests/contracts."""
+"""A researcher's scheme in a separate file: this is all a new protocol needs. It passes the tests of
+tests/contracts."""
 
 import jax.numpy as jnp
 
@@ -8,7 +9,8 @@ from storagekit.workload import below, scramble
 
 
 class RandomOfTwo(AsManyAsNeeded):
-    """The part with the shorter queue of two that are drawn for each request; of equals the one that was drawn first."""
+    """The part with the shorter queue of two that are chosen at random for each request. Ties go to the one chosen
+    first."""
 
     def route(self, private, request, entering, view):
         first = below(view.word, view.parts)

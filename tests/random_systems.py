@@ -93,7 +93,7 @@ from storagekit.write import (
     WriteSwitch,
 )
 
-LANES, WANTED = 12, 300
+RUNS, WANTED = 12, 300
 RECORDED = 4000
 SMALL = 8 * units.KB
 SECTORS = 3 * 2**14
@@ -266,13 +266,13 @@ def without_a_maker() -> set[str]:
         if not {"papers", "reproduce", "lab"} & set(module.name.split(".")):
             importlib.import_module(module.name)
     wrong = set()
-    for room, makers in MAKERS.items():
+    for base, makers in MAKERS.items():
         there = {
             one.__name__
-            for one in _below(room)
+            for one in _below(base)
             if one.__module__.startswith("storagekit.") and ".papers." not in one.__module__ and not isabstract(one)
         }
-        wrong |= {f"{room.__name__}: {name}" for name in there ^ set(makers)}
+        wrong |= {f"{base.__name__}: {name}" for name in there ^ set(makers)}
     return wrong
 
 
@@ -282,9 +282,9 @@ def _below(kind: type) -> Iterator[type]:
         yield from _below(one)
 
 
-def _made(room: type, draws: Draws) -> Any:
-    makers = MAKERS[room]
-    plain = draws.form.random() < PLAIN.get(room, 0.0)
+def _made(base: type, draws: Draws) -> Any:
+    makers = MAKERS[base]
+    plain = draws.form.random() < PLAIN.get(base, 0.0)
     return makers[next(iter(makers)) if plain else draws.form.choice(list(makers))](draws)
 
 
@@ -329,18 +329,18 @@ def scenario(structure: int, setting: int) -> Scenario:
     return Scenario(system, _made(AbstractArrivals, draws))
 
 
-def settings(structure: int, lanes: int = LANES) -> list[Scenario]:
-    """Return `lanes` settings of one structure.
+def settings(structure: int, count: int = RUNS) -> list[Scenario]:
+    """Return `count` settings of one structure.
 
     Raises
     ------
     InputError
         If its components do not work together.
     """
-    return [scenario(structure, setting) for setting in range(lanes)]
+    return [scenario(structure, setting) for setting in range(count)]
 
 
-class Told(NamedTuple):
+class Events(NamedTuple):
     elapsed: Array
     number: Array
     response: Array
@@ -351,13 +351,13 @@ class EventLog(AbstractLog):
     """Log of the elapsed time, the admitted requests and the completed request of each event."""
 
     def keep(self, scenario, state, report):
-        return Told(report.elapsed, report.answered.number, report.answered.response, report.admitted)
+        return Events(report.elapsed, report.answered.number, report.answered.response, report.admitted)
 
 
 class Ran(NamedTuple):
     """Results of a batch: its log, shape `[event, *batch]`, and the slots at its end, shape `[slot, *batch]`."""
 
-    told: Told
+    events: Events
     slots: Any
 
 
@@ -371,45 +371,47 @@ def run(merged: Scenario, key: np.ndarray) -> Ran:
     """
     runner = Runner(merged, key, Record(log=EventLog()))
     logs = [log for _, log in steps(runner, WANTED)]
-    lanes = key.shape[1]
-    told = jax.tree.map(lambda *parts: np.concatenate([part.reshape(-1, lanes) for part in parts]), *logs)
-    return Ran(told, jax.tree.map(np.asarray, runner.run.state.slots))
+    count = key.shape[1]
+    events = jax.tree.map(lambda *parts: np.concatenate([part.reshape(-1, count) for part in parts]), *logs)
+    return Ran(events, jax.tree.map(np.asarray, runner.run.state.slots))
 
 
 def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
     """Yield the invariants that a batch violates."""
-    told, slots = ran
-    if not np.all(np.isfinite(told.elapsed)) or np.min(told.elapsed) < 0:
-        yield f"time moves by {np.min(told.elapsed)}"
-    for lane, one in enumerate(scenarios):
-        answered = told.number[:, lane] >= 0
-        numbers, response = told.number[answered, lane], told.response[answered, lane]
-        open_ones = ~slots.answered[:, lane] & (slots.number[:, lane] >= 0)
-        inside = set(slots.number[open_ones, lane].tolist())
-        came = set(range(int(told.admitted[:, lane].sum())))
-        where = f"lane {lane}"
+    events, slots = ran
+    if not np.all(np.isfinite(events.elapsed)) or np.min(events.elapsed) < 0:
+        yield f"time moves by {np.min(events.elapsed)}"
+    for index, one in enumerate(scenarios):
+        answered = events.number[:, index] >= 0
+        numbers, response = events.number[answered, index], events.response[answered, index]
+        open_ones = ~slots.answered[:, index] & (slots.number[:, index] >= 0)
+        inside = set(slots.number[open_ones, index].tolist())
+        admitted = set(range(int(events.admitted[:, index].sum())))
+        where = f"run {index}"
         if len(set(numbers.tolist())) < len(numbers):
-            yield f"{where}: answered twice"
+            yield f"{where}: completed twice"
         if len(numbers) < WANTED:
-            yield f"{where}: {len(numbers)} answered"
+            yield f"{where}: {len(numbers)} completed"
         if not np.all(np.isfinite(response)) or np.min(response) < -1e-6:
             yield f"{where}: a response of {np.min(response)}"
-        if set(numbers.tolist()) | inside != came or set(numbers.tolist()) & inside:
-            yield f"{where}: lost {sorted(came - set(numbers.tolist()) - inside)[:5]}, too many {sorted(inside - came)[:5]}"
+        if set(numbers.tolist()) | inside != admitted or set(numbers.tolist()) & inside:
+            lost, added = admitted - set(numbers.tolist()) - inside, inside - admitted
+            yield f"{where}: lost {sorted(lost)[:5]}, too many {sorted(added)[:5]}"
         if isinstance(one.arrivals, ClosedLoop | ClosedOrOpen) and int(one.arrivals.outstanding) > 0:
             # Little's law: the number of outstanding requests of a closed loop is constant
-            ages = -np.float64(slots.arrival_time[open_ones, lane])
-            total, taken = response.sum(dtype=np.float64) + ages.sum(), told.elapsed[:, lane].sum(dtype=np.float64)
+            ages = -np.float64(slots.arrival_time[open_ones, index])
+            total, taken = response.sum(dtype=np.float64) + ages.sum(), events.elapsed[:, index].sum(dtype=np.float64)
             due = taken * int(one.arrivals.outstanding)
             if abs(total - due) > EXACT * due:
                 yield f"{where}: requests were there for {total:.6f} s, places for {due:.6f} s"
 
 
-def differs(ours: Ran, theirs: Ran, lane: int, other: int) -> bool:
+def differs(ours: Ran, theirs: Ran, index: int, other: int) -> bool:
     """Return whether the events of two runs differ in any byte, up to the end of the shorter one."""
-    events = min(len(ours.told.elapsed), len(theirs.told.elapsed))
+    events = min(len(ours.events.elapsed), len(theirs.events.elapsed))
     return any(
-        a[:events, lane].tobytes() != b[:events, other].tobytes() for a, b in zip(ours.told, theirs.told, strict=True)
+        a[:events, index].tobytes() != b[:events, other].tobytes()
+        for a, b in zip(ours.events, theirs.events, strict=True)
     )
 
 
@@ -431,14 +433,14 @@ def faults(structure: int, alone: bool) -> list[str] | None:
     ran = run(merged, key)
     found = list(broken(scenarios, ran))
     # the first five runs in another order, several times in one batch
-    members = np.arange(LANES)[::-1] % 5
-    beside = run(lanes_of(merged, members), key[:, members])
+    order = np.arange(RUNS)[::-1] % 5
+    in_batch = run(lanes_of(merged, order), key[:, order])
     found += [
-        f"lane {lane}: another in other company" for at, lane in enumerate(members) if differs(ran, beside, lane, at)
+        f"run {index}: differs in another batch" for at, index in enumerate(order) if differs(ran, in_batch, index, at)
     ]
     if alone:
         one = run(lanes_of(merged, np.array([0])), key[:, :1])
-        found += ["lane 0: another by itself"] * differs(ran, one, 0, 0)
+        found += ["run 0: differs when alone"] * differs(ran, one, 0, 0)
     return found
 
 
@@ -446,10 +448,10 @@ def digests(structures: list[int]) -> dict[str, str]:
     """Return a hash of the events of each run, by structure and number of the run."""
     found = {}
     for structure in structures:
-        told, _ = run(*stack(settings(structure), [structure]))
-        for lane in range(LANES):
-            columns = b"".join(column[:, lane].tobytes() for column in told)
-            found[f"{structure}/{lane}"] = hashlib.sha256(columns).hexdigest()
+        events, _ = run(*stack(settings(structure), [structure]))
+        for index in range(RUNS):
+            columns = b"".join(column[:, index].tobytes() for column in events)
+            found[f"{structure}/{index}"] = hashlib.sha256(columns).hexdigest()
     return found
 
 
@@ -458,20 +460,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first structure")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     jax.config.update("jax_numpy_rank_promotion", "raise")
-    begin, counts, structure = time.monotonic(), Counter(), asked.first
-    while time.monotonic() - begin < 60 * asked.minutes:
+    begin, counts, structure = time.monotonic(), Counter(), arguments.first
+    while time.monotonic() - begin < 60 * arguments.minutes:
         try:
             found = faults(structure, alone=structure % 5 == 0)
         except Exception as fault:
             found = [f"{type(fault).__name__}: {fault}"]
-        counts["refused" if found is None else "faulty" if found else "sound"] += 1
+        counts["rejected" if found is None else "faulty" if found else "sound"] += 1
         for one in found or ():
             print(structure, one, flush=True)
         structure += 1
-    runs = (counts["sound"] + counts["faulty"]) * LANES
-    print(f"{dict(counts)}: {runs} settings, structures {asked.first} to {structure - 1}")
+    runs = (counts["sound"] + counts["faulty"]) * RUNS
+    print(f"{dict(counts)}: {runs} settings, structures {arguments.first} to {structure - 1}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What D-SPTF promises at any setting: no read is lost, nor served twice where bricks wait and messages keep to the bound."""
+"""Invariants of D-SPTF at any setting: no read is lost. None is served twice if bricks wait and messages keep to the
+bound.
+"""
 
 import jax
 import numpy as np
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.optimized
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 MS = 1e-3
-# numbers only, so that all settings share one compilation
+# only numbers differ, so that all settings share one compilation
 settings_of_a_run = {
     "read_share": st.floats(0, 1),
     "replicas": st.integers(2, 8),
@@ -30,7 +32,7 @@ settings_of_a_run = {
 
 
 class Clock(AbstractLog):
-    """Who was answered, and how far time went."""
+    """The completed requests, and the time step of each event."""
 
     def keep(self, scenario, state, report):
         return report.answered, report.elapsed
@@ -45,9 +47,9 @@ def run(arrivals, replicas, dispatch, seed, requests=400):
     return execute(scenario, keys([seed])[:, 0], requests, Record(sums_of(STANDARD), Clock()))
 
 
-def assert_answered_once(outcome, requests=400):
-    answered, elapsed = outcome.log
-    number = answered.number[answered.number >= 0]
+def assert_completed_once(outcome, requests=400):
+    completed, elapsed = outcome.log
+    number = completed.number[completed.number >= 0]
     assert len(np.unique(number)) == len(number) >= requests
     assert np.min(elapsed) >= 0
     assert int(outcome.tally["admitted"].sum()) - len(number) <= 32
@@ -55,30 +57,30 @@ def assert_answered_once(outcome, requests=400):
 
 @settings(max_examples=60, derandomize=True)
 @given(**settings_of_a_run, outstanding=st.integers(1, 32))
-def test_no_read_is_extra_services_in_a_closed_loop(read_share, replicas, latency, outstanding, seed):
+def test_there_are_no_extra_services_in_a_closed_loop(read_share, replicas, latency, outstanding, seed):
     arrivals = ClosedLoop(RandomRequests(ExponentialSize(4096), read_share), outstanding)
     outcome = run(arrivals, replicas, DSPTF(latency, waits=1), seed)
     assert outcome.tally["twice"].sum() == 0
-    assert_answered_once(outcome)
+    assert_completed_once(outcome)
 
 
 @settings(max_examples=60, derandomize=True)
 @given(**settings_of_a_run, rate=st.floats(5, 1000))
-def test_no_read_is_extra_services_in_an_open_one(read_share, replicas, latency, rate, seed):
-    """Idle bricks claim the same read at the last instant: the hard case."""
+def test_there_are_no_extra_services_in_an_open_loop(read_share, replicas, latency, rate, seed):
+    """Idle bricks claim the same read at the last instant. This is the hard case."""
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), read_share), rate)
     outcome = run(arrivals, replicas, DSPTF(latency, waits=1), seed)
     assert outcome.tally["twice"].sum() == 0
-    assert_answered_once(outcome)
+    assert_completed_once(outcome)
 
 
 @settings(max_examples=30, derandomize=True)
 @given(**settings_of_a_run, slack=st.floats(1, 4), rate=st.floats(5, 1000))
-def test_a_bound_above_the_latency_keeps_the_promise(read_share, replicas, latency, slack, rate, seed):
+def test_a_bound_above_the_latency_avoids_extra_services(read_share, replicas, latency, slack, rate, seed):
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), read_share), rate)
     outcome = run(arrivals, replicas, DSPTF(latency, bound=latency * slack, waits=1), seed)
     assert outcome.tally["twice"].sum() == 0
-    assert_answered_once(outcome)
+    assert_completed_once(outcome)
 
 
 @settings(max_examples=40, derandomize=True)
@@ -94,25 +96,25 @@ def test_late_and_lost_claims_cost_work_but_no_request(
 ):
     arrivals = ClosedLoop(RandomRequests(ExponentialSize(4096), read_share), outstanding)
     protocol = DSPTF(latency, bound=latency * kept, waits=waits, delivery=Lossy(loss))
-    assert_answered_once(run(arrivals, replicas, protocol, seed))
+    assert_completed_once(run(arrivals, replicas, protocol, seed))
 
 
-def test_many_lanes_keep_the_promise():
-    """As above, for many more requests: latencies that end on no round number, loads from light to full."""
+def test_a_large_batch_has_no_extra_services():
+    """The same with many more requests: latencies that are not round numbers, and loads from light to full."""
 
-    def lane(latency, rate):
+    def scenario_of(latency, rate):
         arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), 0.8), rate)
         return Scenario(system(8, DSPTF(latency, waits=1), slots=32), arrivals)
 
     axes = {"latency": [0.0, 50e-6, 123.4e-6, 1 * MS, 3 * MS], "rate": [20.0, 100.0, 250.0]}
-    data = sweep(lane, axes, requests=5000, seeds=2, allow_held_up=True)
+    data = sweep(scenario_of, axes, requests=5000, seeds=2, allow_held_up=True)
     assert float(data.extra_services.max()) == 0
-    # idle bricks do compete: the test is not empty
+    # idle bricks do compete, so the test is not empty
     assert float(data.further_claims.sel(rate=20.0, latency=1 * MS).min()) > 1
 
 
-def test_lost_claims_are_extra_services():
-    """Nobody hears anything: every read is served at every one of three bricks."""
+def test_lost_claims_cause_extra_services():
+    """No claim arrives, so every read is served at every one of three bricks."""
     arrivals = ClosedLoop(RandomRequests(FixedSize(4096), 1.0), 2)
     tally = run(arrivals, 3, DSPTF(1 * MS, delivery=Lossy(1.0)), 0, requests=2000).tally
     reads = tally["reads"].sum()
@@ -120,31 +122,32 @@ def test_lost_claims_are_extra_services():
     assert tally["served"].sum() == pytest.approx(3 * reads, rel=0.05)
 
 
-def test_late_claims_are_extra_services():
-    """The bricks wait 0.1 ms for claims that take 1."""
+def test_late_claims_cause_extra_services():
+    """The bricks wait 0.1 ms for claims that take 1 ms."""
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), 1.0), 20.0)
     tally = run(arrivals, 3, DSPTF(1 * MS, bound=0.1 * MS), 0, requests=2000).tally
     assert tally["twice"].sum() > 0.1 * tally["reads"].sum()
 
 
 @pytest.mark.parametrize("latency", [0.5 * MS, 1 * MS])
-def test_how_often_two_idle_bricks_serve_a_read_twice(latency):
-    """Brick 0 receives a read R_0 before it comes under its head and tells brick 1, which it reaches R_1 before that.
+def test_the_share_of_reads_that_two_idle_bricks_serve_twice(latency):
+    """Brick 0 receives a read at R_0 before it is under its head, and sends it to brick 1, where it is at R_1 before
+    the head.
 
-    Both are uniform over a revolution T = 6 ms. Brick 1 hears at once that R_0 <= R_1. Otherwise its claim reaches brick 0
-    two latencies L after the read, while that waits the sooner of R_0 and 2 L: too late where R_1 < R_0 < 2 L, in
-    (2 L/T)^2 / 2 of all reads.
+    Both are uniform over a revolution T = 6 ms. Brick 1 has no extra service if R_0 <= R_1. Otherwise its claim reaches
+    brick 0 two latencies L after the read, while brick 0 waits for min(R_0, 2 L). That is too late if R_1 < R_0 < 2 L,
+    in (2 L/T)^2 / 2 of all reads.
 
-    No arm; so few reads that bricks are idle, each of any phase in a run of its own.
+    There is no arm. Reads are so rare that bricks are idle, and the phases of each run are random.
     """
     spindle = ideal_drive(full_seek=0.0, revolution=6 * MS, cylinders=2, sectors_per_track=100)
 
-    def lane(waits):
+    def scenario_of(waits):
         arrivals = PoissonArrivals(RandomRequests(FixedSize(512), 1.0), 0.5)
         bricks = System(spindle, Replicas(2), DSPTF(latency, waits=waits), SATF(), drives=2, slots=4)
         return Scenario(bricks, arrivals)
 
-    data = sweep(lane, {"waits": [0, 1]}, requests=200, seeds=256).extra_services
+    data = sweep(scenario_of, {"waits": [0, 1]}, requests=200, seeds=256).extra_services
     assert float(data.sel(waits=1).max()) == 0
     found = data.sel(waits=0).values
     assert found.mean() == pytest.approx((2 * latency / (6 * MS)) ** 2 / 2, abs=4 * found.std(ddof=1) / np.sqrt(256))
@@ -157,7 +160,8 @@ def test_without_latency_it_is_the_centralized_ideal():
 
 
 def test_a_short_latency_is_nearly_the_ideal():
-    """Oracle: common random numbers; 10 us is a thousandth of an access (dsptf, section 5.1: within 2% at 50 us)."""
+    """The runs use common random numbers. 10 us is a thousandth of an access (dsptf, section 5.1: within 2% at 50
+    us)."""
 
     def loop(latency):
         arrivals = ClosedLoop(RandomRequests(ExponentialSize(4096), 0.9), 16)

@@ -1,4 +1,5 @@
-"""Bricks fail, claims get lost, memories fill: every request is answered, once, and no block is in two memories."""
+"""Bricks fail, claims are lost, memories fill: every request completes exactly once, and no block is in two
+memories."""
 
 from functools import lru_cache
 
@@ -27,7 +28,7 @@ from storagekit.write import AllCopies, FirstCopy, Immediate, ReceivingBrick
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 BRICKS, BLOCK, EVENTS, CHUNK = 4, 4096, 900, 128
-# few addresses, so that memory matters
+# there are few addresses, so that memory matters
 DATA = 96
 
 
@@ -43,7 +44,8 @@ def duplicates(cache: BrickLRU, contents) -> jax.Array:
 
 @lru_cache
 def compiled(static: Static):
-    """A run of so many events, event by event: who was answered, and blocks in two memories after it."""
+    """A run of EVENTS events. For each event: the completed request, its response, and the number of blocks that are in
+    two memories."""
 
     @jax.jit
     def run(arrays, key):
@@ -56,14 +58,14 @@ def compiled(static: Static):
             def one(state, _):
                 state, report = event(scenario, coming, state)
                 twice = duplicates(scenario.system.cache, state.cache)
-                answered = report.answered
-                return state, (answered.number, answered.response, report.admitted, twice, report.admission.hit)
+                completed = report.answered
+                return state, (completed.number, completed.response, report.admitted, twice, report.admission.hit)
 
-            state, told = jax.lax.scan(one, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
-            return Run(state, run.first + state.taken, run.key), told
+            state, events = jax.lax.scan(one, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
+            return Run(state, run.first + state.taken, run.key), events
 
-        end, told = jax.lax.scan(chunk, first, None, length=EVENTS // CHUNK)
-        return end.state, jax.tree.map(lambda leaf: leaf.reshape(-1), told)
+        end, events = jax.lax.scan(chunk, first, None, length=EVENTS // CHUNK)
+        return end.state, jax.tree.map(lambda leaf: leaf.reshape(-1), events)
 
     return run
 
@@ -73,10 +75,10 @@ def narrow(leaf):
     return array.astype({"f": np.float32, "i": np.int32}.get(array.dtype.kind, array.dtype))
 
 
-def told_by(scenario: Scenario, seed: int):
+def events_of(scenario: Scenario, seed: int):
     arrays, rest = eqx.partition(scenario, eqx.is_array_like)
-    state, told = compiled(Static(rest))(jax.tree.map(narrow, arrays), jnp.asarray(keys([seed])[:, 0]))
-    return state, [np.asarray(column) for column in told]
+    state, events = compiled(Static(rest))(jax.tree.map(narrow, arrays), jnp.asarray(keys([seed])[:, 0]))
+    return state, [np.asarray(column) for column in events]
 
 
 def system(dispatch, completion, condition, capacity, copies) -> System:
@@ -87,23 +89,23 @@ def system(dispatch, completion, condition, capacity, copies) -> System:
     )
 
 
-def assert_kept(scenario: Scenario, seed: int):
-    state, (number, response, admitted, twice, hit) = told_by(scenario, seed)
-    answered = number[number >= 0]
-    assert len(np.unique(answered)) == len(answered), "a request is answered twice"
+def assert_invariants(scenario: Scenario, seed: int):
+    state, (number, response, admitted, twice, hit) = events_of(scenario, seed)
+    completed = number[number >= 0]
+    assert len(np.unique(completed)) == len(completed), "a request completes twice"
     assert np.all(response[number >= 0] >= -1e-6)
-    missing = set(range(int(admitted.sum()))) - set(answered.tolist())
+    missing = set(range(int(admitted.sum()))) - set(completed.tolist())
     inside = set(np.asarray(state.slots.number)[~np.asarray(state.slots.answered)].tolist())
     assert missing <= inside, "a request is lost"
     assert not twice.any(), "a block is in two memories"
-    # whoever is inside waits for a brick that is alive, or has its answer coming
+    # every request in the system waits for a brick that is up, or its completion is already scheduled
     slots = jax.tree.map(np.asarray, state.slots)
     open_ones = ~slots.answered & (slots.number >= 0)
     down, drives = np.asarray(state.condition.down), np.arange(BRICKS)
     copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.place))
     alive = (slots.waiting >> np.maximum(copy, 0) & 1).astype(bool) & (copy >= 0) & ~down[:, None]
-    assert np.all(np.isfinite(slots.answer[open_ones]) | alive.any(axis=0)[open_ones]), "nobody serves a request"
-    return len(answered), int(hit.sum())
+    assert np.all(np.isfinite(slots.answer[open_ones]) | alive.any(axis=0)[open_ones]), "no brick serves a request"
+    return len(completed), int(hit.sum())
 
 
 stops = st.tuples(st.integers(0, BRICKS - 1), st.integers(1, 150), st.integers(1, 150))
@@ -127,7 +129,7 @@ def failing(stop, slow) -> FaultSchedule:
 def test_dsptf_with_lost_claims(copies, read_share, capacity, stop, slow, seed, latency, loss, rate):
     protocol = DSPTF(latency, delivery=Lossy(loss))
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), read_share), rate)
-    assert_kept(Scenario(system(protocol, Immediate(), failing(stop, slow), capacity, copies), arrivals), seed)
+    assert_invariants(Scenario(system(protocol, Immediate(), failing(stop, slow), capacity, copies), arrivals), seed)
 
 
 @pytest.mark.parametrize("dispatch", [Hashing(), LARD(2.0, 4.0), NearestIdle()], ids=lambda one: type(one).__name__)
@@ -135,7 +137,7 @@ def test_dsptf_with_lost_claims(copies, read_share, capacity, stop, slow, seed, 
 @given(**SETTINGS, rate=st.floats(20, 250))
 def test_other_dispatchers(dispatch, copies, read_share, capacity, stop, slow, seed, rate):
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), read_share), rate)
-    assert_kept(Scenario(system(dispatch, Immediate(), failing(stop, slow), capacity, copies), arrivals), seed)
+    assert_invariants(Scenario(system(dispatch, Immediate(), failing(stop, slow), capacity, copies), arrivals), seed)
 
 
 @pytest.mark.parametrize("completion", [FirstCopy(), ReceivingBrick(), AllCopies()], ids=lambda one: type(one).__name__)
@@ -145,15 +147,15 @@ def test_writes_in_a_closed_loop(completion, copies, read_share, capacity, stop,
     """A closed loop that lost a request would run dry."""
     protocol = DSPTF(latency, delivery=Lossy(0.05))
     arrivals = ClosedLoop(RandomRequests(FixedSize(BLOCK), read_share), outstanding)
-    answered, _ = assert_kept(
+    completed, _ = assert_invariants(
         Scenario(system(protocol, completion, failing(stop, slow), capacity, copies), arrivals), seed
     )
-    assert answered > 50
+    assert completed > 50
 
 
 def test_memory_is_used():
-    """The checks above look at something: reads hit, in several bricks."""
+    """The checks above are not empty: reads hit, in several bricks."""
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), 0.8), 100.0)
     whole = Scenario(system(DSPTF(50e-6), Immediate(), failing((0, 50, 50), 0.5), 8 * BLOCK, 4), arrivals)
-    answered, hits = assert_kept(whole, 1)
-    assert answered > 80 and hits > 10
+    completed, hits = assert_invariants(whole, 1)
+    assert completed > 80 and hits > 10

@@ -18,9 +18,9 @@ PROCESSES = [*PARTS, tuple(package for package in packages() if all(package not 
 
 
 @pytest.mark.parametrize("together", PROCESSES, ids=lambda together: together[0] or "top")
-def test_nonsense_is_refused_in_a_line(together):
-    """In a process of its own, whose memory is limited: what asks for more than that is a violation too."""
-    # what is accepted is run for a moment, and mostly compiled
+def test_nonsense_is_rejected_in_one_line(together):
+    """The attack runs in a separate process with limited memory. Exceeding that memory is a violation too."""
+    # accepted arguments are run for a short time, which is mostly compilation
     environment = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     ran = subprocess.run(
         [sys.executable, ATTACK, *together], env=environment, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Requests of several parts, whoever is asked and whatever stops: none is lost, none is answered twice."""
+"""Requests of several parts, under every dispatcher and outage: none is lost, and none completes twice."""
 
 from itertools import product
 
@@ -51,12 +51,12 @@ DISPATCHERS = (
     ARS(window=0.1, patience=15e-3, extra=2),
     Preselection(1e-3),
 )
-# of copies one may stand for another
+# any copy may replace another
 OF_COPIES = (*DISPATCHERS, Hedged(2e-3))
 WRITES = (Immediate(), FirstCopy(), AllCopies())
-# what is left for later does not grow for ever
+# the writes that are left for later stay bounded
 APART = (Committed(buffer=8192.0, most=24), Claimed())
-# what any one of the drives may be lost from, and what needs them all
+# layouts that tolerate the loss of any one drive, and layouts that need all drives
 SPARING = (Coded(2, 3), Coded(1, 3), Coded(2, 4), Replicas(4))
 VOLUMES = ((0, 1), (2,), (3, 0, 1, 2), (2,))
 NODES = Segments(
@@ -64,13 +64,13 @@ NODES = Segments(
 )
 PARITY = RAID5(4, 8), ParityGroups(4, 2, 1, 8)
 WHOLE = (Striped(4, 4), *PARITY, Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512), NODES)
-# with parity nothing may be left for later
+# with parity no write may be left for later
 LEFT_OVER = tuple(layout for layout in WHOLE if layout not in PARITY)
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 
 
-# in CI the rules that differ most; with -m slow the others
+# by default, the rules that differ most; with -m slow the others
 CASES = [
     pytest.param(place, write, marks=[] if number % 4 == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
@@ -84,20 +84,21 @@ STOPPING = [
 ]
 
 
-def named(member) -> str:
-    return type(member).__name__ + "".join(f" {value}" for value in vars(member).values())
+def name_of(component) -> str:
+    return type(component).__name__ + "".join(f" {value}" for value in vars(component).values())
 
 
-def extra_most(placement, write) -> int:
-    """Accesses that may be still to come, or have come for a request that is not answered yet."""
+def most_extra(placement, write) -> int:
+    """Accesses that are still to come, or that belong to requests that have not completed."""
     rows = SLOTS + (write.most if isinstance(write, Committed) else 0)
     return rows * int(placement.fragments) + DRIVES
 
 
-def told_by(placement, write, log, *conditions):
-    """Every dispatcher under every condition, in one batch: the reports of the events `[event, lane]`, and sums by lane."""
+def outcomes(placement, write, log, *conditions):
+    """Run every dispatcher under every condition in one batch. Returns the reports of the events `[event, run]`, and
+    sums by run."""
     dispatchers = OF_COPIES if placement.alike else DISPATCHERS
-    lanes = [
+    runs = [
         Scenario(
             System(
                 DRIVE,
@@ -113,46 +114,46 @@ def told_by(placement, write, log, *conditions):
         )
         for number, condition in product(range(len(dispatchers)), conditions)
     ]
-    return execute(*stack(lanes, [5]), WANTED, Record(sums_of(STANDARD), log))
+    return execute(*stack(runs, [5]), WANTED, Record(sums_of(STANDARD), log))
 
 
-def assert_answered_once(reports, lane: int):
-    number, response = reports.answered.number[:, lane], reports.answered.response[:, lane]
+def assert_completed_once(reports, run: int):
+    number, response = reports.answered.number[:, run], reports.answered.response[:, run]
     happened = number >= 0
     answered = number[happened].tolist()
     assert len(set(answered)) == len(answered) >= WANTED
-    # who is missing is still inside
-    assert len(set(range(int(reports.admitted[:, lane].sum()))) - set(answered)) <= SLOTS
-    assert np.min(response[happened]) >= 0 and np.min(reports.elapsed[:, lane]) >= 0
+    # missing requests are still in the system
+    assert len(set(range(int(reports.admitted[:, run].sum()))) - set(answered)) <= SLOTS
+    assert np.min(response[happened]) >= 0 and np.min(reports.elapsed[:, run]) >= 0
     return happened
 
 
-@pytest.mark.parametrize(("placement", "write"), CASES, ids=named)
-def test_no_request_is_lost_or_answered_twice(event_log, placement, write):
-    outcome = told_by(placement, write, event_log, FaultSchedule())
-    for lane, dispatch in enumerate(DISPATCHERS):
+@pytest.mark.parametrize(("placement", "write"), CASES, ids=name_of)
+def test_no_request_is_lost_or_completes_twice(event_log, placement, write):
+    outcome = outcomes(placement, write, event_log, FaultSchedule())
+    for run, dispatch in enumerate(DISPATCHERS):
         reports = outcome.log
-        happened = assert_answered_once(reports, lane)
-        # a read takes as many accesses as it needs, and those that still run when it completes; a claimed write too
-        read = reports.answered.read[happened, lane]
-        assert np.min(reports.answered.response[happened, lane][read]) > 0.1e-3
+        happened = assert_completed_once(reports, run)
+        # a read takes the accesses that it needs, plus those in progress when it completes; a claimed write too
+        read = reports.answered.read[happened, run]
+        assert np.min(reports.answered.response[happened, run][read]) > 0.1e-3
         if isinstance(placement, Coded):
-            sums = {name: float(outcome.tally[name][..., lane].sum()) for name in ("reads", "writes", "served")}
+            sums = {name: float(outcome.tally[name][..., run].sum()) for name in ("reads", "writes", "served")}
             of_write = int(placement.data if write.over_when_answered else placement.fragments)
             expected = int(placement.data) * sums["reads"] + of_write * sums["writes"]
             extra = sums["served"] - expected
-            most = extra_most(placement, write)
+            most = most_extra(placement, write)
             serves_in_vain = not np.all(dispatch.withdraws) or dispatch.claims.answers_tell
             assert -most <= extra and (extra <= most or serves_in_vain)
 
 
-@pytest.mark.parametrize(("placement", "write"), STOPPING, ids=named)
-def test_any_one_may_stop(event_log, placement, write):
-    """Early, in the middle, for the time of an access, and for ever; time-outs of 20 ms. A loop that loses a request runs
-    dry."""
+@pytest.mark.parametrize(("placement", "write"), STOPPING, ids=name_of)
+def test_any_one_brick_may_stop(event_log, placement, write):
+    """Outages are early, in the middle, as short as an access, and forever, with time-outs of 20 ms. A closed loop that
+    loses a request runs dry."""
     slowdowns = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
     conditions = [FaultSchedule(outage(*slowdown), timeout=0.02) for slowdown in slowdowns]
-    outcome = told_by(placement, write, event_log, *conditions)
-    for lane in range(outcome.log.number.shape[1]):
-        assert_answered_once(outcome.log, lane)
+    outcome = outcomes(placement, write, event_log, *conditions)
+    for run in range(outcome.log.number.shape[1]):
+        assert_completed_once(outcome.log, run)
     assert outcome.tally["resent"].sum() > 0

@@ -1,8 +1,8 @@
 """The compiled program of every component stays small.
 
-XLA's CPU compiler writes a fused expression out again wherever it is used under another index, so that one component can
-multiply the code of all that it is computed from: `dispatch.Central` once took 140 seconds and 4.7 GB to compile. What counts
-here is the machine code without optimization, which is quick to make and in proportion to what the optimizer is given.
+XLA's CPU compiler repeats a fused expression wherever it is used under another index. So one component can multiply the
+code of all its inputs: `dispatch.Central` once took 140 seconds and 4.7 GB to compile. These tests measure the machine
+code without optimization, which is quick to make and proportional to the optimizer's input.
 """
 
 import random
@@ -25,10 +25,10 @@ from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import AbstractWrite, AllCopies
 
-# a component's program may be this many times that of the plainest component in the same system; measured: 0.8 to 2.0 among
-# four bricks
+# Largest allowed size of a component's program, relative to the plainest component in the same system. Measured: 0.8 to
+# 2.0 with four bricks.
 MOST, MOST_OF_CLUSTER = 3.0, 2.0
-# kinds of components, and the argument of System that each is
+# abstract classes of components, and their arguments of System
 KINDS = {
     AbstractDrive: "drive",
     AbstractPlacement: "placement",
@@ -38,19 +38,20 @@ KINDS = {
     AbstractQueue: "queue",
 }
 COMPONENTS = [(kind, name) for kind in KINDS for name in MAKERS[kind]]
-# Programs have grown in components that compare several candidates, and on drives of several kinds. The rest is slow.
+# Programs have grown in components that compare several candidates, and on drives of several kinds. The others are
+# marked slow.
 SELECTING = {"Mixed", "Buffered", "ParityGroups", "Declustered", "SRMirror", "Background", "Committed"}
 COMPARING = [one for one in COMPONENTS if one[0] in (AbstractDispatch, AbstractQueue) or one[1] in SELECTING]
-# components that do not go with the plain system
+# components that cannot be used in the plain system
 PARTNERS = {"Claimed": {"dispatch": Preselection(1e-3)}}
 
 
 def size(scenario: Scenario) -> int:
-    """Bytes of the event loop's machine code, compiled for two runs and not optimized."""
+    """Bytes of the event loop's machine code, compiled for two runs without optimization."""
     merged, key = stack([scenario], [0, 1])
     runner = Runner(merged, key, Record(sums_of(STANDARD)))
     lowered = _advance.lower(runner.arrays, runner.static, runner.record, 1, runner.devices, runner.run)
-    # by the emitters that users' programs are compiled with, see conftest
+    # with the emitters that users' programs are compiled with, see conftest
     as_users = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": True}
     return len(serialize(lowered.compile(as_users))[0])
 

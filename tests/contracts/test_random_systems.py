@@ -1,4 +1,6 @@
-"""Every member in systems that are drawn: time goes forward, nothing stands still or is lost, company changes nothing."""
+"""Every component in random systems: time goes forward, no request is lost or stuck, and a run does not depend on its
+batch.
+"""
 
 import json
 import os
@@ -10,8 +12,8 @@ import numpy as np
 import pytest
 import random_systems
 from random_systems import (
-    LANES,
     MAKERS,
+    RUNS,
     Ran,
     broken,
     differs,
@@ -27,42 +29,42 @@ from storagekit.core.errors import InputError
 from storagekit.engine import stack
 from storagekit.workload import ClosedLoop
 
-# accepted structures that have, together, most members; `test_these_are_of_many_members` holds it
+# accepted structures that together use most components, as `test_few_structures_use_many_components` checks
 FEW = [2, 3, 7, 15, 20, 22, 23, 26]
 MANY = 60
-# threads due in the instant of a choice, with bricks that stop: each waited for the other
+# threads due at the instant of a choice, with bricks that stop: each once waited for the other
 ONE_INSTANT = 157
 
 
-def test_every_member_is_drawn():
+def test_every_component_is_drawn():
     assert without_a_maker() == set()
 
 
-def test_these_are_of_many_members():
-    """At least half of what there is, without compiling more than that takes."""
+def test_few_structures_use_many_components():
+    """At least half of all components, with few compilations."""
     drawn = set()
     for structure in FEW:
         system, arrivals = (one := scenario(structure, 0)).system, one.arrivals
-        members = system.drive, system.placement, system.dispatch, system.schedule, system.write
-        drawn |= {type(member).__name__ for member in (*members, system.queue, system.cache, arrivals)}
+        components = system.drive, system.placement, system.dispatch, system.schedule, system.write
+        drawn |= {type(component).__name__ for component in (*components, system.queue, system.cache, arrivals)}
     assert len(drawn) > 0.5 * len(set().union(*MAKERS.values()))
 
 
 @pytest.mark.parametrize("structure", [*FEW, ONE_INSTANT])
-def test_what_is_drawn_holds(structure):
+def test_few_random_systems_are_correct(structure):
     assert faults(structure, alone=structure == FEW[0]) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("structure", range(MANY))
-def test_whatever_is_drawn_holds(structure):
+def test_many_random_systems_are_correct(structure):
     found = faults(structure, alone=structure % 5 == 0)
     if found is None:
-        pytest.skip("its members refuse one another")
+        pytest.skip("its components do not fit together")
     assert found == []
 
 
-def test_members_that_refuse_one_another_say_so_in_a_line():
+def test_components_that_do_not_fit_together_are_rejected_in_one_line():
     refused = 0
     for structure in range(300):
         try:
@@ -73,36 +75,36 @@ def test_members_that_refuse_one_another_say_so_in_a_line():
     assert 30 < refused < 250
 
 
-def spoilt(ran: Ran, **changes) -> Ran:
-    return ran._replace(told=ran.told._replace(**changes))
+def corrupted(ran: Ran, **changes) -> Ran:
+    return ran._replace(events=ran.events._replace(**changes))
 
 
-def test_what_does_not_hold_is_found():
-    """A run that is spoilt by hand, in every way that is looked for."""
+def test_every_violation_is_found():
+    """A run is corrupted by hand, in every way that is checked."""
     structure = next(one for one in FEW if isinstance(scenario(one, 0).arrivals, ClosedLoop))
     scenarios = settings(structure)
     ran = run(*stack(scenarios, [structure]))
     assert list(broken(scenarios, ran)) == []
-    told = ran.told
-    rows = np.flatnonzero(told.number[:, 1] >= 0)
+    events = ran.events
+    rows = np.flatnonzero(events.number[:, 1] >= 0)
     number, response, elapsed, admitted = (
-        column.copy() for column in (told.number, told.response, told.elapsed, told.admitted)
+        column.copy() for column in (events.number, events.response, events.elapsed, events.admitted)
     )
     number[rows[3], 1] = number[rows[7], 1]
-    assert {"twice", "lost"} <= set(" ".join(broken(scenarios, spoilt(ran, number=number))).split())
+    assert {"twice", "lost"} <= set(" ".join(broken(scenarios, corrupted(ran, number=number))).split())
     response[rows[5], 1] = -0.1
-    assert any("a response of" in one for one in broken(scenarios, spoilt(ran, response=response)))
+    assert any("a response of" in one for one in broken(scenarios, corrupted(ran, response=response)))
     elapsed[100, 1] = -1e-3
-    assert any("time moves by" in one for one in broken(scenarios, spoilt(ran, elapsed=elapsed)))
-    assert any("places for" in one for one in broken(scenarios, spoilt(ran, elapsed=1.001 * told.elapsed)))
+    assert any("time moves by" in one for one in broken(scenarios, corrupted(ran, elapsed=elapsed)))
+    assert any("places for" in one for one in broken(scenarios, corrupted(ran, elapsed=1.001 * events.elapsed)))
     admitted[np.flatnonzero(~admitted[:, 1])[0], 1] = True
-    assert any("lost" in one for one in broken(scenarios, spoilt(ran, admitted=admitted)))
-    other = spoilt(ran, response=np.nextafter(told.response, np.float32(np.inf)))
+    assert any("lost" in one for one in broken(scenarios, corrupted(ran, admitted=admitted)))
+    other = corrupted(ran, response=np.nextafter(events.response, np.float32(np.inf)))
     assert differs(ran, other, 0, 0) and not differs(ran, ran, 1, 1) and differs(ran, ran, 0, 1)
 
 
 @pytest.mark.parametrize("devices", [pytest.param(3, marks=pytest.mark.slow), 4])
-def test_a_lane_is_the_same_on_any_number_of_devices(devices):
+def test_a_run_is_the_same_on_any_number_of_devices(devices):
     structures = FEW[:1]
     code = f"import json, random_systems; print(json.dumps(random_systems.digests({structures})))"
     here = Path(random_systems.__file__).parent
@@ -113,9 +115,9 @@ def test_a_lane_is_the_same_on_any_number_of_devices(devices):
         "PYTHONPATH": paths,
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
     }
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, cwd=root
     )
-    theirs = json.loads(told.stdout.splitlines()[-1])
+    theirs = json.loads(result.stdout.splitlines()[-1])
     ours = digests(structures)
-    assert len(ours) == LANES * len(structures) and [lane for lane in ours if ours[lane] != theirs[lane]] == []
+    assert len(ours) == RUNS * len(structures) and [run for run in ours if ours[run] != theirs[run]] == []

@@ -1,4 +1,4 @@
-"""ARS and the protocols beside it: whom they ask, worked by hand, and how often, against the chances they should have."""
+"""ARS and the protocols it is compared with: routing by hand, and frequencies against their probabilities."""
 
 import equinox as eqx
 import jax
@@ -25,11 +25,11 @@ BLOCK = 128
 SLOTS = 4
 
 
-def asking(sector=0, *, read=True, client=0, receiving=0, address_hash=0, number=0, lanes=1) -> Requests:
-    """One request in each of so many lanes."""
+def requests_for(sector=0, *, read=True, client=0, receiving=0, address_hash=0, number=0, runs=1) -> Requests:
+    """One request in each of `runs` runs."""
 
     def row(value, kind):
-        return jnp.broadcast_to(jnp.asarray(value, kind), (1, lanes))
+        return jnp.broadcast_to(jnp.asarray(value, kind), (1, runs))
 
     return Requests(
         row(number, jnp.int32),
@@ -44,32 +44,32 @@ def asking(sector=0, *, read=True, client=0, receiving=0, address_hash=0, number
     )
 
 
-def nothing_known():
-    raise AssertionError("nobody asks how long a head takes")
+def not_called():
+    raise AssertionError("positioning times are not used here")
 
 
-def seen(placement: AbstractPlacement, nodes: int, *, first=0, lanes=1, waiting=(), busy=0, falls_free=0.0) -> View:
-    """What a dispatcher sees of nodes of one drive each; busy and falls_free: of each. waiting: parts of requests that lie
-    on the first nodes, one bit each."""
-    at = jnp.broadcast_to(jnp.asarray([*waiting, 0], jnp.uint32)[:, None], (len(waiting) + 1, lanes))
-    working = jnp.broadcast_to(jnp.reshape(jnp.asarray(busy, bool), (-1, 1)), (nodes, lanes))
-    left = jnp.broadcast_to(jnp.reshape(jnp.asarray(falls_free, jnp.float32), (-1, 1)), (nodes, lanes))
-    place = Location(None, jnp.full((1, lanes), first, jnp.int32))
+def view_of(placement: AbstractPlacement, nodes: int, *, first=0, runs=1, waiting=(), busy=0, falls_free=0.0) -> View:
+    """The view of nodes with one drive each. busy, falls_free: per node. waiting: the parts of waiting requests on the
+    first nodes, one bit each."""
+    at = jnp.broadcast_to(jnp.asarray([*waiting, 0], jnp.uint32)[:, None], (len(waiting) + 1, runs))
+    working = jnp.broadcast_to(jnp.reshape(jnp.asarray(busy, bool), (-1, 1)), (nodes, runs))
+    left = jnp.broadcast_to(jnp.reshape(jnp.asarray(falls_free, jnp.float32), (-1, 1)), (nodes, runs))
+    place = Location(None, jnp.full((1, runs), first, jnp.int32))
     places = Location(None, jnp.zeros(at.shape, jnp.int32))
     bricks = Grouping((1,) * nodes)
-    word = jnp.zeros((1, lanes), jnp.uint32)
-    return View(at, places, working, left, ~working, place, placement, bricks, nothing_known, nothing_known, word)
+    word = jnp.zeros((1, runs), jnp.uint32)
+    return View(at, places, working, left, ~working, place, placement, bricks, not_called, not_called, word)
 
 
-def begun(dispatch: ARS, nodes: int, lanes: int = 1):
-    return dispatch.init(StateSizes(SLOTS, nodes, (lanes,), bricks=nodes))
+def initial(dispatch: ARS, nodes: int, runs: int = 1):
+    return dispatch.init(StateSizes(SLOTS, nodes, (runs,), bricks=nodes))
 
 
-def knowing(dispatch: ARS, metrics, lanes: int, operation: int = 0):
-    """Its state where every client has seen these metrics of the nodes."""
-    private = begun(dispatch, len(metrics), lanes)
+def with_metrics(dispatch: ARS, metrics, runs: int, operation: int = 0):
+    """The state in which every client has seen these metrics of the nodes."""
+    private = initial(dispatch, len(metrics), runs)
     each = len(private.observed.metric) // 2
-    rows = np.zeros((2 * each, lanes), np.float32)
+    rows = np.zeros((2 * each, runs), np.float32)
     rows[operation * each : (operation + 1) * each] = np.tile(metrics, each // len(metrics))[:, None]
     return private._replace(observed=private.observed._replace(metric=jnp.asarray(rows)))
 
@@ -80,7 +80,7 @@ def routed(dispatch, private, request: Requests, view: View):
 
 
 def parts_of(mask) -> list[int]:
-    """The parts in a mask of one lane."""
+    """The parts in a mask of one run."""
     return [part for part in range(32) if int(np.ravel(mask)[0]) >> part & 1]
 
 
@@ -112,10 +112,10 @@ def elapsed(dispatch, private, seconds):
     return dispatch.elapse(private, jnp.full((1, 1), seconds, jnp.float32))
 
 
-def after_a_window(dispatch, private, *moments):
-    """Its state a window later, these accesses having ended in it."""
-    for moment in moments:
-        private = dispatch.ended(private, moment)
+def after_a_window(dispatch, private, *events):
+    """The state one window later, after these accesses ended in the window."""
+    for event in events:
+        private = dispatch.ended(private, event)
     return elapsed(dispatch, private, float(dispatch.window))
 
 
@@ -123,20 +123,20 @@ def metrics(private) -> list[float]:
     return np.asarray(private.observed.metric)[:, 0].tolist()
 
 
-def kept(private) -> list[int]:
-    """The keys in the pool, but for those that are free."""
+def keys_of(private) -> list[int]:
+    """The keys in the pool, without free entries."""
     return [key for key in np.asarray(private.pool.key)[:, 0].tolist() if key]
 
 
 def shares(dispatch: ARS, private, key: int, nodes: int, client: int = 0) -> list[float]:
-    """Of the interval under a key, of the mapped half."""
+    """Shares of the interval under a key, relative to the mapped half."""
     entry = private.pool.entry(jnp.full((1, 1), key, jnp.uint32), jnp.full((1, 1), client, jnp.int32), dispatch.pool)
     assert bool(entry.found[0, 0])
     return (np.asarray(lengths(entry.interval, nodes))[:, 0] / HALF).tolist()
 
 
 def assert_frequencies(found, expected, sample: int):
-    """Within four standard deviations of a binomial."""
+    """The frequencies agree within four standard deviations of a binomial."""
     expected = np.asarray(expected)
     assert np.all(np.abs(np.asarray(found) - expected) <= 4 * np.sqrt(expected * (1 - expected) / sample))
 
@@ -146,67 +146,67 @@ def frequencies(mask, parts: int) -> list[float]:
 
 
 @pytest.mark.slow
-def test_with_fixed_metrics_its_shares_are_those_of_weighted_hashing():
-    lanes, weights = 20_000, [3.0, 1.0, 2.0]
-    sectors = np.random.default_rng(1).permutation(2**20)[:lanes] * BLOCK
-    hashes = np.random.default_rng(2).integers(0, 2**32, lanes, dtype=np.uint32)
-    view, request = seen(Replicas(3), 3, lanes=lanes), asking(sectors, address_hash=hashes, lanes=lanes)
+def test_with_fixed_metrics_ars_has_the_shares_of_weighted_hashing():
+    runs, weights = 20_000, [3.0, 1.0, 2.0]
+    sectors = np.random.default_rng(1).permutation(2**20)[:runs] * BLOCK
+    hashes = np.random.default_rng(2).integers(0, 2**32, runs, dtype=np.uint32)
+    view, request = view_of(Replicas(3), 3, runs=runs), requests_for(sectors, address_hash=hashes, runs=runs)
     ars = ARS()
-    ours, _ = routed(ars, knowing(ars, weights, lanes), request, view)
+    ours, _ = routed(ars, with_metrics(ars, weights, runs), request, view)
     theirs, _ = routed(WeightedHashing(weights), None, request, view)
     for mask in (ours, theirs):
-        assert_frequencies(frequencies(mask, 3), np.asarray(weights) / 6, lanes)
+        assert_frequencies(frequencies(mask, 3), np.asarray(weights) / 6, runs)
     assert set(np.unique(ours)) == {1, 2, 4}
 
 
 @pytest.mark.slow
-def test_of_a_code_as_many_as_it_needs_by_successive_sampling():
-    """For writes by what is seen of writes."""
-    lanes, weights = 20_000, [8.0, 4.0, 2.0, 1.0]
-    sectors = np.random.default_rng(3).permutation(2**20)[:lanes] * BLOCK
-    ars, view = ARS(), seen(Coded(2, 4), 4, lanes=lanes)
+def test_a_code_uses_the_needed_parts_by_successive_sampling():
+    """Writes follow the metrics of writes."""
+    runs, weights = 20_000, [8.0, 4.0, 2.0, 1.0]
+    sectors = np.random.default_rng(3).permutation(2**20)[:runs] * BLOCK
+    ars, view = ARS(), view_of(Coded(2, 4), 4, runs=runs)
     for operation, read in enumerate((True, False)):
-        private = knowing(ars, weights, lanes, operation)
-        mask, _ = routed(ars, private, asking(sectors, read=read, lanes=lanes), view)
+        private = with_metrics(ars, weights, runs, operation)
+        mask, _ = routed(ars, private, requests_for(sectors, read=read, runs=runs), view)
         assert set(np.bitwise_count(np.asarray(mask)).ravel().tolist()) == {2}
-        assert_frequencies(frequencies(mask, 4), inclusion(np.asarray(weights), 2), lanes)
-        other, _ = routed(ars, private, asking(sectors, read=not read, lanes=lanes), view)
-        assert_frequencies(frequencies(other, 4), [0.5] * 4, lanes)
+        assert_frequencies(frequencies(mask, 4), inclusion(np.asarray(weights), 2), runs)
+        other, _ = routed(ars, private, requests_for(sectors, read=not read, runs=runs), view)
+        assert_frequencies(frequencies(other, 4), [0.5] * 4, runs)
 
 
-def test_what_is_in_one_block_goes_to_one_node():
-    """Whoever asks first, until metrics change."""
-    lanes = 3000
-    first = np.random.default_rng(4).permutation(2**20)[:lanes] * BLOCK
-    ars, view = ARS(), seen(Replicas(3), 3, lanes=lanes)
-    begin, private = routed(ars, knowing(ars, [3.0, 1.0, 2.0], lanes), asking(first, lanes=lanes), view)
+def test_requests_in_one_block_go_to_one_node():
+    """This holds for any first request, until the metrics change."""
+    runs = 3000
+    first = np.random.default_rng(4).permutation(2**20)[:runs] * BLOCK
+    ars, view = ARS(), view_of(Replicas(3), 3, runs=runs)
+    begin, private = routed(ars, with_metrics(ars, [3.0, 1.0, 2.0], runs), requests_for(first, runs=runs), view)
     for sector in (first, first + 1, first + BLOCK - 1):
-        again, private = routed(ars, private, asking(sector, lanes=lanes), view)
+        again, private = routed(ars, private, requests_for(sector, runs=runs), view)
         np.testing.assert_array_equal(again, begin)
-    beyond, _ = routed(ars, private, asking(first + BLOCK, lanes=lanes), view)
+    beyond, _ = routed(ars, private, requests_for(first + BLOCK, runs=runs), view)
     chance = (9 + 1 + 4) / 36
-    assert np.mean(np.asarray(beyond) == np.asarray(begin)) == pytest.approx(chance, abs=4 * np.sqrt(0.25 / lanes))
+    assert np.mean(np.asarray(beyond) == np.asarray(begin)) == pytest.approx(chance, abs=4 * np.sqrt(0.25 / runs))
 
 
 def test_metrics_are_sectors_over_seconds_of_a_window():
-    """A window of 1 s, two clients, three nodes. Node 0 sends 8 sectors after 4 ms and 16 after 8 ms: 24 / 12 ms = 2000 a
-    second. Node 1 8 after 8 ms, 1000, and 8 that nobody waits for. Node 2 takes a write of 8 sectors in 16 ms: 500, but of
-    writes. Then node 0 sends 8 after 8 ms, 1000; the others keep what they have."""
+    """The window is 1 s, with two clients and three nodes. Node 0 sends 8 sectors after 4 ms and 16 after 8 ms: 24 / 12
+    ms = 2000 per second. Node 1 sends 8 after 8 ms, 1000, and 8 that no request awaits. Node 2 takes a write of 8
+    sectors in 16 ms: 500, for writes. Then node 0 sends 8 after 8 ms, 1000; the other metrics do not change."""
     ars = ARS(clients=2, window=1.0)
-    private = begun(ars, 3)
-    for moment in (
+    private = initial(ars, 3)
+    for event in (
         ended(0, 4e-3),
         ended(0, 8e-3, sectors=16),
         ended(1, 8e-3),
         ended(1, 1e-3, awaited=False),
         ended(2, 16e-3, read=False),
     ):
-        private = elapsed(ars, ars.ended(private, moment), 0.1)
+        private = elapsed(ars, ars.ended(private, event), 0.1)
     assert metrics(private) == [0] * 12
     private = elapsed(ars, private, 0.6)
     expected = [2000, 1000, *[0] * 6, 500, *[0] * 3]
     assert metrics(private) == pytest.approx(expected)
-    # the second window ends after two seconds, not one after the last event
+    # the second window ends at two seconds, not one second after the last event
     private = elapsed(ars, ars.ended(elapsed(ars, private, 0.85), ended(0, 8e-3)), 0.02)
     assert metrics(private) == pytest.approx(expected)
     private = elapsed(ars, private, 0.04)
@@ -214,142 +214,146 @@ def test_metrics_are_sectors_over_seconds_of_a_window():
     assert metrics(elapsed(ars, private, 7.0)) == pytest.approx([1000, *expected[1:]])
 
 
-def test_lengths_follow_the_metrics_and_who_has_not_answered_has_an_equal_share():
-    """2000 and 1000 sectors a second and one that is not known: a third for that, and two to one of the rest."""
+def test_lengths_follow_the_metrics_and_unseen_nodes_have_an_equal_share():
+    """Metrics are 2000 and 1000 sectors per second, and one is missing. That node has a third, and the others share the
+    rest 2:1."""
     ars = ARS()
-    _, private = routed(ars, begun(ars, 3), asking(), seen(Replicas(3), 3))
+    _, private = routed(ars, initial(ars, 3), requests_for(), view_of(Replicas(3), 3))
     assert shares(ars, private, 0b111, 3) == pytest.approx([1 / 3] * 3, abs=1e-6)
     private = after_a_window(ars, private, ended(0, 4e-3), ended(1, 8e-3))
     assert shares(ars, private, 0b111, 3) == pytest.approx([1 / 3] * 3, abs=1e-6)
-    _, private = routed(ars, private, asking(), seen(Replicas(3), 3))
+    _, private = routed(ars, private, requests_for(), view_of(Replicas(3), 3))
     assert shares(ars, private, 0b111, 3) == pytest.approx([4 / 9, 2 / 9, 1 / 3], abs=1e-5)
 
 
-def test_an_interval_is_tuned_where_a_value_of_its_nodes_is_newer():
-    """Copies on nodes 0 and 1, and on 2 and 3: who answers at the latter leaves the interval of the former alone."""
+def test_an_interval_is_tuned_only_for_newer_values_of_its_nodes():
+    """Copies are on nodes 0 and 1, and on 2 and 3. A new value of nodes 2 and 3 does not change the interval of 0 and
+    1."""
     ars = ARS()
-    near, far = (seen(Replicas(2), 4, first=first) for first in (0, 2))
-    _, private = routed(ars, begun(ars, 4), asking(), near)
+    near, far = (view_of(Replicas(2), 4, first=first) for first in (0, 2))
+    _, private = routed(ars, initial(ars, 4), requests_for(), near)
     clock = int(private.clock[0, 0])
-    _, private = routed(ars, private, asking(BLOCK), near)
+    _, private = routed(ars, private, requests_for(BLOCK), near)
     assert int(private.clock[0, 0]) == clock
     private = after_a_window(ars, private, ended(2, 4e-3))
-    _, after = routed(ars, private, asking(), near)
+    _, after = routed(ars, private, requests_for(), near)
     assert np.array_equal(after.pool.tuned, private.pool.tuned)
-    _, after = routed(ars, after, asking(), far)
+    _, after = routed(ars, after, requests_for(), far)
     private = after_a_window(ars, after, ended(1, 4e-3))
-    _, after = routed(ars, private, asking(), near)
+    _, after = routed(ars, private, requests_for(), near)
     assert np.sum(np.asarray(after.pool.tuned) != np.asarray(private.pool.tuned)) == 1
-    # nobody enters: nothing changes
-    _, nobody = ars.route(private, asking(), jnp.zeros((1, 1), bool), near)
-    same = jax.tree.map(np.array_equal, nobody, private)
+    # no request enters, so nothing changes
+    _, unchanged = ars.route(private, requests_for(), jnp.zeros((1, 1), bool), near)
+    same = jax.tree.map(np.array_equal, unchanged, private)
     assert all(jax.tree.leaves(same))
 
 
-def test_a_pool_keeps_to_its_bound_and_the_oldest_goes():
-    """Pools of two: that of nodes 0 and 1 goes for that of 2 and 3; but once it is tuned again, that of 1 and 2 does."""
+def test_a_full_pool_replaces_its_oldest_interval():
+    """Pools have two entries. The interval of nodes 2 and 3 replaces the oldest one. That is 0 and 1 at first, and 1
+    and 2 after 0 and 1 is tuned again."""
     ars = ARS(pool=2, clients=2)
-    views = [seen(Replicas(2), 4, first=first) for first in range(3)]
-    _, private = routed(ars, begun(ars, 4), asking(), views[0])
-    _, private = routed(ars, private, asking(), views[1])
-    assert kept(private) == [0b0011, 0b0110]
-    _, replaced = routed(ars, private, asking(), views[2])
-    assert sorted(kept(replaced)) == [0b0110, 0b1100]
-    _, private = routed(ars, after_a_window(ars, private, ended(0, 4e-3)), asking(), views[0])
-    _, private = routed(ars, private, asking(), views[2])
-    assert sorted(kept(private)) == [0b0011, 0b1100]
-    # another client has a pool of its own, and writes an interval of theirs
-    _, private = routed(ars, private, asking(client=1), views[1])
-    _, private = routed(ars, private, asking(client=1, read=False), views[1])
-    assert sorted(kept(private)) == [0b0011, 0b0110, 0b1100, 0b0110 | 1 << 31]
+    views = [view_of(Replicas(2), 4, first=first) for first in range(3)]
+    _, private = routed(ars, initial(ars, 4), requests_for(), views[0])
+    _, private = routed(ars, private, requests_for(), views[1])
+    assert keys_of(private) == [0b0011, 0b0110]
+    _, replaced = routed(ars, private, requests_for(), views[2])
+    assert sorted(keys_of(replaced)) == [0b0110, 0b1100]
+    _, private = routed(ars, after_a_window(ars, private, ended(0, 4e-3)), requests_for(), views[0])
+    _, private = routed(ars, private, requests_for(), views[2])
+    assert sorted(keys_of(private)) == [0b0011, 0b1100]
+    # another client has a separate pool and writes an interval there
+    _, private = routed(ars, private, requests_for(client=1), views[1])
+    _, private = routed(ars, private, requests_for(client=1, read=False), views[1])
+    assert sorted(keys_of(private)) == [0b0011, 0b0110, 0b1100, 0b0110 | 1 << 31]
 
 
-def test_an_interval_that_takes_the_place_of_another_begins_afresh():
-    """Of nodes 1 and 2, where there was one of 0 and 1: node 1 begins with the first subregion again."""
+def test_an_interval_that_replaces_another_starts_afresh():
+    """The interval of nodes 1 and 2 replaces the one of 0 and 1. Node 1 starts again with the first subregion."""
     ars = ARS(pool=1)
-    _, private = routed(ars, begun(ars, 4), asking(), seen(Replicas(2), 4, first=0))
-    _, private = routed(ars, private, asking(), seen(Replicas(2), 4, first=1))
+    _, private = routed(ars, initial(ars, 4), requests_for(), view_of(Replicas(2), 4, first=0))
+    _, private = routed(ars, private, requests_for(), view_of(Replicas(2), 4, first=1))
     none = jnp.zeros((1, 1), jnp.int32)
     owner = private.pool.entry(none.astype(jnp.uint32) + 0b0110, none, 1).interval.owner
     assert np.asarray(owner)[:, 0].tolist() == [1, 1, 2, 2, FREE, FREE, FREE, FREE]
 
 
 @pytest.mark.parametrize(("shared", "expected"), [(False, 0.5), (True, 2 / 3)])
-def test_clients_see_for_themselves_unless_they_share(shared, expected):
-    """Node 0 answers client 3 twice as fast as node 1; client 8 counts as that one, client 1 does not."""
-    ars, view = ARS(shared=shared), seen(Replicas(2), 2)
-    private = after_a_window(ars, begun(ars, 2), ended(0, 4e-3, client=3), ended(1, 8e-3, client=8))
+def test_clients_have_separate_metrics_unless_they_share(shared, expected):
+    """Node 0 serves client 3 twice as fast as node 1. Client 8 counts as client 3; client 1 does not."""
+    ars, view = ARS(shared=shared), view_of(Replicas(2), 2)
+    private = after_a_window(ars, initial(ars, 2), ended(0, 4e-3, client=3), ended(1, 8e-3, client=8))
     for client, its in ((3, 2 / 3), (8, 2 / 3), (1, expected)):
-        _, after = routed(ars, private, asking(client=client), view)
+        _, after = routed(ars, private, requests_for(client=client), view)
         assert shares(ars, after, 0b11, 2, client % 5 * (not shared))[0] == pytest.approx(its, abs=1e-5)
 
 
-def entering(dispatch, private, request: Requests, view: View, slot: int):
-    """Its state once a request is routed and in a slot, and the parts that it asks."""
+def admitted(dispatch, private, request: Requests, view: View, slot: int):
+    """The target parts of a request, and the state after it is routed and in a slot."""
     mask, private = routed(dispatch, private, request, view)
     into = jnp.arange(SLOTS)[:, None] == slot
-    moment = RequestAdmitted(
+    event = RequestAdmitted(
         into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1))
     )
-    return parts_of(mask), dispatch.entered(private, moment)
+    return parts_of(mask), dispatch.entered(private, event)
 
 
-def answered(dispatch, private, number: int):
+def completed(dispatch, private, number: int):
     none = jnp.zeros((1, 1), jnp.int32)
     said = RequestCompleted(none + number, jnp.zeros((1, 1)), none == 0, none == 1, jnp.zeros((1, 1)), none, none, none)
     return dispatch.answered(private, said)
 
 
-def test_more_are_asked_while_a_node_is_silent():
-    """Patience of 0.5 s, two of three. What one asks for does not answer for 0.4 s, and then not at all: so three are asked,
-    until it answers something; a write asks two all the same."""
-    ars, view = ARS(patience=0.5, extra=2), seen(Coded(2, 3), 3)
-    asked, private = entering(ars, begun(ars, 3), asking(), view, 0)
-    assert len(asked) == 2
-    slow, fast = asked
+def test_reads_go_to_more_nodes_while_a_node_is_silent():
+    """The patience is 0.5 s, and two of three parts are needed. One node is silent for 0.4 s, and then longer. So reads
+    are sent to three nodes until that node completes an access; writes still go to two."""
+    ars, view = ARS(patience=0.5, extra=2), view_of(Coded(2, 3), 3)
+    targets, private = admitted(ars, initial(ars, 3), requests_for(), view, 0)
+    assert len(targets) == 2
+    slow, fast = targets
     private = ars.ended(elapsed(ars, private, 0.4), ended(fast, 0.4))
-    assert len(parts_of(routed(ars, private, asking(BLOCK), view)[0])) == 2
+    assert len(parts_of(routed(ars, private, requests_for(BLOCK), view)[0])) == 2
     private = elapsed(ars, private, 0.2)
-    assert parts_of(routed(ars, private, asking(BLOCK), view)[0]) == [0, 1, 2]
-    assert len(parts_of(routed(ars, private, asking(BLOCK, read=False), view)[0])) == 2
-    # it is answered by others, and still the node has not been heard of
-    private = elapsed(ars, answered(ars, private, 0), 5.0)
-    assert len(parts_of(routed(ars, private, asking(BLOCK), view)[0])) == 3
-    assert len(parts_of(routed(ars, private, asking(BLOCK, client=1), view)[0])) == 2
+    assert parts_of(routed(ars, private, requests_for(BLOCK), view)[0]) == [0, 1, 2]
+    assert len(parts_of(routed(ars, private, requests_for(BLOCK, read=False), view)[0])) == 2
+    # the request completes with other parts, and the node has still completed none
+    private = elapsed(ars, completed(ars, private, 0), 5.0)
+    assert len(parts_of(routed(ars, private, requests_for(BLOCK), view)[0])) == 3
+    assert len(parts_of(routed(ars, private, requests_for(BLOCK, client=1), view)[0])) == 2
     private = ars.ended(private, ended(slow, 0.1, slot=1, number=7))
-    assert len(parts_of(routed(ars, private, asking(BLOCK), view)[0])) == 2
+    assert len(parts_of(routed(ars, private, requests_for(BLOCK), view)[0])) == 2
 
 
-def test_a_node_that_answers_others_or_is_not_waited_for_is_not_silent():
-    ars, view = ARS(patience=0.5, extra=1), seen(Coded(2, 3), 3)
-    asked, private = entering(ars, begun(ars, 3), asking(), view, 0)
-    heard = elapsed(ars, private, 0.6)
-    for node in asked:
-        heard = ars.ended(heard, ended(node, 0.1, slot=2, number=5))
-    assert len(parts_of(routed(ars, heard, asking(), view)[0])) == 2
-    # answered before patience is over: what it still waited for is owed by nobody
-    private = elapsed(ars, answered(ars, elapsed(ars, private, 0.4), 0), 1.0)
-    assert len(parts_of(routed(ars, private, asking(), view)[0])) == 2
+def test_a_node_that_serves_others_or_is_not_awaited_is_not_silent():
+    ars, view = ARS(patience=0.5, extra=1), view_of(Coded(2, 3), 3)
+    targets, private = admitted(ars, initial(ars, 3), requests_for(), view, 0)
+    later = elapsed(ars, private, 0.6)
+    for node in targets:
+        later = ars.ended(later, ended(node, 0.1, slot=2, number=5))
+    assert len(parts_of(routed(ars, later, requests_for(), view)[0])) == 2
+    # the request completes before the patience ends, so no node owes it a part any more
+    private = elapsed(ars, completed(ars, elapsed(ars, private, 0.4), 0), 1.0)
+    assert len(parts_of(routed(ars, private, requests_for(), view)[0])) == 2
 
 
-def test_no_more_are_asked_than_extra_and_than_there_are():
-    ars, view = ARS(patience=0.5, extra=1), seen(Coded(1, 4), 4)
-    private = begun(ars, 4)
+def test_extra_nodes_are_limited_by_extra_and_by_the_number_of_nodes():
+    ars, view = ARS(patience=0.5, extra=1), view_of(Coded(1, 4), 4)
+    private = initial(ars, 4)
     for number, sector in enumerate((0, 1, 2, 3)):
-        _, private = entering(ars, private, asking(sector * BLOCK, number=number), view, number)
+        _, private = admitted(ars, private, requests_for(sector * BLOCK, number=number), view, number)
     private = elapsed(ars, private, 1.0)
-    assert len(parts_of(routed(ars, private, asking(), view)[0])) == 2
+    assert len(parts_of(routed(ars, private, requests_for(), view)[0])) == 2
     assert ARS().withdraws is True and ars.withdraws is False
 
 
 @pytest.mark.parametrize(("extra", "slots", "expected"), [(0, 64, 3864), (2, 64, 3864 + 1128)])
-def test_bytes_of_a_lane_are_as_documented(extra, slots, expected):
+def test_the_bytes_of_a_run_are_as_documented(extra, slots, expected):
     private = ARS(extra=extra).init(StateSizes(slots, 4, (10,), bricks=4))
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(private)) == 10 * expected
 
 
 def test_a_slow_node_gets_the_share_of_its_speed():
-    """Three nodes, nearly idle, one of which takes twice as long: it has a fifth. Ratios of noisy windows, 3%."""
+    """Three nodes are nearly idle, and one takes twice as long, so it receives a fifth. The ratios come from noisy
+    windows: 3%."""
     system = System(
         ideal_drive(full_seek=0.0, revolution=6e-3),
         Replicas(3),
@@ -365,83 +369,85 @@ def test_a_slow_node_gets_the_share_of_its_speed():
 
 
 @pytest.mark.parametrize("needed", [1, 2, 3])
-def test_randomized_takes_any_nodes_alike(needed):
-    lanes = 20_000
-    words = np.random.default_rng(5).integers(0, 2**32, lanes, dtype=np.uint32)
-    view = seen(Coded(needed, 4), 4, lanes=lanes)
-    mask, _ = routed(Randomized(), None, asking(receiving=words, lanes=lanes), view)
+def test_randomized_chooses_all_nodes_with_equal_probability(needed):
+    runs = 20_000
+    words = np.random.default_rng(5).integers(0, 2**32, runs, dtype=np.uint32)
+    view = view_of(Coded(needed, 4), 4, runs=runs)
+    mask, _ = routed(Randomized(), None, requests_for(receiving=words, runs=runs), view)
     assert set(np.bitwise_count(np.asarray(mask)).ravel().tolist()) == {needed}
     sets, counts = np.unique(mask, return_counts=True)
     expected = {1: 4, 2: 6, 3: 4}[needed]
     assert len(sets) == expected
-    assert_frequencies(counts / lanes, [1 / expected] * expected, lanes)
+    assert_frequencies(counts / runs, [1 / expected] * expected, runs)
 
 
-def test_randomized_heeds_nothing_else():
-    """Neither what is asked nor who is busy; another word is another draw."""
-    lanes = 500
-    words = np.random.default_rng(6).integers(0, 2**32, lanes, dtype=np.uint32)
-    idle = seen(Coded(2, 4), 4, lanes=lanes)
-    busy = seen(Coded(2, 4), 4, lanes=lanes, waiting=[0b1] * 9, busy=[1, 1, 0, 0])
-    once, _ = routed(Randomized(), None, asking(receiving=words, lanes=lanes), idle)
-    again, _ = routed(Randomized(), None, asking(77, receiving=words, read=False, client=3, lanes=lanes), busy)
-    other, _ = routed(Randomized(), None, asking(receiving=words + 1, lanes=lanes), idle)
+def test_randomized_depends_only_on_the_word():
+    """Neither the request nor the load matters; another word gives another choice."""
+    runs = 500
+    words = np.random.default_rng(6).integers(0, 2**32, runs, dtype=np.uint32)
+    idle = view_of(Coded(2, 4), 4, runs=runs)
+    busy = view_of(Coded(2, 4), 4, runs=runs, waiting=[0b1] * 9, busy=[1, 1, 0, 0])
+    once, _ = routed(Randomized(), None, requests_for(receiving=words, runs=runs), idle)
+    again, _ = routed(Randomized(), None, requests_for(77, receiving=words, read=False, client=3, runs=runs), busy)
+    other, _ = routed(Randomized(), None, requests_for(receiving=words + 1, runs=runs), idle)
     np.testing.assert_array_equal(once, again)
-    assert np.mean(np.asarray(once) == np.asarray(other)) == pytest.approx(1 / 6, abs=4 * np.sqrt(0.14 / lanes))
+    assert np.mean(np.asarray(once) == np.asarray(other)) == pytest.approx(1 / 6, abs=4 * np.sqrt(0.14 / runs))
 
 
 @pytest.mark.parametrize(
     ("waiting", "busy", "needed", "expected"),
     [
-        # one more at each: 10, 4 and 5 ms
+        # with one more request at each node: 10, 4 and 5 ms
         ([], [0, 0, 0], 1, [1]),
         ([], [0, 0, 0], 2, [1, 2]),
-        # node 1 serves one: 10, 8, 5
+        # node 1 serves one request: 10, 8, 5
         ([], [0, 1, 0], 1, [2]),
-        # node 2 serves one as well, and one waits at 1: 10, 12, 10, of equals the lowest
+        # node 2 serves one as well, and one waits at node 1: 10, 12, 10; ties go to the lowest
         ([0b010], [0, 1, 1], 1, [0]),
         ([0b010], [0, 1, 1], 2, [0, 2]),
     ],
 )
-def test_central_takes_those_that_complete_first(waiting, busy, needed, expected):
-    """Mean service times of 10, 4 and 5 ms, of writes of 1, 4 and 5."""
+def test_central_chooses_the_nodes_that_complete_first(waiting, busy, needed, expected):
+    """Mean service times are 10, 4 and 5 ms; those of writes are 1, 4 and 5 ms."""
     central = Central((10e-3, 4e-3, 5e-3), (1e-3, 4e-3, 5e-3))
-    view = seen(Coded(needed, 3), 3, waiting=waiting, busy=busy)
-    assert parts_of(routed(central, None, asking(), view)[0]) == expected
-    assert 0 in parts_of(routed(central, None, asking(read=False), view)[0])
+    view = view_of(Coded(needed, 3), 3, waiting=waiting, busy=busy)
+    assert parts_of(routed(central, None, requests_for(), view)[0]) == expected
+    assert 0 in parts_of(routed(central, None, requests_for(read=False), view)[0])
 
 
-def test_central_that_knows_positions_waits_for_those_that_are_soon_free():
-    """Means of 10 ms. Node 0 is free and would be done after 9 or 12 ms; node 1 ends in 1 ms, 11 in all; node 2 in half of
-    one, but one waits there."""
+def test_exact_central_waits_for_nodes_that_are_free_soon():
+    """Mean service times are 10 ms. Node 0 is free and takes 9 or 12 ms. Node 1 ends in 1 ms, 11 ms in all. Node 2 ends
+    in 0.5 ms, but one request waits there."""
     central = Central((10e-3,) * 3, exact=True)
-    view = seen(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
+    view = view_of(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
     for takes, expected in ((9e-3, 0), (12e-3, 1)):
         now = view._replace(takes=lambda drive, takes=takes: jnp.full(drive.shape, takes, jnp.float32))
-        assert parts_of(routed(central, None, asking(), now)[0]) == [expected]
+        assert parts_of(routed(central, None, requests_for(), now)[0]) == [expected]
 
 
-def test_central_counts_parity_with_what_it_protects():
-    """A RAID 5 of three, 4 ms, and a disk, 5 ms. While a parity disk works, a write there takes 8."""
+def test_central_counts_parity_with_its_data():
+    """One node is a RAID 5 of three disks, 4 ms; the other is a disk, 5 ms. While a parity disk is busy, a write there
+    takes 8 ms."""
     nodes, drive = (Node(3, raid5=True), Node(1)), ideal_drive(full_seek=8e-3, revolution=7e-3)
     layout = Segments(nodes, [Volume(1024, 512, parts=2)]).on(drive)
-    place = layout.locate(drive, asking(read=False))
+    place = layout.locate(drive, requests_for(read=False))
     data = jnp.zeros((1, 1), jnp.int32)
     parity = layout.drive_of(layout.sibling(data, place), place)
     assert layout.brick_of(parity)[0, 0] == 0 and layout.drive_of(data, place) != parity
     central = Central((4e-3, 5e-3))
     for working, chosen in ((False, 0), (True, 1)):
         busy = (jnp.arange(4)[:, None] == parity) & working
-        view = seen(layout, 4)._replace(place=place, places=place, bricks=Grouping((3, 1)), busy=busy)
+        view = view_of(layout, 4)._replace(place=place, places=place, bricks=Grouping((3, 1)), busy=busy)
         node = [int(layout.brick_of(layout.drive_of(jnp.full((1, 1), part), place))[0, 0]) for part in range(2)]
-        [part] = parts_of(routed(central, None, asking(read=False), view)[0])
+        [part] = parts_of(routed(central, None, requests_for(read=False), view)[0])
         assert node[part] == chosen
-        [part] = parts_of(routed(central, None, asking(), view)[0])
+        [part] = parts_of(routed(central, None, requests_for(), view)[0])
         assert node[part] == 0
 
 
-def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
-    """Two bricks of two disks. The request is on disk 1 of both; at brick 0 two wait at disk 0, at brick 1 one at disk 1."""
+def test_central_counts_the_queue_of_the_drive_with_the_part():
+    """Two bricks have two disks each. The request is on disk 1 of both. At brick 0 two requests wait at disk 0, at
+    brick 1 one waits at disk 1."""
     layout = Bricks(Replicas(2), 2)
     waiting = jnp.asarray([[0b01], [0b01], [0b10], [0]], jnp.uint32)
     disk = jnp.asarray([[0], [0], [1], [0]], jnp.int32)
@@ -450,16 +456,16 @@ def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
     idle = jnp.zeros((4, 1), bool)
     still = jnp.zeros((4, 1), jnp.float32)
     of_two, word = Grouping((2, 2)), jnp.zeros((1, 1), jnp.uint32)
-    view = View(waiting, places, idle, still, ~idle, place, layout, of_two, nothing_known, nothing_known, word)
+    view = View(waiting, places, idle, still, ~idle, place, layout, of_two, not_called, not_called, word)
     central = Central((5e-3, 5e-3))
     central.check(SystemFacts(bricks=2))
-    assert parts_of(routed(central, None, asking(), view)[0]) == [0]
+    assert parts_of(routed(central, None, requests_for(), view)[0]) == [0]
     other = view._replace(place=place._replace(disk=jnp.zeros((1, 1), jnp.int32)))
-    assert parts_of(routed(central, None, asking(), other)[0]) == [1]
+    assert parts_of(routed(central, None, requests_for(), other)[0]) == [1]
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: ARS(window=0.0), "a window of 0 s: it must be above 0 and finite"),
         (lambda: ARS(window=np.inf), "a window of inf s: it must be above 0 and finite"),
@@ -475,13 +481,13 @@ def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
         (lambda: Central((1e-3,)).check(SystemFacts(bricks=2)), "1 mean service times for 2 bricks: give one for each"),
     ],
 )
-def test_impossible_settings_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_settings_are_rejected(build, message):
+    assert_refused(build, message)
 
 
 @pytest.mark.parametrize(
-    ("asked", "alive", "expected"), [(0b0011, 0b1110, [2, 3]), (0b0001, 0b0110, [1, 2]), (0b1111, 0b0101, [0, 2])]
+    ("targets", "alive", "expected"), [(0b0011, 0b1110, [2, 3]), (0b0001, 0b0110, [1, 2]), (0b1111, 0b0101, [0, 2])]
 )
-def test_after_a_time_out_the_remaining_nodes_are_asked(asked, alive, expected):
-    words = [jnp.full((1, 1), word, jnp.uint32) for word in (alive, asked)]
+def test_after_a_time_out_the_read_goes_to_the_remaining_nodes(targets, alive, expected):
+    words = [jnp.full((1, 1), word, jnp.uint32) for word in (alive, targets)]
     assert parts_of(ARS().again(*words)) == expected

@@ -1,4 +1,4 @@
-"""Dispatchers that send a read to one replica: which one."""
+"""Dispatchers that send a read to one replica: the choice of the replica."""
 
 from functools import partial
 
@@ -31,7 +31,7 @@ def read(address_hash, is_read=True) -> Requests:
     )
 
 
-def seen(waiting, busy, home=0, first=0, copies=3) -> View:
+def view_of(waiting, busy, home=0, first=0, copies=3) -> View:
     at = jnp.asarray(waiting, jnp.uint32)
     homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
     place = Location(None, jnp.full(1, first, jnp.int32))
@@ -53,9 +53,9 @@ def seen(waiting, busy, home=0, first=0, copies=3) -> View:
 
 
 def loads(*load) -> View:
-    """Idle drives at whose queues `load` requests wait, none at two."""
+    """Idle drives, with `load` requests waiting at each. No request waits at two drives."""
     at = np.repeat([1 << drive for drive in range(len(load))], load)
-    return seen(np.append(at, 0), [False] * len(load))
+    return view_of(np.append(at, 0), [False] * len(load))
 
 
 def drive_of(dispatch, private, request, view, copies=3):
@@ -65,18 +65,18 @@ def drive_of(dispatch, private, request, view, copies=3):
     return chosen.bit_length() - 1, private
 
 
-def test_load_counts_what_waits_and_what_is_served():
-    assert seen([0b001, 0b011, 0], [True, False, True]).load().tolist() == [3, 1, 1]
+def test_load_counts_waiting_requests_and_those_in_service():
+    assert view_of([0b001, 0b011, 0], [True, False, True]).load().tolist() == [3, 1, 1]
 
 
 def test_load_finds_the_drives_of_copies_that_start_elsewhere():
-    """A request whose copies 0 and 1 lie on drives 2 and 3, and one whose copy 1 lies on drive 1."""
-    assert seen([0b11, 0b10], [False] * 4, home=[2, 0]).load().tolist() == [0, 1, 1, 1]
+    """Copies 0 and 1 of one request are on drives 2 and 3; copy 1 of the other is on drive 1."""
+    assert view_of([0b11, 0b10], [False] * 4, home=[2, 0]).load().tolist() == [0, 1, 1, 1]
 
 
-def test_lard_chooses_among_the_holders_alone():
-    """Drives 2 and 3 hold the block; drive 3, its copy 1, is the idler of the two."""
-    view = seen([0b1, 0b1, 0b1], [False] * 4, home=[2, 2, 3], first=2, copies=2)
+def test_lard_chooses_only_among_drives_with_a_copy():
+    """Drives 2 and 3 have the block. Drive 3, with copy 1, has the lower load."""
+    view = view_of([0b1, 0b1, 0b1], [False] * 4, home=[2, 2, 3], first=2, copies=2)
     lard = LARD()
     copy, _ = drive_of(lard, lard.init(StateSizes(1, 4, ())), read(7), view, copies=2)
     assert copy == 1
@@ -89,7 +89,7 @@ def test_hashing_takes_the_address_modulo_the_replicas(address_hash):
 
 
 def test_weighted_hashing_gives_each_brick_its_share():
-    """Oracle: the binomial's standard deviation, four of them."""
+    """The tolerance is four standard deviations of the binomial."""
     hashes = np.random.default_rng(0).integers(0, 2**32, 4000, dtype=np.uint32)
     dispatch = WeightedHashing(np.array([1.0, 2.0, 1.0]))
     view, request = loads(0, 0, 0), read(0)
@@ -103,29 +103,33 @@ def test_weighted_hashing_gives_each_brick_its_share():
 
 
 @pytest.mark.parametrize(
-    "summed", [jnp.cumsum, partial(jax.lax.associative_scan, jnp.add)], ids=["one after another", "in pairs"]
+    "summed", [jnp.cumsum, partial(jax.lax.associative_scan, jnp.add)], ids=["sequentially", "in pairs"]
 )
-def test_no_rounding_takes_an_address_to_a_drive_without_weight(summed, monkeypatch):
-    """The last addresses of the hash, with weights of which about half are 0, summed as a CPU does and as parallel hardware
-    may: in pairs the sum of all is now and then more than the sum up to the last weight."""
+def test_rounding_sends_no_address_to_a_drive_without_weight(summed, monkeypatch):
+    """The largest hash values meet weights, about half of them 0. They are summed as on a CPU, and in pairs as on
+    parallel hardware.
+
+    In pairs, the total is sometimes larger than the sum up to the last weight.
+    """
     monkeypatch.setattr(jnp, "cumsum", summed)
-    random, drives, lanes = np.random.default_rng(0), 8, 4000
-    weights = np.where(random.random((drives, lanes)) < 0.5, random.random((drives, lanes)), 0).astype(np.float32)
+    random, drives, runs = np.random.default_rng(0), 8, 4000
+    weights = np.where(random.random((drives, runs)) < 0.5, random.random((drives, runs)), 0).astype(np.float32)
     weights[0] = np.maximum(weights[0], 1e-3)
     dispatch = WeightedHashing(tuple(weights[:, None]))
-    idle = jnp.zeros((drives, lanes), bool)
-    place = Location(None, jnp.zeros((1, lanes), jnp.int32))
-    view = seen(jnp.zeros((1, lanes)), idle, copies=drives)._replace(place=place)
+    idle = jnp.zeros((drives, runs), bool)
+    place = Location(None, jnp.zeros((1, runs), jnp.int32))
+    view = view_of(jnp.zeros((1, runs)), idle, copies=drives)._replace(place=place)
     for back in (0, 1, 2, 3):
-        # the hash counts in steps of 2^8
-        address_hash = jnp.full((1, lanes), 2**32 - 1 - back * 2**8, jnp.uint32)
+        # the hash has steps of 2^8
+        address_hash = jnp.full((1, runs), 2**32 - 1 - back * 2**8, jnp.uint32)
         mask, _ = dispatch.route(None, read(0)._replace(address_hash=address_hash), jnp.ones(1, bool), view)
         taken = weights * (np.asarray(mask) == 1 << np.arange(drives)[:, None])
         assert np.all(np.sum(taken > 0, axis=0) == 1)
 
 
 def test_lard_remembers_unless_the_brick_is_overloaded():
-    """Pai et al., T_low 25, T_high 65: first the idlest, then the same; away when over 65 and another below 25."""
+    """Pai et al., T_low 25, T_high 65: first the brick with the lowest load, then the same one. A request moves only if
+    its brick is above 65 and another is below 25."""
     lard = LARD()
     table = lard.init(StateSizes(1, 3, ()))
     drive, table = drive_of(lard, table, read(7), loads(2, 0, 1))
@@ -133,7 +137,7 @@ def test_lard_remembers_unless_the_brick_is_overloaded():
     drive, table = drive_of(lard, table, read(7), loads(0, 65, 9))
     assert drive == 1
     drive, table = drive_of(lard, table, read(7), loads(25, 66, 40))
-    assert drive == 1  # nobody below 25
+    assert drive == 1  # no brick is below 25
     moved, _ = drive_of(lard, table, read(7), loads(24, 66, 40))
     assert moved == 0
     moved, _ = drive_of(lard, table, read(7), loads(99, 130, 98))
@@ -142,16 +146,17 @@ def test_lard_remembers_unless_the_brick_is_overloaded():
     assert other == 2
 
 
-def test_lard_learns_nothing_from_writes_or_from_nobody():
+def test_lard_stores_nothing_for_writes_or_without_a_request():
     lard = LARD()
     empty = lard.init(StateSizes(1, 3, ()))
     _, after_write = drive_of(lard, empty, read(7, is_read=False), loads(1, 0, 1))
-    _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), loads(1, 0, 1))
-    assert np.all(np.asarray(after_write.replica) == -1) and np.all(np.asarray(after_nobody.replica) == -1)
+    _, without_request = lard.route(empty, read(7), jnp.zeros(1, bool), loads(1, 0, 1))
+    assert np.all(np.asarray(after_write.replica) == -1) and np.all(np.asarray(without_request.replica) == -1)
 
 
-def test_lard_with_a_window_heeds_what_lasted():
-    """Windows of 10 s, T_low 2, T_high 5: a load of 8 counts from the first arrival after a window in which it lasted."""
+def test_lard_with_a_window_uses_the_load_that_lasted():
+    """Windows last 10 s, T_low is 2, T_high 5. A load of 8 counts from the first arrival after a window with that load
+    throughout."""
     lard = LARD(2.0, 5.0, window=10.0)
     drive, table = drive_of(lard, lard.init(StateSizes(1, 3, ())), read(7), loads(0, 1, 1))
     assert drive == 0
@@ -160,13 +165,13 @@ def test_lard_with_a_window_heeds_what_lasted():
         assert drive == 0
     drive, table = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(8, 1, 2))
     assert drive == 1
-    # and comes back no sooner, however the loads are by then
+    # and it moves back no sooner, even if the loads have changed by then
     drive, _ = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(0, 9, 9))
     assert drive == 1
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: WeightedHashing(np.array([1.0, -1.0])), "hash weights .* none below 0"),
         (lambda: WeightedHashing(np.zeros(3)), "hash weights .* not all 0"),
@@ -174,5 +179,5 @@ def test_lard_with_a_window_heeds_what_lasted():
         (lambda: LARD(window=-1.0), "LARD window -1 s"),
     ],
 )
-def test_impossible_settings_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_settings_are_rejected(build, message):
+    assert_refused(build, message)

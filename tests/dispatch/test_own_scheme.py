@@ -1,4 +1,4 @@
-"""The random word of each request: what a dispatcher of one's own may build on, and what it costs the others."""
+"""The random word of each request: its guarantees for a user's own dispatcher, and its cost for the others."""
 
 import re
 from typing import Any
@@ -27,26 +27,26 @@ from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRe
 SERVER = RateServer(1000.0)
 READS = RandomRequests(FixedSize(512), 1.0)
 SEEDS = (3, 8)
-HEARD = 200
+WATCHED = 200
 
 
-class Told(AsManyAsNeeded):
-    """What `of` does, with the word of each request in its private state."""
+class Recording(AsManyAsNeeded):
+    """Dispatch as `of` does, and store the word of each request in the private state."""
 
     of: Any
 
     def init(self, sizes: StateSizes):
-        return jnp.zeros((HEARD, *sizes.lanes), jnp.uint32)
+        return jnp.zeros((WATCHED, *sizes.lanes), jnp.uint32)
 
     def route(self, private, request, entering, view):
         routed, _ = self.of.route(None, request, entering, view)
-        now = (row_index(HEARD, private) == request.number) & entering
+        now = (row_index(WATCHED, private) == request.number) & entering
         return routed, jnp.where(now, view.word, private)
 
 
 def trace() -> Any:
     draw = np.random.default_rng(0)
-    return recorded_requests(draw, draw.integers(0, 1000, 2 * HEARD), np.ones(2 * HEARD, int), 1.0, 1e-3)
+    return recorded_requests(draw, draw.integers(0, 1000, 2 * WATCHED), np.ones(2 * WATCHED, int), 1.0, 1e-3)
 
 
 ARRIVALS = {
@@ -57,11 +57,11 @@ ARRIVALS = {
 }
 
 
-def told(arrivals, of) -> np.ndarray:
+def words_of(arrivals, of) -> np.ndarray:
     """The words of the first requests, `[request, seed]`."""
-    system = System(SERVER, Replicas(3), Told(of), FCFS(), slots=64)
+    system = System(SERVER, Replicas(3), Recording(of), FCFS(), slots=64)
     runner = Runner(*batched(Scenario(system, arrivals)), Record())
-    while np.min(runner.run.first) < HEARD:
+    while np.min(runner.run.first) < WATCHED:
         runner.advance(2)
     return np.asarray(runner.run.state.dispatch)
 
@@ -73,9 +73,10 @@ def batched(scenario: Scenario) -> tuple[Scenario, np.ndarray]:
 
 @pytest.fixture(scope="module", params=ARRIVALS)
 def words(request) -> tuple[np.ndarray, np.ndarray]:
-    """Of a scheme that asks one, and of one that asks all: other requests wait, in another order."""
+    """The words under a scheme that sends to one replica, and under one that sends to all. Other requests wait, in
+    another order."""
     arrivals = ARRIVALS[request.param]
-    return told(arrivals, Hashing()), told(arrivals, Broadcast())
+    return words_of(arrivals, Hashing()), words_of(arrivals, Broadcast())
 
 
 def test_a_request_has_the_same_word_under_every_scheme(words):
@@ -83,17 +84,18 @@ def test_a_request_has_the_same_word_under_every_scheme(words):
     np.testing.assert_array_equal(one, other)
 
 
-def test_every_request_and_every_seed_has_another_word(words):
-    """Oracle: of 400 words of 32 bits two are alike once in 50,000 times; each of 32 bits is set in half of them."""
+def test_every_request_and_every_seed_has_a_different_word(words):
+    """Two of 400 words of 32 bits are equal only once in 50,000 cases. Each of the 32 bits is set in half of the
+    words."""
     one, _ = words
-    assert len(np.unique(one)) == one.size == HEARD * len(SEEDS)
+    assert len(np.unique(one)) == one.size == WATCHED * len(SEEDS)
     share = np.unpackbits(one.view(np.uint8).reshape(*one.shape, 4), axis=-1).mean(axis=(0, 1))
     assert np.all(np.abs(share - 0.5) < 5 * np.sqrt(0.25 / one.size))
-    assert abs(stats.spearmanr(one[:, 0], one[:, 1]).statistic) < 5 / np.sqrt(HEARD)
+    assert abs(stats.spearmanr(one[:, 0], one[:, 1]).statistic) < 5 / np.sqrt(WATCHED)
 
 
 def instructions(dispatch, monkeypatch, drawn: bool) -> int:
-    """How many instructions a compiled chunk has, with the words of the engine or with zeros in their place."""
+    """The number of instructions of a compiled chunk, with the engine's words or with zeros instead."""
     if not drawn:
         nothing = jnp.zeros((engine_run.CHUNK, 1), jnp.uint32)
         monkeypatch.setattr(engine_run, "words", lambda *_: (nothing, nothing))
@@ -113,15 +115,15 @@ def instructions(dispatch, monkeypatch, drawn: bool) -> int:
 @pytest.mark.parametrize(
     ("dispatch", "reads"), [(Hashing(), False), (ShortestQueue(2), True)], ids=["hashing", "sampled"]
 )
-def test_the_word_costs_nobody_who_does_not_read_it(dispatch, reads, monkeypatch):
-    """Instructions of the compiled program: as many as where there are no words, unless somebody reads them."""
+def test_the_word_is_free_for_dispatchers_that_do_not_read_it(dispatch, reads, monkeypatch):
+    """The compiled program has the same number of instructions as without words, unless the dispatcher reads them."""
     with_words = instructions(dispatch, monkeypatch, True)
     without = instructions(dispatch, monkeypatch, False)
     assert with_words > without if reads else with_words == without
 
 
 class AtRandom(AsManyAsNeeded):
-    """One of the parts, whoever is busy."""
+    """Send to one random part at any load."""
 
     def route(self, private, request, entering, view):
         return bit(below(view.word, view.parts)), private
@@ -129,8 +131,8 @@ class AtRandom(AsManyAsNeeded):
 
 @pytest.mark.slow
 def test_random_of_two_shortens_queues_as_sampling_two_does():
-    """Four servers, busy four fifths of the time, mean responses: the own scheme does as `ShortestQueue(2)` does, within
-    four standard errors of independent draws, and both far better than one at random (Mitzenmacher 2001)."""
+    """Four servers have a load of four fifths. The own scheme has the same mean response as `ShortestQueue(2)`, within
+    four standard errors of independent runs. Both are far better than one random server (Mitzenmacher 2001)."""
     names, schemes = ["one", "two", "library"], (AtRandom(), RandomOfTwo(), ShortestQueue(2))
 
     def build(scheme):
@@ -144,11 +146,11 @@ def test_random_of_two_shortens_queues_as_sampling_two_does():
     assert float(mean.sel(scheme="one")) > 1.5 * float(mean.sel(scheme="two"))
 
 
-def test_a_trace_has_other_draws_for_every_seed():
-    """A server without spindles: of a trace nothing but the draws is left to chance."""
+def test_a_trace_has_different_random_choices_for_every_seed():
+    """The server has no spindles, so only the dispatcher's random choices differ between seeds."""
 
     def build():
         return Scenario(System(SERVER, Replicas(4), RandomOfTwo(), FCFS(), slots=64), trace())
 
-    response = sweep(build, {}, seeds=4, requests=2 * HEARD).response
+    response = sweep(build, {}, seeds=4, requests=2 * WATCHED).response
     assert len(np.unique(response)) == 4

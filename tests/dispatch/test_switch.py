@@ -1,4 +1,4 @@
-"""A dispatcher chosen by a number answers as the dispatcher itself does: whole runs of both, request for request."""
+"""A dispatcher selected by a number acts as the dispatcher itself: whole runs of both, request for request."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
-MEMBERS = (
+COMPONENTS = (
     DSPTF(1e-3),
     central(),
     Hashing(),
@@ -23,13 +23,13 @@ MEMBERS = (
     WeightedHashing(np.array([1.0, 2.0, 1.0])),
     NearestIdle(),
 )
-# what they do about claims that are lost and bricks that stop; a time-out of 20 ms
+# dispatchers with lost claims and stopped bricks; a time-out of 20 ms
 FAILING = (DSPTF(1e-3, delivery=Lossy(0.3)), LARD(1.0, 2.0))
 STOPS = FaultSchedule(outage(1, 50, 150), outage(0, 200, 250), outage(2, 300, 350), timeout=0.02)
 
 
-def answers(dispatch, condition, outstanding) -> dict[int, float]:
-    """Response times of 400 requests or more by their numbers."""
+def response_times(dispatch, condition, outstanding) -> dict[int, float]:
+    """Response times of at least 400 requests by their numbers."""
     system = System(DRIVE, Replicas(3), dispatch, SATF(), condition=condition, drives=3, slots=12)
     scenario = Scenario(system, ClosedLoop(REQUESTS, outstanding))
     log = execute(scenario, keys([3])[:, 0], 400, Record(log=ResponseLog())).log
@@ -38,40 +38,43 @@ def answers(dispatch, condition, outstanding) -> dict[int, float]:
 
 
 @pytest.mark.parametrize(
-    ("members", "condition", "outstanding"), [(MEMBERS, None, 2), (FAILING, STOPS, 6)], ids=["all", "failing"]
+    ("components", "condition", "outstanding"), [(COMPONENTS, None, 2), (FAILING, STOPS, 6)], ids=["all", "failing"]
 )
-def test_one_of_several_is_that_one(members, condition, outstanding):
-    """The structure compiles once; the number alone decides. Of two requests at a time, so that a brick may be idle."""
-    chosen = [answers(DispatchSwitch(members, index), condition, outstanding) for index in range(len(members))]
-    for index, member in enumerate(members):
-        alone = answers(member, condition, outstanding)
+def test_a_selected_dispatcher_acts_as_itself(components, condition, outstanding):
+    """The structure compiles once; only the number differs. Two requests are outstanding, so that a brick may be
+    idle."""
+    chosen = [
+        response_times(DispatchSwitch(components, index), condition, outstanding) for index in range(len(components))
+    ]
+    for index, component in enumerate(components):
+        alone = response_times(component, condition, outstanding)
         assert len(alone) >= 400
         assert chosen[index].keys() == alone.keys()
-        # another program rounds elsewhere: 1 us in 10 ms
+        # another program rounds differently: 1 us in 10 ms
         np.testing.assert_allclose([chosen[index][n] for n in alone], list(alone.values()), rtol=0, atol=1e-6)
-    # dispatchers that answered alike would prove nothing
+    # dispatchers with equal results would prove nothing
     means = [np.mean(list(found.values())) for found in chosen]
     assert np.min(np.diff(np.sort(means))) > 1e-5
 
 
-def test_lead_and_hop_are_those_of_the_chosen():
-    for index, (lead, hop) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
-        one = DispatchSwitch(MEMBERS, index)
-        assert (float(one.claims.lead_time), float(one.claims.network_latency)) == pytest.approx((lead, hop))
+def test_lead_time_and_network_latency_are_those_of_the_selected():
+    for index, (lead, latency) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
+        one = DispatchSwitch(COMPONENTS, index)
+        assert (float(one.claims.lead_time), float(one.claims.network_latency)) == pytest.approx((lead, latency))
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
-        (lambda: DispatchSwitch(MEMBERS, 6), "dispatcher number 6 of 6: they count from 0"),
-        (lambda: DispatchSwitch(MEMBERS, -1), "dispatcher number -1 of 6: they count from 0"),
+        (lambda: DispatchSwitch(COMPONENTS, 6), "dispatcher number 6 of 6: they count from 0"),
+        (lambda: DispatchSwitch(COMPONENTS, -1), "dispatcher number -1 of 6: they count from 0"),
         (lambda: DispatchSwitch(()), "dispatcher number 0 of 0: they count from 0"),
-        (lambda: DispatchSwitch(MEMBERS, 0.5), "0.5 is not a whole number"),
+        (lambda: DispatchSwitch(COMPONENTS, 0.5), "0.5 is not a whole number"),
         (
-            lambda: System(DRIVE, Replicas(2), DispatchSwitch(MEMBERS), SATF(), drives=2, slots=4),
+            lambda: System(DRIVE, Replicas(2), DispatchSwitch(COMPONENTS), SATF(), drives=2, slots=4),
             "3 hash weights for 2 bricks: give one for each",
         ),
     ],
 )
-def test_impossible_numbers_are_refused(build, says):
-    assert_refused(build, says)
+def test_impossible_numbers_are_rejected(build, message):
+    assert_refused(build, message)

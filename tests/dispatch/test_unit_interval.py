@@ -1,4 +1,6 @@
-"""The unit interval: its laws over any history, beside scalar programs of whole numbers, and what hashing to it gives."""
+"""The unit interval: invariants over any history, comparison with scalar integer programs, and the result of hashing to
+it.
+"""
 
 from fractions import Fraction
 from functools import partial
@@ -31,7 +33,7 @@ from storagekit.dispatch.unit_interval import (
 )
 
 NODES = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 16])
-# ties and nothing more often than chance would have them, and more than float32's sums and products hold
+# ties and zeros more often than by chance, and values beyond the exact range of float32's sums and products
 WEIGHTS = st.one_of(
     st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 1e-30, 1e30]),
     st.floats(-30, 30).map(lambda exponent: 10.0**exponent),
@@ -40,14 +42,14 @@ WEIGHTS = st.one_of(
 
 
 def history(nodes: int):
-    """Metrics of the nodes and which of them are usable, again and again."""
+    """Repeated metrics of the nodes, and which nodes are usable."""
     metrics = st.lists(WEIGHTS, min_size=nodes, max_size=nodes).map(lambda values: np.asarray(values, np.float32))
     usable = st.lists(st.booleans(), min_size=nodes, max_size=nodes).map(np.asarray)
     return st.lists(st.tuples(metrics, usable), min_size=1, max_size=8)
 
 
 def shares_of(weights: list[int]) -> list[int]:
-    """HALF in proportion to whole weights by largest remainders, of equals the lowest, in fractions."""
+    """HALF in proportion to whole weights by largest remainders, in exact fractions; ties go to the lowest node."""
     exact = [Fraction(weight * HALF, sum(weights)) for weight in weights]
     found = [int(share) for share in exact]
     order = sorted(range(len(exact)), key=lambda node: (found[node] - exact[node], node))
@@ -57,7 +59,7 @@ def shares_of(weights: list[int]) -> list[int]:
 
 
 def tuned_one_by_one(owner: list[int], filled: list[int], target: list[int]) -> tuple[list[int], list[int]]:
-    """The interval tuned node after node, as (ars, section 4.1) has it: who shrinks first, then who grows."""
+    """Tune the interval node after node, as in (ars, section 4.1): first all shrinking nodes, then all growing ones."""
     owner, filled, unit = list(owner), list(filled), ONE // len(owner)
 
     def more(node):
@@ -79,14 +81,14 @@ def tuned_one_by_one(owner: list[int], filled: list[int], target: list[int]) -> 
 
 
 def mixed(word: int) -> int:
-    """MurmurHash3's finalizer, of Python's numbers."""
+    """MurmurHash3's finalizer, in Python integers."""
     word = (word ^ (word >> 16)) * 0x85EBCA6B % 2**32
     word = (word ^ (word >> 13)) * 0xC2B2AE35 % 2**32
     return word ^ (word >> 16)
 
 
 def hashed(owner: list[int], filled: list[int], key: int) -> tuple[int, int]:
-    """Where a key is hashed to, and after how many probes."""
+    """The node of a hashed key, and the number of probes."""
     unit = ONE // len(owner)
     for tried in range(1000):
         at, offset = divmod(mixed((key + mixed(tried)) % 2**32) >> 8, unit)
@@ -96,7 +98,7 @@ def hashed(owner: list[int], filled: list[int], key: int) -> tuple[int, int]:
 
 
 def selected(owner: list[int], filled: list[int], target: list[int], key: int, count: int) -> tuple[list[int], int]:
-    """`count` nodes one after the other and the probes, on a copy."""
+    """Select `count` nodes one after the other, on a copy. Returns the nodes and the number of probes."""
     target, left, chosen, probes = list(target), list(range(len(target))), [], 0
     for number in range(count):
         assert sum(filled) == HALF
@@ -114,9 +116,9 @@ def all_usable(weights) -> np.ndarray:
     return np.ones(np.shape(weights), bool)
 
 
-def interval_of(weights, lanes: int) -> UnitInterval:
-    """One of fresh intervals, the same in every lane."""
-    columns = np.broadcast_to(np.asarray(weights, np.float32)[:, None], (len(weights), lanes))
+def interval_of(weights, runs: int) -> UnitInterval:
+    """A fresh interval, the same in every run of the batch."""
+    columns = np.broadcast_to(np.asarray(weights, np.float32)[:, None], (len(weights), runs))
     target = lengths_for(columns, all_usable(columns))
     return tune(empty(target), target)
 
@@ -125,8 +127,9 @@ def words(count: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2**32, (1, count), dtype=np.uint32)
 
 
-def assert_laws(interval: UnitInterval, target: np.ndarray):
-    """Half is mapped, each node fills all of its subregions but one, has what was asked for, and one is free."""
+def assert_invariants(interval: UnitInterval, target: np.ndarray):
+    """Half of the interval is mapped. Each node fills all its subregions except one and has its target length. One
+    subregion is free."""
     owner, filled = interval
     nodes, unit = len(target), ONE // len(owner)
     assert len(owner) == subregions(nodes) >= 2 * nodes
@@ -142,7 +145,7 @@ def assert_laws(interval: UnitInterval, target: np.ndarray):
 @pytest.mark.parametrize(
     ("nodes", "expected"), [(1, 2), (2, 4), (3, 8), (4, 8), (5, 16), (8, 16), (9, 32), (16, 32), (17, 64)]
 )
-def test_subregions_are_a_power_of_two_and_two_a_node(nodes, expected):
+def test_subregions_are_a_power_of_two_and_at_least_two_per_node(nodes, expected):
     assert subregions(nodes) == expected
 
 
@@ -166,7 +169,7 @@ def test_lengths_worked_by_hand(weights, expected):
     assert lengths_for(weights, all_usable(weights)).tolist() == expected
 
 
-def test_nodes_that_cannot_be_used_have_nothing():
+def test_unusable_nodes_have_length_zero():
     weights, usable = np.asarray([5, 0, 0, 1], np.float32), np.asarray([False, True, True, False])
     assert lengths_for(weights, usable).tolist() == [0, HALF // 2, HALF // 2, 0]
     assert lengths_for(weights, usable | True).tolist() != lengths_for(weights, usable).tolist()
@@ -175,14 +178,14 @@ def test_nodes_that_cannot_be_used_have_nothing():
 
 @given(st.lists(st.integers(0, HALF) | st.integers(0, 3), min_size=1, max_size=16))
 def test_apportioning_is_exact(weights):
-    """Oracle: the same in fractions. Weights whose products with HALF have 46 bits, at most HALF together."""
+    """The result equals exact fractions. The weights have products with HALF of 46 bits, and add up to at most HALF."""
     weights = [weight // (sum(weights) // HALF + 1) for weight in weights]
     given_weights = np.asarray(weights, np.int32)
     expected = shares_of(weights if sum(weights) else [1] * len(weights))
     assert apportioned(given_weights, all_usable(weights)).tolist() == expected
 
 
-# 255 times the divisor less one, which a quotient of floats rounds up
+# 255 times the divisor minus one, which a floating-point quotient rounds up
 @example(255 * 8_388_607 - 1, 8_388_607)
 @given(st.integers(0, 2**31 - 1), st.integers(1, HALF))
 def test_digits_are_exact(dividend, divisor):
@@ -194,7 +197,8 @@ def test_digits_are_exact(dividend, divisor):
 
 @given(NODES.flatmap(history))
 def test_lengths_are_in_proportion(steps):
-    """To the parts that weights are rounded to: each is half of one off, their sum half of one for each node."""
+    """Lengths are in proportion to the rounded weights. Each weight is off by up to one half, and their sum by one half
+    per node."""
     for weights, usable in steps:
         found = lengths_for(weights, usable)
         assert found.sum() == HALF and found.dtype == np.int32
@@ -211,14 +215,15 @@ def test_lengths_are_in_proportion(steps):
 
 
 @given(NODES.flatmap(history))
-def test_tuning_keeps_its_laws_over_any_history(steps):
-    """Oracle: the same node by node and subregion by subregion; tuned to what it has, nothing changes."""
+def test_tuning_keeps_its_invariants_over_any_history(steps):
+    """The result equals tuning node by node and subregion by subregion. Tuning to the current lengths changes
+    nothing."""
     interval = None
     for weights, usable in steps:
         target = lengths_for(weights, usable)
         before = empty(target) if interval is None else interval
         interval = tune(before, target)
-        assert_laws(interval, target)
+        assert_invariants(interval, target)
         owner, filled = tuned_one_by_one(before.owner.tolist(), before.filled.tolist(), target.tolist())
         assert (interval.owner.tolist(), interval.filled.tolist()) == (owner, filled)
         again = tune(interval, target)
@@ -226,8 +231,11 @@ def test_tuning_keeps_its_laws_over_any_history(steps):
 
 
 def test_tuning_worked_by_hand():
-    """Two nodes, quarters. Half and half: 0 has the first, 1 the second. 3 to 1: 1 cuts its own, 0 takes the third. 1 to 3:
-    0 gives up the third and cuts the first, 1 fills the second and takes the third. At last 1 gives up all."""
+    """Two nodes share an interval in quarters. At 1:1, node 0 has the first quarter and node 1 the second.
+
+    At 3:1, node 1 cuts its quarter and node 0 takes the third. At 1:3, node 0 gives up the third quarter and cuts the
+    first; node 1 fills the second and takes the third. At last node 1 gives up everything.
+    """
     quarter = ONE // 4
     steps = [
         ([2, 2], [0, 1, FREE, FREE], [1, 1, 0, 0]),
@@ -243,49 +251,50 @@ def test_tuning_worked_by_hand():
 
 
 @given(NODES.flatmap(history), st.integers(0, 2**32 - 1), st.integers(1, 5), st.data())
-def test_nodes_are_selected_as_one_after_the_other(steps, key, count, data):
-    """Oracle: a scalar program; all different, as many as were asked for and are usable."""
+def test_nodes_are_selected_as_by_the_scalar_program(steps, key, count, data):
+    """The nodes are all different, and their number is the requested one or the number of usable nodes."""
     for weights, usable in steps:
         target = lengths_for(weights, usable | ~usable.any())
         interval = tune(empty(target), target)
     usable = usable | ~usable.any()
     most = data.draw(st.integers(count, 5))
-    lane = UnitInterval(interval.owner[:, None], interval.filled[:, None])
+    run = UnitInterval(interval.owner[:, None], interval.filled[:, None])
     nodes, probes = select(
-        lane, np.full((1, 1), key, np.uint32), np.full((1, 1), count, np.int32), usable[:, None], most
+        run, np.full((1, 1), key, np.uint32), np.full((1, 1), count, np.int32), usable[:, None], most
     )
     can = min(count, int(usable.sum()))
     assert nodes.shape == (most, 1)
     assert np.all(nodes[can:] == FREE)
     chosen = nodes[:can, 0]
     assert len(np.unique(chosen)) == can and usable[chosen].all()
-    # the scalar program knows no unusable nodes
-    these = np.flatnonzero(usable).tolist()
-    known = [these.index(one) if one != FREE else FREE for one in interval.owner.tolist()]
-    expected, tried = selected(known, interval.filled.tolist(), target[these].tolist(), key, can)
-    assert (chosen.tolist(), int(probes[0, 0])) == ([these[one] for one in expected], tried)
+    # the scalar program has no unusable nodes: number the usable ones
+    nodes_of = np.flatnonzero(usable).tolist()
+    owners = [nodes_of.index(one) if one != FREE else FREE for one in interval.owner.tolist()]
+    expected, tried = selected(owners, interval.filled.tolist(), target[nodes_of].tolist(), key, can)
+    assert (chosen.tolist(), int(probes[0, 0])) == ([nodes_of[one] for one in expected], tried)
 
 
-def test_once_no_node_with_a_length_is_left_the_others_follow_at_equal_odds():
-    lanes = 4000
-    interval = interval_of([0, 3, 0, 0], lanes)
-    nodes, _ = select(interval, words(lanes), np.full((1, lanes), 2, np.int32), np.ones((4, lanes), bool), 2)
+def test_after_the_nodes_with_a_length_the_others_follow_with_equal_probability():
+    runs = 4000
+    interval = interval_of([0, 3, 0, 0], runs)
+    nodes, _ = select(interval, words(runs), np.full((1, runs), 2, np.int32), np.ones((4, runs), bool), 2)
     assert np.all(nodes[0] == 1)
     counts = np.bincount(nodes[1], minlength=4)
     assert counts[1] == 0
-    assert np.all(np.abs(counts[[0, 2, 3]] - lanes / 3) < 4 * np.sqrt(lanes * 2 / 9))
+    assert np.all(np.abs(counts[[0, 2, 3]] - runs / 3) < 4 * np.sqrt(runs * 2 / 9))
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8, 16])
 def test_numpy_and_jax_give_the_same_numbers(nodes):
-    """Compiled, a history of six retunes of 300 lanes, with zeros, ties and nodes that cannot be used, then a selection."""
-    random, lanes, most = np.random.default_rng(nodes), 300, min(nodes, 4)
+    """A compiled history of six retunes in a batch of 300, with zeros, ties and unusable nodes, is followed by a
+    selection."""
+    random, runs, most = np.random.default_rng(nodes), 300, min(nodes, 4)
     ours = theirs = None
     compiled = jax.jit(lambda before, *step: (target := lengths_for(*step), tune(before, target)))
     for _ in range(6):
-        weights = np.exp(random.normal(0, 3, (nodes, lanes))).astype(np.float32)
-        weights = np.where(random.random((nodes, lanes)) < 0.3, random.choice([0, 1, 1e30, 1e-30]), weights)
-        weights, usable = weights.astype(np.float32), random.random((nodes, lanes)) < 0.9
+        weights = np.exp(random.normal(0, 3, (nodes, runs))).astype(np.float32)
+        weights = np.where(random.random((nodes, runs)) < 0.3, random.choice([0, 1, 1e30, 1e-30]), weights)
+        weights, usable = weights.astype(np.float32), random.random((nodes, runs)) < 0.9
         target = lengths_for(weights, usable)
         ours = tune(empty(target) if ours is None else ours, target)
         theirs = jax.tree.map(jnp.asarray, empty(target)) if theirs is None else theirs
@@ -293,7 +302,7 @@ def test_numpy_and_jax_give_the_same_numbers(nodes):
         for one, other in zip((target, *ours), (found, *theirs), strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
-    key, count = words(lanes, nodes), random.integers(0, most + 1, (1, lanes)).astype(np.int32)
+    key, count = words(runs, nodes), random.integers(0, most + 1, (1, runs)).astype(np.int32)
     usable = lengths(ours, nodes) > 0
     expected = select(ours, key, count, usable, most)
     found = jax.jit(partial(select, most=most))(theirs, jnp.asarray(key), jnp.asarray(count), jnp.asarray(usable))
@@ -304,51 +313,52 @@ def test_numpy_and_jax_give_the_same_numbers(nodes):
 
 @pytest.mark.parametrize("weights", [[1], [1, 1, 1], [5, 1, 0, 2], [1, 0, 0, 0, 0, 0, 0, 9]])
 def test_two_probes_find_a_node_and_shares_are_lengths(weights):
-    """Half of all offsets are mapped: a geometric number of probes, mean 2; standard deviation 1.41, here 0.2% of 2."""
-    lanes, shares = 100_000, np.asarray(weights) / np.sum(weights)
-    node, probes = probe(interval_of(weights, lanes), words(lanes))
+    """Half of all offsets are mapped, so the number of probes is geometric with mean 2. Its standard deviation is 1.41,
+    here 0.2% of 2."""
+    runs, shares = 100_000, np.asarray(weights) / np.sum(weights)
+    node, probes = probe(interval_of(weights, runs), words(runs))
     assert probes.mean() == pytest.approx(2, rel=0.01)
     assert np.var(probes) == pytest.approx(2, rel=0.05)
-    found = np.bincount(node[0], minlength=len(weights)) / lanes
-    assert np.all(np.abs(found - shares) <= 4 * np.sqrt(shares * (1 - shares) / lanes))
+    found = np.bincount(node[0], minlength=len(weights)) / runs
+    assert np.all(np.abs(found - shares) <= 4 * np.sqrt(shares * (1 - shares) / runs))
 
 
 @pytest.mark.parametrize(
     ("weights", "count"), [([1, 1, 1, 1], 2), ([8, 4, 2, 1], 2), ([8, 4, 2, 1], 3), ([1, 2, 3, 4, 5, 6, 7, 8], 3)]
 )
-def test_of_several_each_is_included_as_in_successive_sampling(weights, count):
-    """2m probes for m nodes within 1%, and every node's chance within four standard deviations."""
-    lanes = 100_000
-    interval, usable = interval_of(weights, lanes), np.ones((len(weights), lanes), bool)
-    nodes, probes = select(interval, words(lanes, 1), np.full((1, lanes), count, np.int32), usable, count)
+def test_several_nodes_are_included_as_in_successive_sampling(weights, count):
+    """2m probes find m nodes within 1%, and every node's probability is within four standard deviations."""
+    runs = 100_000
+    interval, usable = interval_of(weights, runs), np.ones((len(weights), runs), bool)
+    nodes, probes = select(interval, words(runs, 1), np.full((1, runs), count, np.int32), usable, count)
     assert probes.mean() == pytest.approx(2 * count, rel=0.01)
     chances = inclusion(np.asarray(weights), count)
-    found = np.bincount(nodes.ravel(), minlength=len(weights)) / lanes
-    assert np.all(np.abs(found - chances) <= 4 * np.sqrt(chances * (1 - chances) / lanes))
-    # in proportion to the shares they would be something else
+    found = np.bincount(nodes.ravel(), minlength=len(weights)) / runs
+    assert np.all(np.abs(found - chances) <= 4 * np.sqrt(chances * (1 - chances) / runs))
+    # probabilities in proportion to the shares would be different
     plain = count * np.asarray(weights) / np.sum(weights)
     assert len(set(weights)) == 1 or np.max(np.abs(plain - chances)) > 0.01
 
 
-def test_a_search_goes_on_from_where_it_is_told_to():
-    lanes = 2000
-    interval, key = interval_of([3, 1, 2], lanes), words(lanes)
+def test_a_search_continues_from_a_given_probe():
+    runs = 2000
+    interval, key = interval_of([3, 1, 2], runs), words(runs)
     node, probes = probe(interval, key)
     again, more = probe(interval, key, probes)
-    late, all_of_them = probe(interval, key, probes - 1)
+    late, late_probes = probe(interval, key, probes - 1)
     np.testing.assert_array_equal(late, node)
-    assert np.all(all_of_them == 1)
+    assert np.all(late_probes == 1)
     expected = [hashed(interval.owner[:, 0].tolist(), interval.filled[:, 0].tolist(), int(one)) for one in key[0, :50]]
     assert list(zip(node[0, :50].tolist(), probes[0, :50].tolist(), strict=True)) == expected
-    # what comes after is another draw, equal in as many as chance has it: 9/36 + 1/36 + 4/36
-    assert np.mean(again == node) == pytest.approx(14 / 36, abs=4 * np.sqrt(14 * 22 / 36**2 / lanes))
-    assert more.mean() == pytest.approx(2, abs=4 * np.sqrt(2 / lanes))
+    # the next node is an independent draw, equal by chance with probability 9/36 + 1/36 + 4/36
+    assert np.mean(again == node) == pytest.approx(14 / 36, abs=4 * np.sqrt(14 * 22 / 36**2 / runs))
+    assert more.mean() == pytest.approx(2, abs=4 * np.sqrt(2 / runs))
 
 
 @pytest.mark.parametrize("convert", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
 def test_every_search_ends(convert):
-    """One unit mapped in 2^24, to node 2: no hash finds it, and still it is the answer; of none there is none. Who asks for
-    nothing is not waited for."""
+    """One unit in 2^24 is mapped, to node 2. No hash finds it, but it is the result. In an empty interval no node is
+    found. An unwanted search takes no probes."""
     owner, filled = np.full((8, 3), FREE, np.int32), np.zeros((8, 3), np.int32)
     owner[5, :2], filled[5, :2] = 2, 1
     interval = UnitInterval(convert(owner), convert(filled))
@@ -359,14 +369,17 @@ def test_every_search_ends(convert):
 
 
 def moved(one: UnitInterval, other: UnitInterval, key: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The nodes of the keys in both, and whether they differ."""
+    """The nodes of the keys in both intervals, and whether they differ."""
     before, after = probe(one, key)[0][0], probe(other, key)[0][0]
     return before, after, before != after
 
 
 def test_a_retune_moves_few_keys_and_only_where_it_must():
-    """Metrics that drift, 4 nodes, 20 histories of 5000 keys. A change of the shares by v moves at least v of the keys, and
-    at most what first falls into the 2 v of the mapped half that changed: 2 v / (1 + v)."""
+    """The metrics of 4 nodes drift in 20 histories of 5000 keys. If the shares change by v, at least v of the keys
+    move.
+
+    At most 2 v / (1 + v) move: the keys whose first mapped probe falls into the 2 v of the mapped half that changed.
+    """
     random, histories, keys = np.random.default_rng(3), 20, 5000
     weights = np.exp(random.normal(0, 0.5, (6, 4, histories)).cumsum(axis=0)).astype(np.float32)
     key, rebuilt, least = words(keys * histories, 2), [], []
@@ -376,7 +389,7 @@ def test_a_retune_moves_few_keys_and_only_where_it_must():
         interval = tune(empty(old), old) if interval is None else interval
         following = tune(interval, new)
         before, after, moves = moved(interval, following, key)
-        # a key leaves only who shrank, or for who grew
+        # a key moves only from a node that shrank or to a node that grew
         column = np.arange(len(before))
         assert np.all((new < old)[before, column][moves] | (new > old)[after, column][moves])
         share = np.abs(new - old)[:, ::keys].sum(axis=0) / 2 / HALF
@@ -387,15 +400,15 @@ def test_a_retune_moves_few_keys_and_only_where_it_must():
         rebuilt.append(moved(interval, tune(empty(new), new), key)[2].mean())
         least.append(share.mean())
         interval = following
-    # built afresh instead, once histories lie behind: more than any retune may
+    # an interval built afresh after some history moves more keys than any retune
     assert np.all(np.asarray(rebuilt[1:]) > 2 * np.asarray(least[1:]))
 
 
-def test_keys_stay_where_the_metrics_do():
-    lanes = 3000
-    interval = interval_of([5, 1, 3], lanes)
+def test_keys_stay_while_the_metrics_stay():
+    runs = 3000
+    interval = interval_of([5, 1, 3], runs)
     same = tune(interval, lengths(interval, 3))
-    assert not moved(interval, same, words(lanes))[2].any()
+    assert not moved(interval, same, words(runs))[2].any()
 
 
 def test_inclusion_of_two_is_the_closed_form():
@@ -422,7 +435,7 @@ def test_inclusion_without_shares_is_equal():
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("call", "message"),
     [
         (lambda: subregions(0), "nodes of a unit interval 0: give a whole number, between 1 and 1000000"),
         (lambda: inclusion(np.array([0.5, -0.1]), 1), "a share of -0.1: it must be 0 or more and finite"),
@@ -433,5 +446,5 @@ def test_inclusion_without_shares_is_equal():
         ),
     ],
 )
-def test_impossible_questions_are_refused(ask, says):
-    assert_refused(ask, says)
+def test_impossible_arguments_are_rejected(call, message):
+    assert_refused(call, message)

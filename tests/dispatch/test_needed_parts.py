@@ -1,4 +1,6 @@
-"""Dispatchers that ask as many parts as the data needs: when a read is sent again, and what queues may rely on."""
+"""Dispatchers that request only the parts that the data needs: when a read is sent again, and the guarantees for
+queues.
+"""
 
 import jax.numpy as jnp
 import pytest
@@ -27,11 +29,11 @@ from storagekit.queue import FairQueue
 from storagekit.schedule import FCFS
 
 CENTRAL = Central((1e-3,) * 3)
-NO_MORE = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), ShortestQueue(), Randomized(), CENTRAL, ARS())
-MORE = (Broadcast(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
+ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), ShortestQueue(), Randomized(), CENTRAL, ARS())
+WITH_EXTRA = (Broadcast(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
 
 
-def named(dispatch) -> str:
+def name_of(dispatch) -> str:
     return f"{type(dispatch).__name__}{getattr(dispatch, 'extra', '') or ''}"
 
 
@@ -39,21 +41,21 @@ def mask(bits: int):
     return jnp.full((1, 1), bits, jnp.uint32)
 
 
-@pytest.mark.parametrize("dispatch", [*NO_MORE, ARS(extra=1)], ids=named)
+@pytest.mark.parametrize("dispatch", [*ONLY_NEEDED, ARS(extra=1)], ids=name_of)
 @pytest.mark.parametrize(
     ("routed", "alive", "needed", "fails"),
     [
         (0b0011, 0b1111, 2, False),
         (0b0011, 0b1101, 2, True),
         (0b0011, 0b1110, 2, True),
-        # one more than it needs was asked
+        # the read was sent to one part more than it needs
         (0b0111, 0b1101, 2, False),
         (0b0111, 0b1110, 2, False),
         (0b0100, 0b1011, 1, True),
         (0b0100, 0b0100, 1, False),
     ],
 )
-def test_a_read_is_sent_again_where_too_few_of_those_asked_are_alive(dispatch, routed, alive, needed, fails):
+def test_a_read_is_sent_again_where_too_few_of_its_targets_are_up(dispatch, routed, alive, needed, fails):
     count = jnp.full((1, 1), needed, jnp.int32)
     assert dispatch.fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
     assert DispatchSwitch((Broadcast(), dispatch), 1).fails(mask(routed), count * 0, mask(alive), count).tolist() == [
@@ -61,9 +63,9 @@ def test_a_read_is_sent_again_where_too_few_of_those_asked_are_alive(dispatch, r
     ]
 
 
-@pytest.mark.parametrize("dispatch", NO_MORE, ids=named)
-def test_a_read_that_is_sent_again_goes_to_one_part_that_is_alive_or_under_ars_to_the_rest(dispatch):
-    """ARS sends it to the nodes that it was not sent to before (ars, section 4.5)."""
+@pytest.mark.parametrize("dispatch", ONLY_NEEDED, ids=name_of)
+def test_a_read_is_sent_again_to_one_part_that_is_up_or_under_ars_to_the_rest(dispatch):
+    """ARS sends it to the nodes that have not received it (ars, section 4.5)."""
     expected = 0b1010 if isinstance(dispatch, ARS) else 0b0010
     assert dispatch.again(mask(0b1010 | isinstance(dispatch, ARS)), mask(0b0001)).tolist() == [[expected]]
 
@@ -73,23 +75,23 @@ def fair(dispatch, placement) -> System:
 
 
 @pytest.mark.parametrize("placement", [Replicas(3), Coded(2, 3)], ids=["copies", "fragments"])
-@pytest.mark.parametrize("dispatch", NO_MORE, ids=named)
-def test_of_as_many_as_are_needed_none_is_withdrawn(dispatch, placement):
+@pytest.mark.parametrize("dispatch", ONLY_NEEDED, ids=name_of)
+def test_needed_parts_are_never_withdrawn(dispatch, placement):
     assert not dispatch.asks_more and not DispatchSwitch((Hashing(), dispatch)).asks_more
     assert fair(dispatch, placement).dispatch is dispatch
 
 
-@pytest.mark.parametrize("dispatch", MORE, ids=named)
-def test_of_more_some_may_be(dispatch):
+@pytest.mark.parametrize("dispatch", WITH_EXTRA, ids=name_of)
+def test_extra_parts_may_be_withdrawn(dispatch):
     assert dispatch.asks_more and DispatchSwitch((Hashing(), dispatch)).asks_more
     assert_refused(lambda: fair(dispatch, Replicas(3)), "a fair queue with claims, parts that are withdrawn")
 
 
-def test_one_time_for_all_bricks_is_refused(unchecked):
+def test_one_time_for_all_bricks_is_rejected(unchecked):
     assert_refused(lambda: Central(5e-3), "0.005 as mean service times: give a tuple, one for each brick")
 
 
-def test_a_volume_of_copies_beside_one_of_which_all_parts_are_needed_has_some_to_spare():
+def test_a_volume_of_copies_has_spare_parts_next_to_a_striped_volume():
     volumes = Volume(1024, 512, parts=2), Volume(1024, 512, parts=2, needed=2, block=512)
     layout = Segments([Node(1)] * 3, volumes)
     assert layout.most_spare == 1 and int(layout.spare) == 0

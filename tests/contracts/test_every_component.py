@@ -1,7 +1,7 @@
-"""What holds whoever dispatches, schedules and answers. A new member gets a row here.
+"""Invariants that hold for every dispatcher, scheduler and completion rule. A new component gets a row here.
 
-Dispatchers and schedulers are chosen by a number, so that all of them are lanes of one batch and compile once. That a
-number gives the member itself is held in their rooms (dispatch/test_switch.py, schedule/test_disciplines.py).
+Dispatchers and schedulers are selected by a number, so that all of them run in one batch and compile once. Other tests
+check that a number selects the component itself (dispatch/test_switch.py, schedule/test_disciplines.py).
 """
 
 from collections import namedtuple
@@ -48,14 +48,14 @@ def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     weights = 1 + np.arange(bricks) % 2
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
     adaptive = ARS(window=0.1), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
-    # the last: a user's own, from outside the package
+    # the last: a user's dispatcher from outside the package
     return *one_serves, ShortestQueue(2), Redundant(2), Broadcast(), *adaptive, RandomOfTwo()
 
 
 DISPATCHERS = dispatchers(3)
 SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
 WRITES = (Immediate(), FirstCopy(), ReceivingBrick(), AllCopies())
-# delayed writes need a dispatcher that chooses when a drive falls free, and not before
+# delayed writes need a dispatcher that chooses when a drive becomes free, and not before
 WITHOUT_LEAD = (central(), Hashing(), LARD(2.0, 4.0), NearestIdle())
 DELAYING = (Background(4, most=64), Background(4, nvram=1, most=64))
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
@@ -63,7 +63,7 @@ COPIES = 3
 SLOTS = 12
 REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
 LOOP = ClosedLoop(REQUESTS, 6)
-# requests a second: bricks that are idle at times, and more than they can serve, so that arrivals wait outside for a slot
+# requests per second: bricks that are sometimes idle, and overload, where arrivals are blocked until a slot is free
 LIGHT, FLOOD = 200.0, 2000.0
 HIT_TIME = 0.2e-3
 WANTED = 600
@@ -72,13 +72,14 @@ SUMS = sums_of(STANDARD)
 Tally = namedtuple("Tally", [one.name for one in Record(SUMS).sums])
 
 
-def named(member) -> str:
-    return f"{type(member).__name__}{'' if not hasattr(member, 'latency') else f'-{float(member.latency) * 1e3:g}ms'}"
+def name_of(component) -> str:
+    latency = f"-{float(component.latency) * 1e3:g}ms" if hasattr(component, "latency") else ""
+    return f"{type(component).__name__}{latency}"
 
 
-def numbers(members) -> list:
-    """Parameters of a test: the members' numbers, under their names."""
-    return [pytest.param(number, id=named(member)) for number, member in enumerate(members)]
+def numbers(components) -> list:
+    """Parameters of a test: the components' numbers, with their names as ids."""
+    return [pytest.param(number, id=name_of(component)) for number, component in enumerate(components)]
 
 
 def scenario(dispatch, schedule, completion, copies=COPIES) -> Scenario:
@@ -86,7 +87,7 @@ def scenario(dispatch, schedule, completion, copies=COPIES) -> Scenario:
     return Scenario(system, LOOP)
 
 
-def member(dispatch: int, schedule: int, completion) -> Scenario:
+def component(dispatch: int, schedule: int, completion) -> Scenario:
     return scenario(DispatchSwitch(DISPATCHERS, dispatch), ScheduleSwitch(SCHEDULES, schedule), completion)
 
 
@@ -101,15 +102,15 @@ def replicating(dispatch: int, schedule: int, write) -> Scenario:
     return array(DispatchSwitch(WITHOUT_LEAD, dispatch), ScheduleSwitch(SCHEDULES, schedule), write)
 
 
-def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: FaultSchedule | None = None) -> Scenario:
-    """Six bricks, three of which hold each extent; 2 MB of data, an eighth of which fits in their memories."""
+def bricks_with_memory(dispatch, arrivals: AbstractArrivals, faults: FaultSchedule | None = None) -> Scenario:
+    """Six bricks, with each extent on three of them. There are 2 MB of data, and an eighth fits into their memories."""
     system = System(
         DRIVE,
         Declustered(6, 3, data=2 * units.MB // units.SECTOR, extent=512),
         dispatch,
         SATF(),
         cache=BrickLRU.sized(48 * 1024.0, bricks=6, sectors=8, hit_time=HIT_TIME),
-        condition=condition,
+        condition=faults,
         drives=6,
         slots=SLOTS,
     )
@@ -117,7 +118,7 @@ def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: FaultSch
 
 
 class Ran(NamedTuple):
-    """A run: its system, sums over the whole of it, and the reports of its events."""
+    """A run: its system, its sums over all events, and its reports."""
 
     system: System
     tally: Tally
@@ -125,58 +126,59 @@ class Ran(NamedTuple):
 
 
 def alone(scenario: Scenario, log) -> Ran:
-    """A run by itself, of the last of the seeds."""
+    """A single run, with the last of the seeds."""
     outcome = execute(scenario, keys(SEEDS[-1:])[:, 0], WANTED, Record(SUMS, log))
     return Ran(scenario.system, over_time(outcome.tally), outcome.log)
 
 
 def over_time(tally: dict[str, np.ndarray]) -> Tally:
-    """Sums over all chunks."""
+    """Return the sums over all chunks."""
     return Tally(**{name: sums.sum(axis=0, dtype=np.float64) for name, sums in tally.items()})
 
 
 def together(build: Callable[..., Scenario], log, *numbered) -> dict[tuple, list[Ran]]:
-    """`build(*some)` with one of each of `numbered`, in every combination, in one batch: for each a run of every seed."""
+    """Run `build(*some)` in one batch for every combination of `numbered`. Returns one run per seed for each
+    combination."""
     scenarios = {some: build(*some) for some in product(*numbered)}
     outcome = execute(*stack(list(scenarios.values()), SEEDS), WANTED, Record(SUMS, log))
     sums = over_time(outcome.tally)
 
-    def lane(system: System, number: int) -> Ran:
+    def run(system: System, number: int) -> Ran:
         return Ran(system, *jax.tree.map(lambda column: column[:, number], (sums, outcome.log)))
 
     each = len(SEEDS)
     return {
-        some: [lane(one.system, each * number + seed) for seed in range(each)]
+        some: [run(one.system, each * number + seed) for seed in range(each)]
         for number, (some, one) in enumerate(scenarios.items())
     }
 
 
-def by_number(answered) -> dict[int, float]:
-    number, response = np.ravel(answered.number), np.ravel(answered.response)
+def by_number(completed) -> dict[int, float]:
+    number, response = np.ravel(completed.number), np.ravel(completed.response)
     return dict(zip(number[number >= 0].tolist(), response[number >= 0].tolist(), strict=True))
 
 
 def assert_conserves(ran: Ran):
     system, tally, reports = ran
-    # every request is answered once: what is missing from 0, 1, ... is still in the system
-    answered = reports.answered.number[reports.answered.number >= 0]
-    assert len(answered) >= WANTED
-    assert len(np.unique(answered)) == len(answered)
+    # every request completes once; the numbers that are missing from 0, 1, ... are still in the system
+    completed = reports.answered.number[reports.answered.number >= 0]
+    assert len(completed) >= WANTED
+    assert len(np.unique(completed)) == len(completed)
     admitted = int(tally.admitted[0])
-    assert set(answered.tolist()) <= set(range(admitted))
-    assert admitted - len(answered) <= SLOTS
-    # time never runs backwards, and no answer comes before its request
+    assert set(completed.tolist()) <= set(range(admitted))
+    assert admitted - len(completed) <= SLOTS
+    # time never runs backwards, and no completion is earlier than its request
     assert np.min(reports.elapsed) >= 0
     response = reports.answered.response[reports.answered.number >= 0]
     assert np.all(response >= 0)
-    # a read is answered by an access, or from memory, which takes 0.2 ms here, so that it takes at least an overhead
+    # a read needs an access, or memory with 0.2 ms here, so it takes at least an overhead
     read = reports.answered.read[reports.answered.number >= 0]
     assert np.all(response[read] > 0.1e-3)
     for part in (reports.seek, reports.rotation, reports.transfer):
         assert np.all(part[reports.served] >= 0)
     assert np.all(reports.rotation[reports.served] <= 6e-3 * (1 + 1e-6))
-    # a read that memory does not answer is one access, or more where claims come late, a write one on every copy (in the
-    # background on every replica), but for what is under way
+    # A read that misses in memory is one access, or more where claims arrive late. A write is one access for every copy
+    # (in the background: every replica). Accesses in progress at the end are not counted.
     accesses = float(tally.served.sum())
     each = int(system.placement.parts)
     if isinstance(system.write, Background):
@@ -184,7 +186,7 @@ def assert_conserves(ran: Ran):
     expected = float(tally.reads[0] - tally.hits[0] + tally.twice[0] + each * tally.writes[0])
     assert abs(accesses - expected) <= SLOTS * each + system.drives
     assert set(np.unique(reports.replica[reports.served])) <= set(range(int(system.placement.replicas)))
-    # no drive works more than all the time, but for what was planned at the end
+    # no drive is busy for more than the whole time, except for accesses planned at the end
     assert np.all(tally.busy <= tally.elapsed + 20e-3)
     parts = (tally.seek + tally.rotation + tally.transfer).sum()
     assert parts == pytest.approx(tally.busy.sum(), rel=1e-5)
@@ -192,15 +194,15 @@ def assert_conserves(ran: Ran):
 
 
 def closed(completion, log) -> dict[tuple, list[Ran]]:
-    """Every dispatcher with every scheduler."""
-    return together(lambda *some: member(*some, completion), log, range(len(DISPATCHERS)), range(len(SCHEDULES)))
+    """Run every dispatcher with every scheduler."""
+    return together(lambda *some: component(*some, completion), log, range(len(DISPATCHERS)), range(len(SCHEDULES)))
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        # writes that are answered after their first copy, and after their last
-        pytest.param(one, marks=[] if one in (WRITES[1], WRITES[3]) else pytest.mark.slow, id=named(one))
+        # writes that complete after their first copy, and after their last
+        pytest.param(one, marks=[] if one in (WRITES[1], WRITES[3]) else pytest.mark.slow, id=name_of(one))
         for one in WRITES
     ],
 )
@@ -231,19 +233,21 @@ def test_declustered_bricks_with_memory_conserve(remembering, dispatch):
         assert np.all(tally.served > 0)
         hits, elsewhere = float(tally.hits[0]), float(tally.elsewhere[0])
         assert 0 < elsewhere < hits < 0.2 * tally.reads[0]
-        # a hit takes its time, and a message where another brick has it, but for the few that wait for a read under way
+        # a hit takes the hit time, plus a message if another brick has the data, except for a few that wait for a read
+        # in progress
         hit = reports.admission.hit
         number = np.cumsum(reports.admitted)[hit] - 1
         takes = HIT_TIME + float(DISPATCHERS[dispatch].claims.network_latency) * reports.admission.elsewhere[hit]
-        answered = by_number(reports.answered)
-        late = np.array([answered[n] - time for n, time in zip(number, takes, strict=True) if n in answered])
+        completed = by_number(reports.answered)
+        late = np.array([completed[n] - time for n, time in zip(number, takes, strict=True) if n in completed])
         assert np.min(late) > -1e-6
         assert np.mean(late < 1e-6) > 0.7
 
 
 @pytest.fixture(scope="module")
 def open_loop(event_log):
-    """With an arm that is slow for a while; bricks that stop in open loops are those of test_held_up.py."""
+    """Open loops with a brick whose arm is slow for a while. Bricks that stop in open loops are in
+    test_blocked_arrivals.py."""
 
     def build(dispatch, rate):
         slow = FaultSchedule(Slowdown(1, 0.5, 100, 400), turning=0.0)
@@ -257,20 +261,20 @@ def open_loop(event_log):
 def test_open_loops_conserve(open_loop, dispatch, rate):
     for ran in open_loop[dispatch, rate]:
         assert_conserves(ran)
-        held_up = float(ran.tally.held_up[0])
-        assert held_up > 0.5 * WANTED if rate == FLOOD else held_up == 0
+        blocked = float(ran.tally.held_up[0])
+        assert blocked > 0.5 * WANTED if rate == FLOOD else blocked == 0
         assert float(ran.tally.hits[0]) > 10
 
 
 def replicated(write, log) -> dict[tuple, list[Ran]]:
-    """Every dispatcher without lead with every scheduler."""
+    """Run every dispatcher without lead time with every scheduler."""
     return together(lambda *some: replicating(*some, write), log, range(len(WITHOUT_LEAD)), range(len(SCHEDULES)))
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(one, marks=[] if one in (WRITES[1], DELAYING[0]) else pytest.mark.slow, id=named(one))
+        pytest.param(one, marks=[] if one in (WRITES[1], DELAYING[0]) else pytest.mark.slow, id=name_of(one))
         for one in (*WRITES, *DELAYING)
     ],
 )
@@ -285,12 +289,12 @@ def test_arrays_of_replicas_conserve(arrays, dispatch, schedule):
         assert_conserves(ran)
 
 
-def test_delayed_writes_refuse_a_dispatcher_that_chooses_early():
+def test_delayed_writes_reject_a_dispatcher_that_chooses_early():
     with pytest.raises(InputError, match=r"chooses 0.002 s early: use one without messages"):
         array(DSPTF(1e-3), SATF(), Background())
 
 
-# a drive alone has no weights
+# a single drive has no weights
 SINGLE = (DSPTF(40e-6), central(), Hashing(), LARD(2.0, 4.0), NearestIdle())
 
 
@@ -303,10 +307,10 @@ def one_copy(event_log):
 
 
 @pytest.mark.parametrize("dispatch", numbers(SINGLE))
-def test_a_drive_with_work_never_rests(one_copy, dispatch):
-    """One copy, so that whatever waits, waits at the only drive: its accesses fill the time.
+def test_a_drive_with_work_is_always_busy(one_copy, dispatch):
+    """There is one copy, so all waiting requests wait at the only drive, and its accesses fill the time.
 
-    That holds for choices made two latencies early as well, as long as no access is shorter than that.
+    That also holds for choices made two latencies early, as long as no access is shorter than that.
     """
     for _, tally, _ in one_copy[dispatch,]:
         assert tally.busy.sum() == pytest.approx(tally.elapsed.sum(), rel=1e-3)
@@ -325,8 +329,9 @@ def test_the_same_seed_gives_the_same_bytes(whole, event_log):
     assert [some for some in once if once[some] != again[some]] == []
 
 
-def assert_same_answers(ours, theirs):
-    """Every request that both runs answered took the same time, within 1 us; at a tie events may change places."""
+def assert_same_responses(ours, theirs):
+    """Every request that completed in both runs took the same time within 1 us. Simultaneous events may be in another
+    order."""
     ours, theirs = by_number(ours), by_number(theirs)
     both = sorted(set(ours) & set(theirs))
     assert len(both) > 0.9 * max(len(ours), len(theirs)) > 20
@@ -335,34 +340,34 @@ def assert_same_answers(ours, theirs):
 
 @pytest.mark.parametrize("schedule", numbers(SCHEDULES))
 @pytest.mark.parametrize("dispatch", numbers(DISPATCHERS))
-def test_a_lane_of_a_batch_is_the_single_run(whole, dispatch, schedule, event_log):
-    assert_lane_is_single(whole[dispatch, schedule], member(dispatch, schedule, AllCopies()), event_log)
+def test_a_run_in_a_batch_is_the_single_run(whole, dispatch, schedule, event_log):
+    assert_batch_run_is_single(whole[dispatch, schedule], component(dispatch, schedule, AllCopies()), event_log)
 
 
-def test_a_lane_of_a_batch_with_delayed_writes_is_the_single_run(event_log):
+def test_a_run_in_a_batch_with_delayed_writes_is_the_single_run(event_log):
     batch = replicated(Background(4), event_log)
     dispatch, schedule = (WITHOUT_LEAD.index(NearestIdle()), SCHEDULES.index(SATF()))
     one = replicating(dispatch, schedule, Background(4))
-    assert_lane_is_single(batch[dispatch, schedule], one, event_log)
+    assert_batch_run_is_single(batch[dispatch, schedule], one, event_log)
 
 
-def assert_lane_is_single(lanes: list[Ran], scenario: Scenario, log):
-    other, ours = lanes
+def assert_batch_run_is_single(runs: list[Ran], scenario: Scenario, log):
+    other, ours = runs
     single = alone(scenario, log).reports.answered
-    # a batch goes on until its slowest lane has enough
+    # a batch continues until its slowest run has enough requests
     events = min(len(single.number), len(ours.reports.answered.number))
-    assert_same_answers(*(jax.tree.map(lambda row: row[:events], run) for run in (ours.reports.answered, single)))
+    assert_same_responses(*(jax.tree.map(lambda row: row[:events], run) for run in (ours.reports.answered, single)))
     assert not np.array_equal(other.reports.answered.response, ours.reports.answered.response)
 
 
-@pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=named)
+@pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=name_of)
 @pytest.mark.slow
 def test_jit_changes_nothing(dispatch, unfold):
-    """128 events, compiled and operation by operation."""
+    """The run has 128 events, compiled and operation by operation."""
     open_loop = Scenario(
         System(DRIVE, Replicas(2), dispatch, SATF(), drives=2, slots=4), PoissonArrivals(REQUESTS, 80.0)
     )
     _, compiled = unfold(open_loop)
     with jax.disable_jit():
         _, plain = unfold(open_loop)
-    assert_same_answers(compiled.answered, plain.answered)
+    assert_same_responses(compiled.answered, plain.answered)
