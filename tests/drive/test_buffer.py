@@ -1,4 +1,4 @@
-"""A drive's buffer: what passes under the head, timelines worked by hand, and what is refused."""
+"""A drive's buffer: the sectors that pass under the head, timelines worked by hand, and rejected settings."""
 
 from typing import cast
 
@@ -23,9 +23,9 @@ NARROW = [name for name in drive_names() if load_drive(name).capacity < 2**31]
 @pytest.mark.parametrize("name", NARROW)
 @settings(max_examples=20, derandomize=True)
 @given(data=st.data())
-def test_what_has_passed_is_what_a_transfer_takes(name, data):
-    """Around the ends of tracks, cylinders and groups of cylinders: so many sectors have passed after the time that the drive
-    needs for them, and one less a tenth of a sector sooner."""
+def test_passed_sectors_agree_with_transfer_times(name, data):
+    """At the ends of tracks, cylinders and groups of cylinders: all sectors have passed after the transfer time that
+    the drive needs for them, and one less a tenth of a sector time earlier."""
     drive = load_drive(name)
     shape = drive.geometry
     zone = data.draw(st.integers(0, shape.first_sector.size - 1))
@@ -47,14 +47,14 @@ class Served:
     """A drive that serves requests at times of a clock, ms."""
 
     def __init__(self, name: str, **buffer):
-        """buffer: what is otherwise with its buffer."""
+        """buffer: settings of its buffer that differ."""
         known = load_electronics(name)
         self.segments = BufferSegments(load_drive(name), known._replace(buffer=known.buffer._replace(**buffer)))
         self.memory, self.now = self.segments.init(()), 0.0
         self.step = eqx.filter_jit(serve)
 
     def __call__(self, at: float, read: bool, sector: int, count: int) -> float:
-        """Milliseconds that a request arriving at `at` takes."""
+        """Milliseconds that a request takes if it arrives at `at`."""
         self.pass_until(at)
         angle = jnp.asarray([at * MS / float(self.segments.drive.revolution) % 1], jnp.float32)
         ends = jnp.array([sector], jnp.int32), jnp.array([count], jnp.int32)
@@ -67,29 +67,32 @@ class Served:
         self.now = at
 
 
-# the Atlas 10K: 0.184 ms of a hit, 0.099 ms a sector on the bus, 334 sectors a track, of which the outermost has sector 0
+# The Atlas 10K: 0.184 ms for a hit, 0.099 ms per sector on the bus, 334 sectors per track; sector 0 is on the outermost
+# track.
 REVOLUTION = 60_000 / 10_025
 SECTOR = REVOLUTION / 334
 BUS, HIT = 0.099, 0.184
 
 
 def test_reads_from_the_segment_that_is_read_ahead():
-    """At angle 0 and time 0 sector 0 is under the head: it is in the buffer a sector later, and crosses the bus. The drive
-    reads on: 1 ms later it has read 55 sectors, so that the next 20 are a hit. Of 100 from sector 50 on all are there at
-    150 sectors' time; they cross one after the other, as the bus takes five times as long as the platter."""
+    """At time 0 the head is at angle 0, where sector 0 begins. Sector 0 is in the buffer one sector time later and
+    crosses the bus. The drive reads on. 1 ms later it has read 55 sectors, so the next 20 are a hit. 100 sectors from
+    sector 50 on are in the buffer after 150 sector times. They cross one after another, because the bus takes five
+    times as long as the platter."""
     drive = Served("atlas10k")
     assert drive(0, True, 0, 1) == pytest.approx(SECTOR + BUS, rel=1e-4)
     assert drive(1, True, 1, 20) == pytest.approx(HIT + 20 * BUS, rel=1e-4)
     assert drive(1.1, True, 50, 100) == pytest.approx(HIT + 100 * BUS, rel=1e-4)
-    # it has read to the end of the track, no further: hits leave arm and platter alone
+    # the drive has read to the end of the track and no further: hits leave arm and platter alone
     assert drive(50, True, 200, 134) == pytest.approx(HIT + 134 * BUS, rel=1e-4)
     assert drive(70, True, 330, 4) == pytest.approx(HIT + 4 * BUS, rel=1e-4)
     assert not bool(drive.memory.reads_on()[0])
 
 
-def test_a_miss_stops_reading_ahead_and_its_arm_may_come_too_late():
-    """On the track below, sector 381 stands at the angle of 63 sectors of skew and 47. Sector 100 passes as its request
-    arrives: from the end of that the arm switches, for 0.176 ms, 9.8 sectors, and comes too late by one."""
+def test_a_miss_stops_reading_ahead_and_its_arm_may_arrive_too_late():
+    """On the track below, sector 381 stands at the angle of 63 sectors of skew plus 47. Sector 100 passes as its
+    request arrives. After the end of sector 100 the arm switches for 0.176 ms, 9.8 sector times, and is late by one
+    sector."""
     drive = Served("atlas10k")
     drive(0, True, 0, 1)
     arrives = 100.1 * SECTOR
@@ -98,10 +101,10 @@ def test_a_miss_stops_reading_ahead_and_its_arm_may_come_too_late():
     )
 
 
-def test_a_write_is_answered_from_the_buffer_and_holds_the_arm():
-    """Overhead 0.186 ms after a read, then the bus. The 8 sectors of the track below go to the platter as their angle comes
-    by, the arm having switched and settled, 0.176 + 0.487 ms. A write that goes on from it joins it, what is read next waits
-    for it."""
+def test_a_write_completes_from_the_buffer_and_occupies_the_arm():
+    """The overhead is 0.186 ms after a read, then comes the bus transfer. The arm switches and settles, 0.176 + 0.487
+    ms. The 8 sectors of the track below go to the platter when their angle passes. A sequential write joins this one,
+    and the next read waits for both."""
     drive = Served("atlas10k")
     drive(0, True, 0, 1)
     at = 30 * REVOLUTION
@@ -110,31 +113,33 @@ def test_a_write_is_answered_from_the_buffer_and_holds_the_arm():
     written = landed + (63 * SECTOR - landed) % REVOLUTION + 8 * SECTOR
     assert float(drive.memory.settled[0]) / MS == pytest.approx(written, rel=1e-4)
     before = drive.memory
-    # a write after a write: 0.187 ms; if its 4 sectors have crossed in time, the platter takes them in the same pass
+    # A write after a write takes 0.187 ms. If its 4 sectors have crossed in time, they are written in the same pass.
     for late, turns in ((0.5, 0), (1.0, 1)):
         drive.memory, drive.now = before, at
         assert drive(at + late, False, 342, 4) == pytest.approx(0.187 + 4 * BUS, abs=2e-3)
         after = written + 4 * SECTOR + turns * REVOLUTION - late
         assert float(drive.memory.settled[0]) / MS == pytest.approx(after, rel=1e-3)
-    # back to the track above, with what was read of it forgotten: sector 75 has just passed when the arm is there
+    # The arm returns to the track above, whose sectors are no longer in the buffer. Sector 75 has just passed when it
+    # arrives.
     drive.memory, drive.now = before._replace(end=before.end.at[0].set(before.start[0])), at
     assert written < 75 * SECTOR < written + 0.176
     assert drive(at + 1, True, 75, 1) == pytest.approx(REVOLUTION + 76 * SECTOR + BUS - 1, rel=1e-4)
 
 
-def test_a_write_takes_what_it_covers_out_of_the_buffer():
+def test_a_write_removes_the_sectors_it_covers_from_the_buffer():
     drive = Served("atlas10k")
     drive(0, True, 0, 1)
     drive(50, True, 5_000_000, 8)
     drive(100, False, 100, 8)
     held = [(int(a), int(b)) for a, b in zip(drive.memory.start, drive.memory.end, strict=True) if a < b]
     assert (100, 108) in held and not any(start <= 50 < end for start, end in held)
-    # to the buffer it is as good as what was read
+    # written sectors count as read ones in the buffer
     assert drive(150, True, 100, 8) == pytest.approx(0.184 + 8 * BUS, abs=5e-3)
 
 
-def test_a_read_of_what_is_being_written_waits_for_the_platter_and_no_longer():
-    """Atlas 10K: the arm is at the write until it is on the platter; then the bus is had, and the data crosses it."""
+def test_a_read_of_sectors_being_written_waits_only_for_the_platter():
+    """Atlas 10K: the arm is busy until the write is on the platter. Then the drive has the bus, and the data crosses
+    it."""
     drive = Served("atlas10k")
     drive(0, False, 8_000_000, 8)
     settled = float(drive.memory.settled[0]) / MS
@@ -142,7 +147,7 @@ def test_a_read_of_what_is_being_written_waits_for_the_platter_and_no_longer():
     assert drive(1, True, 8_000_000, 8) == pytest.approx(settled - 1 + 8 * BUS, abs=0.05)
 
 
-def test_of_two_writes_neither_is_a_hit_where_reads_are_not_answered_from_them():
+def test_neither_of_two_writes_is_a_hit_where_reads_may_not_hit_writes():
     drive = Served("atlas10k", hits_written=False)
     for number, sector in enumerate((8_000_000, 4_000_000)):
         drive(number, False, sector, 8)
@@ -150,22 +155,22 @@ def test_of_two_writes_neither_is_a_hit_where_reads_are_not_answered_from_them()
     assert min(taken) > HIT + 8 * BUS + 0.5
 
 
-def test_what_is_read_into_the_only_segment_while_it_is_written_stays():
-    """With one segment a read takes it from the write under way; what follows is a hit."""
+def test_data_read_into_the_only_segment_during_a_write_stays():
+    """With one segment a read takes it from the write in progress; the following read is a hit."""
     drive = Served("atlas10k", hits_written=False, segments=1)
     drive(0, False, 8_000_000, 8)
     drive(1, True, 100, 8)
     assert drive(100, True, 108, 8) == pytest.approx(HIT + 8 * BUS, abs=5e-3)
 
 
-def test_what_was_written_is_no_hit_where_reads_are_not_answered_from_it():
+def test_written_data_is_no_hit_where_reads_may_not_hit_writes():
     drive = Served("atlas10k", hits_written=False)
     drive(0, False, 8_000_000, 8)
     assert drive(60, True, 8_000_000, 8) > 2 * (HIT + 8 * BUS)
 
 
 def test_a_segment_that_waits_for_the_platter_is_not_given_to_a_read():
-    """After a write whose data is still to be written, a miss takes another segment, and the data stays a hit."""
+    """While written data waits for the platter, a miss takes another segment, and the data stays a hit."""
     drive = Served("atlas10k")
     drive(0, False, 8_000_000, 8)
     assert float(drive.memory.settled[0]) > 1 * MS
@@ -175,16 +180,16 @@ def test_a_segment_that_waits_for_the_platter_is_not_given_to_a_read():
     assert drive(60, True, 8_000_000, 8) == pytest.approx(HIT + 8 * BUS, abs=5e-3)
 
 
-def test_what_is_not_kept_is_no_hit():
-    """Atlas 10K, the same 8 sectors twice, the second time half a turn before they come by."""
+def test_data_that_is_not_kept_is_no_hit():
+    """Atlas 10K: the same 8 sectors are read twice, the second time half a turn before they pass."""
     for kept, takes in ((True, HIT + 8 * BUS), (False, REVOLUTION / 2 + SECTOR + 8 * BUS)):
         drive = Served("atlas10k", keeps=kept, read_ahead=0)
         assert drive(0, True, 0, 8) == pytest.approx(SECTOR + 8 * BUS, rel=1e-3)
         assert drive(20.5 * REVOLUTION, True, 0, 8) == pytest.approx(takes, rel=1e-3)
 
 
-def test_what_a_read_was_given_may_be_discarded():
-    """Atlas 10K: what was read ahead is there, what the reads were given no longer."""
+def test_data_that_was_read_may_be_discarded():
+    """Atlas 10K: sectors that were read ahead are in the buffer; sectors that were sent to the host are not."""
     drive = Served("atlas10k", discards_read=True)
     drive(0, True, 0, 8)
     assert drive(50, True, 8, 20) == pytest.approx(HIT + 20 * BUS, rel=1e-3)
@@ -192,34 +197,34 @@ def test_what_a_read_was_given_may_be_discarded():
     assert drive(150, True, 8, 20) > HIT + 20 * BUS + 0.5
 
 
-def test_lanes_are_runs_of_their_own():
-    """Three streams side by side take what each takes alone."""
+def test_a_batch_equals_the_single_runs():
+    """Three streams in a batch take the same times as each alone."""
     segments = BufferSegments(load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
     random = np.random.default_rng(5)
     reads = random.random((40, 1, 3)) < 0.6
     sectors, counts = random.integers(0, 3000, (40, 1, 3)), random.integers(1, 40, (40, 1, 3))
     pauses = random.exponential(3 * MS, (40, 1, 3)).astype(np.float32)
 
-    def through(lanes: tuple[int, ...], columns: list[Array]) -> Array:
-        def step(state, asked):
-            (memory, angle), (*request, pause) = state, asked
+    def through(batch: tuple[int, ...], columns: list[Array]) -> Array:
+        def step(state, columns):
+            (memory, angle), (*request, pause) = state, columns
             target = segments.drive.locate(*request[1:])
             taken, memory = serve(segments, memory, angle, BufferRequest(*request, target))
             angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
             return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken
 
-        start = segments.init(lanes), jnp.zeros((1, *lanes), jnp.float32)
+        start = segments.init(batch), jnp.zeros((1, *batch), jnp.float32)
         return jax.lax.scan(step, start, tuple(columns))[1]
 
     columns = [
         cast(Array, jnp.asarray(one)) for one in (reads, sectors.astype(np.int32), counts.astype(np.int32), pauses)
     ]
     together = np.asarray(through((3,), columns))
-    for lane in range(3):
-        np.testing.assert_allclose(together[..., lane], through((), [one[..., lane] for one in columns]), rtol=1e-6)
+    for run in range(3):
+        np.testing.assert_allclose(together[..., run], through((), [one[..., run] for one in columns]), rtol=1e-6)
 
 
-def test_drives_that_are_not_modelled_are_refused():
+def test_drives_that_are_not_modelled_are_rejected():
     electronics = load_electronics("atlas10k")
     assert_refused(
         lambda: BufferSegments(load_drive("wd_hc570"), electronics), "modelled are drives of up to 2147483647"

@@ -1,4 +1,4 @@
-"""Drives from data sheets: what a sheet prints comes back, of drives large and small."""
+"""Drives from datasheets: the drive has the figures of the sheet, for drives large and small."""
 
 import json
 import tomllib
@@ -38,8 +38,9 @@ def nearline() -> Drive:
 
 
 @pytest.mark.parametrize("capacity", [1e12, 20e12, 32e12])
-def test_capacity_seek_and_rates_come_back(capacity):
-    """Within 0.2%: the average over all pairs of cylinders, as makers take it; the rates of 100 MB at either end."""
+def test_capacity_seek_and_rates_are_those_of_the_sheet(capacity):
+    """Within 0.2%: the average over all pairs of cylinders, as makers take it, and the rates of 100 MB at either
+    end."""
     drive = Drive.from_datasheet(**{**SHEET, "capacity": capacity})
     assert drive.capacity * SECTOR == pytest.approx(capacity, rel=2e-3)
     assert mean_seek(drive.seek, drive.cylinders) == pytest.approx(8.5e-3, rel=2e-3)
@@ -50,9 +51,9 @@ def test_capacity_seek_and_rates_come_back(capacity):
         assert many * SECTOR / taken == pytest.approx(rate, rel=2e-3)
 
 
-def test_simulated_at_depth_1_it_serves_what_its_seek_and_rotation_allow(nearline):
-    """1 / (average seek + half a revolution + transfer) within 2%: of uniform sectors fewer are far apart, because the outer
-    tracks hold more."""
+def test_the_simulated_rate_at_depth_1_follows_from_seek_and_rotation(nearline):
+    """The rate is 1 / (average seek + half a revolution + transfer) within 2%. Uniform sectors are less far apart than
+    uniform cylinders, because the outer tracks hold more."""
     requests = RandomRequests(FixedSize(4 * KB), 1.0)
     loop = Scenario(System(nearline, Replicas(1), Hashing(), FCFS(), slots=8), ClosedLoop(requests, 1))
     seen = simulate(loop, requests=20_000)
@@ -61,8 +62,8 @@ def test_simulated_at_depth_1_it_serves_what_its_seek_and_rotation_allow(nearlin
 
 
 def test_4_kb_sectors_are_read_whole_and_written_in_part_a_revolution_later(nearline):
-    """Sectors 0 to 7 are one on the platter. A write of some of them, or of some of the first and last of several, waits a
-    revolution between reading and writing; an aligned one does not."""
+    """Sectors 0 to 7 are one physical sector. A write of a part of it, or of a part of the first or last of several,
+    waits a revolution between reading and writing; an aligned write does not."""
     sector, count = np.array([0, 8, 3, 8, 6]), np.array([8, 16, 2, 15, 10])
     target = nearline.locate(sector, count)
     length = int(nearline.geometry.sectors_per_track[0])
@@ -90,7 +91,7 @@ FIGURES = tomllib.loads(FILE)
 
 
 @pytest.mark.parametrize(("suffix", "text"), [(".toml", FILE), (".json", json.dumps(FIGURES))])
-def test_a_data_sheet_may_be_a_file(tmp_path, nearline, suffix, text):
+def test_a_datasheet_may_be_a_file(tmp_path, nearline, suffix, text):
     path = (tmp_path / "mine").with_suffix(suffix)
     path.write_text(text)
     drive = load_drive(path)
@@ -115,7 +116,7 @@ def test_a_data_sheet_may_be_a_file(tmp_path, nearline, suffix, text):
         ({"inner_rate_mb_s": 300}, "data sheet .*swap the two"),
     ],
 )
-def test_a_data_sheet_file_that_cannot_be_is_refused(tmp_path, changed, says):
+def test_an_impossible_datasheet_file_is_rejected(tmp_path, changed, says):
     path = tmp_path / "mine.json"
     figures = FIGURES | changed
     path.write_text(json.dumps({field: value for field, value in figures.items() if value is not None}))
@@ -123,7 +124,7 @@ def test_a_data_sheet_file_that_cannot_be_is_refused(tmp_path, changed, says):
         load_drive(path)
 
 
-def test_a_file_that_is_not_toml_is_refused(tmp_path):
+def test_a_file_that_is_not_toml_is_rejected(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("rpm = = 7200")
     with pytest.raises(InputError, match=r"mine\.toml.*it must be TOML"):
@@ -144,6 +145,6 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path):
         ({"average_seek": 16e-3}, "average seek 0.016 s"),
     ],
 )
-def test_figures_that_contradict_one_another_are_refused(changed, said):
+def test_contradictory_figures_are_rejected(changed, said):
     with pytest.raises(InputError, match=said):
         Drive.from_datasheet(**{**SHEET, **changed})

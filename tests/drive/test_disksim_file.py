@@ -1,4 +1,5 @@
-"""DiskSim's parameter files as drives: every measured drive that ships, written as such a file, comes back as it is."""
+"""DiskSim's parameter files as drives: every included measured drive, written as such a file, is read back
+unchanged."""
 
 import re
 
@@ -9,7 +10,7 @@ from helpers import assert_refused
 
 from storagekit.drive import drive_facts, drive_names, load_drive, load_electronics
 
-# those that are DiskSim's
+# drives whose facts come from DiskSim
 MEASURED = [name for name in drive_names() if "electronics" in drive_facts(name)]
 OVERHEADS = {
     "Read hit over. after read": "read_hit_after_read",
@@ -61,7 +62,7 @@ def written(kind: str, values: dict, name: str = "") -> str:
 
 
 def spares_as_disksim_has_them(zones: list[dict]) -> tuple[int, list[int]]:
-    """A scheme by which the zones may spare, and the number of spares of each."""
+    """A sparing scheme that all zones can use, and the number of spares of each zone."""
     if any(zone.get("track_spares") for zone in zones):
         return 3, [zone["track_spares"] for zone in zones]
     spares = [zone["spares"] for zone in zones]
@@ -147,7 +148,7 @@ EXTRACTED = {"Seek type": "extracted", "Full seek curve": "disk.seek"}
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """Writes a drive of data/drives as DiskSim's files, and works beside them."""
+    """Write a drive of data/drives as DiskSim's files, in the folder of the test."""
     monkeypatch.chdir(tmp_path)
 
     def files(facts: dict, seek: dict = EXTRACTED, scale: float = 1.0) -> None:
@@ -164,7 +165,7 @@ def write(tmp_path, monkeypatch):
 
 @pytest.fixture
 def change(write, tmp_path):
-    """Writes a drive as DiskSim's files, something that stands in one of them replaced."""
+    """Write a drive as DiskSim's files, with some text in one of them replaced."""
 
     def one(file: str, was: str, becomes: str, drive: str = "dec_rz26") -> None:
         write(drive_facts(drive))
@@ -176,8 +177,9 @@ def change(write, tmp_path):
 
 
 @pytest.mark.parametrize("name", MEASURED)
-def test_a_measured_drive_comes_back(write, name):
-    """To the last bit: geometry, seek curve, times; from a .parv controller, bus and buffer as well."""
+def test_a_measured_drive_is_read_back(write, name):
+    """Geometry, seek curve and times are the same to the last bit; from a .parv file controller, bus and buffer as
+    well."""
     write(drive_facts(name))
     shipped = load_drive(name)
     for file in ("disk.parv", "disk.diskspecs", "disk.model"):
@@ -188,13 +190,13 @@ def test_a_measured_drive_comes_back(write, name):
     assert load_electronics("disk.parv") == load_electronics(name)
 
 
-def test_a_drive_is_called_what_its_block_is(write):
+def test_a_drive_has_the_name_of_its_block(write):
     write(drive_facts("dec_rz26"))
     assert (load_drive("disk.diskspecs").name, load_drive("disk.model").name) == ("disk", "model")
 
 
-def test_the_bus_is_the_slowest_on_the_way(write, tmp_path):
-    """The drive's own transfer of a sector counts, and alone where no bus is described."""
+def test_the_bus_is_the_slowest_in_the_path(write, tmp_path):
+    """The drive's transfer time of a sector counts, and counts alone if no bus is described."""
     write(drive_facts("hp_c2247a"))
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("Bulk sector transfer time = 0.0", "Bulk sector transfer time = 0.18"))
@@ -202,7 +204,7 @@ def test_the_bus_is_the_slowest_on_the_way(write, tmp_path):
     assert load_electronics(path).bus[:2] == pytest.approx((0.18e-3, 0.18e-3))
 
 
-def test_overheads_are_scaled_but_two(write):
+def test_all_overheads_except_two_are_scaled(write):
     write(drive_facts("hp_c2247a"), scale=2.0)
     overheads, _, _, extra = load_electronics("disk.parv")
     assert overheads.read_miss_after_read == pytest.approx(2 * 0.55821e-3) and overheads.least_seek == pytest.approx(
@@ -227,8 +229,8 @@ HPL = {
 
 
 def test_a_seek_formula_takes_over_from_the_first_ten_times(write):
-    """The HP C2249A's: 3.81 + 0.33 sqrt(d) below 300 cylinders, 7.75 + 0.0059 d from there on. The drive that ships samples
-    it, to within 0.004 ms."""
+    """The HP C2249A: 3.81 + 0.33 sqrt(d) below 300 cylinders, 7.75 + 0.0059 d from there on. The included drive samples
+    this curve, to within 0.004 ms."""
     facts = drive_facts("hp_c2249a")
     write(facts, HPL)
     drive = load_drive("disk.model")
@@ -241,8 +243,9 @@ def test_a_seek_formula_takes_over_from_the_first_ten_times(write):
 
 
 @pytest.mark.parametrize(("scheme", "spares", "lost"), [(0, 0, 0), (0, 7, 0), (2, 3, 3 * 2599), (9, 1000, 1000)])
-def test_spares_are_where_the_scheme_has_them(write, tmp_path, scheme, spares, lost):
-    """2: at the end of each of 2,599 cylinders; 9: of the zone; 0: nowhere. 14 heads, 58 sectors a track, 23,142 reserved."""
+def test_spares_follow_the_scheme(write, tmp_path, scheme, spares, lost):
+    """Scheme 2: at the end of each of 2,599 cylinders; 9: of the zone; 0: no spares. 14 heads, 58 sectors per track,
+    23,142 reserved."""
     write(drive_facts("dec_rz26"))
     path = tmp_path / "disk.model"
     text = path.read_text().replace("Sparing scheme used = 3", f"Sparing scheme used = {scheme}")
@@ -250,7 +253,7 @@ def test_spares_are_where_the_scheme_has_them(write, tmp_path, scheme, spares, l
     assert load_drive(path).capacity == 2599 * 14 * 58 - 23_142 - lost
 
 
-def test_zones_may_go_on_behind_the_last_cylinder_that_is_declared(write, tmp_path):
+def test_zones_may_continue_after_the_last_declared_cylinder(write, tmp_path):
     """The HP C2490A's file declares 2,629 cylinders, and its last zone ends with number 2,629."""
     write(drive_facts("hp_c2490a"))
     path = tmp_path / "disk.model"
@@ -325,7 +328,7 @@ def test_zones_may_go_on_behind_the_last_cylinder_that_is_declared(write, tmp_pa
         ("dm_disk ", "dm_disk B {}\ndm_disk ", r"2 blocks dm_disk \(B, model\); leave the one that is wanted"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused(change, was, becomes, says):
+def test_an_impossible_model_is_rejected(change, was, becomes, says):
     change("disk.model", was, becomes)
     assert_refused(lambda: load_drive("disk.model"), says)
 
@@ -349,7 +352,7 @@ def test_a_model_that_cannot_be_is_refused(change, was, becomes, says):
         ),
     ],
 )
-def test_a_controller_that_cannot_be_is_refused(change, was, becomes, says):
+def test_an_impossible_controller_is_rejected(change, was, becomes, says):
     change("disk.diskspecs", was, becomes)
     assert_refused(lambda: load_electronics("disk.parv"), says)
 
@@ -362,13 +365,13 @@ def test_a_controller_that_cannot_be_is_refused(change, was, becomes, says):
         ("Enable caching in buffer", {"keeps", "read_ahead"}),
     ],
 )
-def test_what_most_drives_do_may_be_off(change, label, off):
+def test_common_features_may_be_off(change, label, off):
     change("disk.diskspecs", f"{label} = 1", f"{label} = 0")
     was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
     assert is_now == was._replace(**dict.fromkeys(off, 0))
 
 
-def test_what_was_read_may_be_discarded(change):
+def test_data_that_was_read_may_be_discarded(change):
     change("disk.diskspecs", "over requested = 1", "over requested = -1")
     was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
     assert is_now == was._replace(discards_read=True)
@@ -389,7 +392,7 @@ def test_what_was_read_may_be_discarded(change):
         ("Immediate transfer partial hit", 0),
     ],
 )
-def test_what_a_buffer_does_in_one_way_alone_is_refused_in_others(change, label, value):
+def test_unsupported_buffer_settings_are_rejected(change, label, value):
     change("disk.diskspecs", "Extra write disconnect", f"{label} = {1 - bool(value)},\nExtra write disconnect")
     assert load_electronics("disk.parv") == load_electronics("dec_rz26")
     change("disk.diskspecs", "Extra write disconnect", f"{label} = {value},\nExtra write disconnect")
@@ -416,12 +419,12 @@ def test_water_marks_are_by_the_size_of_requests(change):
         ("Seek distances measured: 2\n1, -1.0\n2, 2.0\n", "field 'seek_ms': seek curve: time"),
     ],
 )
-def test_a_seek_curve_that_cannot_be_is_refused(write, tmp_path, curve, says):
+def test_an_impossible_seek_curve_is_rejected(write, tmp_path, curve, says):
     write(drive_facts("dec_rz26"))
     (tmp_path / "disk.seek").write_text(curve)
     assert_refused(lambda: load_drive("disk.diskspecs"), says)
 
 
-def test_of_a_model_alone_the_controller_is_not_known(write):
+def test_a_model_alone_has_no_controller(write):
     write(drive_facts("dec_rz26"))
     assert_refused(lambda: load_electronics("disk.model"), "'disk.model': nothing is known of its controller")

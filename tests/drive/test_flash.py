@@ -1,4 +1,4 @@
-"""Flash memory: how long its requests take, worked by hand, alone and in a system."""
+"""Flash memory: the times of its requests by hand, alone and in a system."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +8,8 @@ from helpers import assert_refused
 import storagekit as sk
 from storagekit.drive import Arm, Flash
 
-# 16 KB pages, two at a time; 1 us a sector to the host; 0.01 + 0.05 ms a read page; a written page 2 x (0.4 + 0.1) + 0.05 ms
+# 16 KB pages, two at a time; 1 us per sector to the host; 0.01 + 0.05 ms per read page; a written page 2 x (0.4 + 0.1)
+# + 0.05 ms
 FLASH = Flash(
     rate=1e6, read_page=50e-6, program_page=400e-6, erase_block=6.4e-3, overhead=10e-6, amplification=2.0,
     page=32, channels=2, block=64,
@@ -16,10 +17,10 @@ FLASH = Flash(
 
 
 def takes(sector: int, count: int, read: bool, drive=FLASH) -> float:
-    """Microseconds."""
-    place, size = jnp.array([sector]), jnp.array([count])
-    target, mechanics = drive.locate(place, size), drive.mechanics_of(jnp.array([0]))
-    way = mechanics.positioning(Arm(place * 0, place * 0), jnp.zeros(1), target, jnp.array([read]))
+    """The time of an access in microseconds."""
+    location, size = jnp.array([sector]), jnp.array([count])
+    target, mechanics = drive.locate(location, size), drive.mechanics_of(jnp.array([0]))
+    way = mechanics.positioning(Arm(location * 0, location * 0), jnp.zeros(1), target, jnp.array([read]))
     return float((way.total + mechanics.transfer(target))[0]) * 1e6
 
 
@@ -27,7 +28,7 @@ def takes(sector: int, count: int, read: bool, drive=FLASH) -> float:
     ("sector", "count", "read", "expected"),
     [
         (0, 8, True, 10 + 50 + 8),
-        # two pages side by side, of which it needs a sector each; three and four take two turns
+        # two pages in parallel, with one needed sector in each; three or four pages take two steps
         (31, 2, True, 10 + 50 + 2),
         (0, 65, True, 10 + 100 + 65),
         (0, 128, True, 10 + 100 + 128),
@@ -35,20 +36,21 @@ def takes(sector: int, count: int, read: bool, drive=FLASH) -> float:
         (0, 128, False, 10 + 2100 + 128),
     ],
 )
-def test_pages_are_read_and_written_as_many_at_a_time_as_there_are_channels(sector, count, read, expected):
+def test_as_many_pages_at_a_time_as_channels(sector, count, read, expected):
     assert takes(sector, count, read) == pytest.approx(expected, rel=1e-5)
 
 
 def test_at_half_the_speed_everything_takes_twice_as_long():
     half = FLASH.at_speed(jnp.float32(0.5), jnp.float32(0.5))
-    place, size = jnp.array([0]), jnp.array([128])
-    target = FLASH.locate(place, size)
-    way = half.positioning(Arm(place * 0, place * 0), jnp.zeros(1), target, jnp.array([False]))
+    location, size = jnp.array([0]), jnp.array([128])
+    target = FLASH.locate(location, size)
+    way = half.positioning(Arm(location * 0, location * 0), jnp.zeros(1), target, jnp.array([False]))
     assert float((way.total + half.transfer(target))[0]) * 1e6 == pytest.approx(2 * takes(0, 128, False), rel=1e-5)
 
 
-def test_it_serves_a_closed_loop_at_its_own_pace():
-    """4 KB at random, four fifths reads: 68 us and 1,068 us; the mean over 20,000 requests within four standard errors."""
+def test_it_serves_a_closed_loop_at_its_service_rate():
+    """4 KB requests at random, four fifths reads: 68 us and 1,068 us. The mean over 20,000 requests is within four
+    standard errors."""
     system = sk.System(FLASH, sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.FCFS())
     requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=0.8)
     found = sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=1)), requests=20_000)
@@ -57,7 +59,7 @@ def test_it_serves_a_closed_loop_at_its_own_pace():
 
 
 @pytest.mark.parametrize(
-    ("figures", "says"),
+    ("figures", "message"),
     [
         ({"rate": 0.0}, "rate 0 sectors a second: it must be above 0"),
         ({"read_page": -1e-6}, "read_page -1e-06 s: it must be 0 or more"),
@@ -65,6 +67,6 @@ def test_it_serves_a_closed_loop_at_its_own_pace():
         ({"amplification": 0.5}, "amplification above 1 -0.5: it must be 0 or more"),
     ],
 )
-def test_what_cannot_be_is_refused(figures, says):
-    known = {"rate": 1e6, "read_page": 50e-6, "program_page": 400e-6, "erase_block": 5e-3}
-    assert_refused(lambda: Flash(**(known | figures)), says)
+def test_impossible_figures_are_rejected(figures, message):
+    valid = {"rate": 1e6, "read_page": 50e-6, "program_page": 400e-6, "erase_block": 5e-3}
+    assert_refused(lambda: Flash(**(valid | figures)), message)

@@ -1,9 +1,10 @@
 """The layout rule, against a tiny drive worked by hand.
 
-Two heads, serpentine. Zone 0: cylinders 0 and 1, 4 sectors a track, track skew 1, cylinder skew 2, its first sector
-reserved, one spare at the end of each cylinder. Zone 1: cylinders 2 and 3, 3 sectors a track, skews 1 and 1, its angle
-0 one sector late. So zone 0 holds 2 (8 - 1) - 1 = 13 sectors, zone 1 the 12 from 13 on, and in zone 0 (skip the
-reserved one, then add up skews: order + cylinder track skews, 2 per cylinder):
+The drive has two heads and a serpentine layout. Zone 0 has cylinders 0 and 1, 4 sectors per track, track skew 1 and
+cylinder skew 2. Its first sector is reserved, and each cylinder ends with one spare. Zone 1 has cylinders 2 and 3, 3
+sectors per track, skews 1 and 1, and its angle 0 is one sector late. So zone 0 holds 2 (8 - 1) - 1 = 13 sectors, and
+zone 1 the 12 from sector 13 on. In zone 0 (skip the reserved sector, then add the skews: order + cylinder track skews,
+2 per cylinder):
 
     sector           0    1    2 |  3    4    5 (spare) |  6    7    8    9 | 10   11   12 (spare)
     cylinder, head      0, 0     |     0, 1             |        1, 1       |    1, 0
@@ -88,8 +89,9 @@ def test_the_layout_worked_by_hand(tiny):
         (2, 2, 3 / 4),  # 3/4 to 4/4, a sector of track skew, 5/4 to 6/4
         (18, 2, 3 / 3),  # 1/3 to 2/3, a sector of cylinder skew, 3/3 to 4/3
         (16, 6, 7 / 3),  # a track, a sector of skew, a track
-        (12, 2, 1 / 4 + 7 / 12 + 1 / 3),  # 2/4 to 3/4; the arm is there after 1/10, the data are at 4/3
-        (10, 9, 3 / 4 + 7 / 12 + 7 / 3),  # a track of the first zone; two of the next, with its sector of skew between
+        (12, 2, 1 / 4 + 7 / 12 + 1 / 3),  # 2/4 to 3/4; the arm arrives after 1/10 of a turn, and the data is at 4/3
+        # a track of the first zone, then two of the next with its sector of skew in between
+        (10, 9, 3 / 4 + 7 / 12 + 7 / 3),
     ],
 )
 def test_a_transfer_waits_out_the_skews_it_crosses(tiny, sector, count, turns):
@@ -100,13 +102,13 @@ def test_a_transfer_waits_out_the_skews_it_crosses(tiny, sector, count, turns):
 
 
 def test_an_arm_too_late_for_the_next_zone_waits_a_turn_more():
-    """The platter stands at 3/4 after sector 12 and sector 13 begins at 4/3, 5.83 ms later."""
+    """The platter is at 3/4 after sector 12, and sector 13 begins at 4/3, 5.83 ms later."""
     transfer = [float(_tiny([[1, ms], [3, 7.0]]).locate(np.array(12), np.array(2)).transfer) for ms in (5.8, 5.9)]
     np.testing.assert_allclose(np.array(transfer) / REVOLUTION, [7 / 6, 13 / 6], rtol=1e-6)
 
 
 def test_spares_at_the_end_of_each_track_worked_by_hand():
-    """One head, track skew 0, cylinder skew 1, tracks of 4 sectors of which the last is spare:
+    """One head, track skew 0, cylinder skew 1, tracks of 4 sectors with the last one spare:
 
     sector      0    1    2 (spare) |  3    4    5 (spare) |  6
     angle       0   1/4  2/4  3/4   | 1/4  2/4  3/4   0    | 2/4
@@ -134,7 +136,7 @@ def test_spares_at_the_end_of_each_track_worked_by_hand():
     target = drive.locate(np.arange(7), np.ones(7, int))
     assert target.cylinder.tolist() == [0, 0, 0, 1, 1, 1, 2]
     np.testing.assert_allclose(target.angle, np.array([0, 1, 2, 1, 2, 3, 2]) / 4)
-    # from 2/4 past the spare sector and one of skew to 5/4, then one more
+    # from 2/4 past the spare sector and one sector of skew to 5/4, then one more
     np.testing.assert_allclose(drive.locate(np.array(2), np.array(2)).transfer, 4 / 4 * REVOLUTION, rtol=1e-6)
 
 
@@ -142,15 +144,18 @@ def test_spares_at_the_end_of_each_track_worked_by_hand():
 @settings(max_examples=30, derandomize=True)
 @given(data=st.data())
 def test_a_transfer_ends_where_its_last_sector_does(name, data):
-    """Of any request for whole physical sectors within a zone, whatever skews and spares it crosses: to within whole
-    revolutions it takes as long as from the angle of its first sector to the end of its last."""
+    """For any request for whole physical sectors within a zone, with any skews and spares, the transfer agrees with the
+    angles.
+
+    Up to whole revolutions it takes the time from the angle of its first sector to the end of its last.
+    """
     drive = load_drive(name)
     shape, grain = drive.geometry, drive.grain
     zone = data.draw(st.integers(0, shape.first_sector.size - 1))
     group = int(shape.group_sectors[zone])
     begin = int(shape.first_sector[zone])
     end = int(shape.first_sector[zone + 1]) if zone + 1 < shape.first_sector.size else drive.capacity
-    # around the ends of groups, where spares lie
+    # near the ends of groups, where the spares are
     border = begin + group * data.draw(st.integers(0, (end - begin) // group)) - int(shape.reserved[zone])
     first = min(max(border + data.draw(st.integers(-200, 200)), begin), end - 1) // grain * grain
     count = data.draw(st.integers(1, min(2000, end - first) // grain)) * grain
@@ -160,12 +165,15 @@ def test_a_transfer_ends_where_its_last_sector_does(name, data):
     assert apart == pytest.approx(round(float(apart)), abs=1e-4)
 
 
-@pytest.mark.parametrize("name", sorted(set(drive_names()) - {"dec_rz26"}))  # which has one zone
+@pytest.mark.parametrize("name", sorted(set(drive_names()) - {"dec_rz26"}))  # this drive has only one zone
 @settings(max_examples=20, derandomize=True)
 @given(data=st.data())
 def test_a_transfer_over_a_zones_end_takes_as_long_as_its_sectors_one_by_one(name, data):
-    """From each to the next the platter turns to the next one's angle, and into the next zone only once the arm is there.
-    Counts of up to two tracks, so that no group of cylinders ends but the zone's last."""
+    """From each sector the platter turns to the next one's angle, and enters the next zone only after the arm has
+    arrived.
+
+    Requests cover up to two tracks, so only the zone's last group of cylinders ends.
+    """
     drive = load_drive(name)
     shape, grain, revolution = drive.geometry, drive.grain, float(drive.revolution)
     zone = data.draw(st.integers(0, shape.first_sector.size - 2))
@@ -189,7 +197,7 @@ def test_a_transfer_over_a_zones_end_takes_as_long_as_its_sectors_one_by_one(nam
 @settings(max_examples=30, derandomize=True)
 @given(data=st.data())
 def test_numpy_and_jax_agree(name, data):
-    """The same arithmetic in 64 bits and in 32 bits: nothing overflows, every angle lies in [0, 1)."""
+    """The arithmetic in 64 bits and in 32 bits agrees: there is no overflow, and every angle lies in [0, 1)."""
     drive = load_drive(name)
     sectors = data.draw(st.lists(st.integers(0, drive.capacity - 512), min_size=1, max_size=8))
     counts = data.draw(st.lists(st.integers(1, 512), min_size=len(sectors), max_size=len(sectors)))
@@ -209,14 +217,14 @@ def test_numpy_and_jax_agree(name, data):
 
 
 @pytest.mark.parametrize("name", ["atlas10k", "cheetah9lp", "cheetah4lp", "ibm18es"])
-def test_sectors_of_a_zone_never_share_a_place(name):
-    """Every sector has a place of its own: a window across the drive's second zone boundary, all different."""
+def test_all_sectors_have_different_locations(name):
+    """Every sector in a window across the drive's second zone boundary has a different location."""
     drive = load_drive(name)
     boundary = int(drive.geometry.first_sector[1])
     sector = np.arange(boundary - 3000, boundary + 3000)
     target = drive.locate(sector, np.ones_like(sector))
-    places = np.stack([target.cylinder, target.head, np.round(target.angle * 1e5)], axis=1)
-    assert len(np.unique(places, axis=0)) == len(sector)
+    locations = np.stack([target.cylinder, target.head, np.round(target.angle * 1e5)], axis=1)
+    assert len(np.unique(locations, axis=0)) == len(sector)
 
 
 LARGEST = 2**31 - 1
@@ -226,27 +234,29 @@ numbers = st.lists(st.integers(-LARGEST, LARGEST), min_size=1, max_size=64)
 @settings(max_examples=50, derandomize=True)
 @given(numbers, numbers, st.integers(-1, 1))
 @example([2004253933, 227393204, 747644623], [668084645, 75797735, 32506288], 0)
-def test_quotients_are_those_of_whole_numbers(number, by, beside):
-    """Of any two numbers of 32 bits, the divisor at least 1; at multiples and beside them too, where rounding would show."""
+def test_quotients_are_exact(number, by, offset):
+    """For any two numbers of 32 bits with a divisor of at least 1, also at multiples and next to them, where rounding
+    would show."""
     number, by = np.resize(number, 64), np.resize(np.maximum(np.abs(by), 1), 64)
     by = np.concatenate([by, by % 1000 + 1, 1 + by // 2**20])
     number = np.tile(number, 3)
-    multiples = np.clip(number // by * by + beside, -LARGEST, LARGEST)
+    multiples = np.clip(number // by * by + offset, -LARGEST, LARGEST)
     for column in (number, multiples, np.full_like(number, LARGEST)):
         ours = divided(jnp.asarray(column, jnp.int32), jnp.asarray(by, jnp.int32))
         np.testing.assert_array_equal(np.stack(ours), np.stack(divmod(column, by)))
 
 
 def test_positioning_worked_by_hand(tiny):
-    """Arm on cylinder 0, head 0. Platter at 1/4, a revolution 10 ms, a head switch 1/20 turn, settling 1/40."""
+    """The arm is on cylinder 0, head 0, the platter at 1/4. A revolution takes 10 ms, a head switch 1/20 turn, settling
+    1/40."""
     arm = tiny.locate(np.array(0), np.array(1)).end
     cases = [
         # sector, read: seek ms, rotation ms
         (2, True, 0.0, 5.0),  # 1/4 to 3/4
-        (2, False, 0.0, 5.0),  # nothing moved, nothing settles
-        (0, True, 0.0, 0.0),  # there already
+        (2, False, 0.0, 5.0),  # no move, no settling
+        (0, True, 0.0, 0.0),  # already there
         (3, True, 0.5, 9.5),  # the head switch ends just too late for 1/4
-        (3, False, 0.75, 9.25),  # and settles for the write
+        (3, False, 0.75, 9.25),  # and the write settles
         (6, True, 1.0, 4.0),  # seek longer than the switch; 1/4 + 1/10 to 3/4
         (13, True, 2.0, 8.8333333),  # two cylinders: 1/4 + 2/10 to 4/3
         (24, False, 3.25, 4.25),  # three, and a write: 1/4 + 3.25/10 to 1

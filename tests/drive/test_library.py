@@ -1,4 +1,4 @@
-"""Drives from files and data sheets, and the idealized drive."""
+"""Drives from files and datasheets, and the idealized drive."""
 
 import copy
 import json
@@ -37,8 +37,8 @@ from storagekit.schedule import FCFS
 from storagekit.simulation import simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
-# sectors that the drive itself reports: field block_count of shared/drives, from DiskSim 4.0's diskspecs;
-# of the Cheetah 15K.3 and the Deskstar 7K400 as their files say
+# sectors that the drive itself reports: field block_count of shared/drives, from DiskSim 4.0's diskspecs; for the
+# Cheetah 15K.3 and the Deskstar 7K400 from their files
 NOMINAL = {
     "atlas10k": 17_938_986,
     "atlas_iii": 17_783_250,
@@ -48,7 +48,7 @@ NOMINAL = {
     "deskstar7k400": 781_422_768,
     "ibm18es": 17_916_240,
 }
-# those whose spares are known to the last
+# drives whose spares are known exactly
 EXACT = {
     "dec_rz26": 2_050_860,
     "hp_c2247a": 2_054_864,
@@ -57,8 +57,8 @@ EXACT = {
     "hp_c3323a": 2_056_008,
     "st41601n": 2_676_846,
 }
-# data sheets: label in bytes, average seek, rates of the outermost and the innermost cylinders, as their makers have them,
-# or as the sheet says that it takes them
+# datasheets: label in bytes, average seek, rates of the outermost and the innermost cylinders, as published or as the
+# sheet assumes
 SHEETS = {
     "seagate_exos_x20": (20e12, 7.4e-3, 285e6, 138e6),
     "toshiba_mg10_20tb": (20e12, 7.4e-3, 281e6, 136e6),
@@ -84,11 +84,11 @@ def test_a_drive_file_holds_exactly_what_the_drive_reports(name):
 
 
 def test_the_barracuda_holds_more_than_it_reports():
-    """Its zones less their spares have 4,217,670 sectors, of which it offers 4,110,000."""
+    """Its zones without their spares have 4,217,670 sectors, and it reports 4,110,000."""
     assert 4_110_000 < load_drive("barracuda").capacity == 4_217_670
 
 
-def test_every_drive_file_loads_and_says_where_its_facts_are_from():
+def test_every_drive_file_loads_and_has_sources():
     assert {*NOMINAL, *EXACT, "barracuda", *SHEETS} == set(drive_names())
     for name in drive_names():
         drive = load_drive(name)
@@ -97,7 +97,7 @@ def test_every_drive_file_loads_and_says_where_its_facts_are_from():
 
 
 def mechanics(drive, read=True, seed=0):
-    """Mean seek and rotation, and their standard errors, from one uniform place to another at a random time."""
+    """Mean seek and rotation and their standard errors, from one uniform location to another at a random time."""
     random = np.random.default_rng(seed)
     sectors = random.integers(0, drive.capacity, (2, DRAWS))
     arm = drive.locate(sectors[0], np.ones(DRAWS, int)).end
@@ -111,14 +111,14 @@ def mechanics(drive, read=True, seed=0):
 
 
 def test_the_ideal_drive_keeps_to_the_formulas():
-    """Oracle: S/3 and R/2 (srarray, section 2), four standard errors."""
+    """The means are S/3 and R/2 (srarray, section 2), within four standard errors."""
     (seek, seek_error), (rotation, rotation_error) = mechanics(ideal_drive(full_seek=9e-3, revolution=6e-3))
     assert abs(seek - mean_seek(9e-3)) < 4 * seek_error
     assert abs(rotation - mean_rotation(6e-3)) < 4 * rotation_error
 
 
-def test_a_data_sheet_becomes_a_drive_with_its_figures():
-    """The Cheetah 9LP's: 10,025 rpm, 0.98 and 5.4 and 12.2 ms, 9.1 GB, about 20 MB/s."""
+def test_a_datasheet_becomes_a_drive_with_its_figures():
+    """The Cheetah 9LP: 10,025 rpm; seeks of 0.98, 5.4 and 12.2 ms; 9.1 GB; about 20 MB/s."""
     drive = Drive.from_datasheet(
         rpm=10_025,
         track_seek=0.98e-3,
@@ -138,8 +138,12 @@ def test_a_data_sheet_becomes_a_drive_with_its_figures():
 
 
 def test_the_cheetah_15k3_has_its_published_figures():
-    """Means of uniform addresses: 3.6 ms reading, 3.9 writing, within 3%. 86 MB/s on the outermost track; sustained, head and
-    cylinder switches included, 75 MB/s there and 49 at the innermost, within 5%: that file derives its skews otherwise."""
+    """Mean seeks over uniform addresses are 3.6 ms for reads and 3.9 for writes, within 3%. The outermost track has 86
+    MB/s.
+
+    Sustained rates, with head and cylinder switches, are 75 MB/s there and 49 at the innermost track, within 5%,
+    because the file derives its skews differently.
+    """
     drive = load_drive("cheetah15k3")
     assert drive.capacity * 512 == pytest.approx(18.4e9, rel=0.01)
     for read, published in ((True, 3.6e-3), (False, 3.9e-3)):
@@ -157,16 +161,19 @@ def test_the_cheetah_15k3_has_its_published_figures():
 
 
 def test_the_deskstar_7k400_has_its_published_figures():
-    """8.2 ms reading over all pairs of cylinders, as its maker takes the mean, 1 ms more writing; rotation half of a turn at
-    7,200 rpm; 61.4 and 29.8 MB/s sustained in the first and the last zone, within 1%, 1.177 times as much within a track."""
+    """The mean seek over all pairs of cylinders, as the maker takes it, is 8.2 ms for reads and 1 ms more for writes.
+
+    The rotation is half a turn at 7,200 rpm. Sustained rates are 61.4 and 29.8 MB/s in the first and the last zone,
+    within 1%; within a track they are 1.177 times as high.
+    """
     drive = load_drive("deskstar7k400")
     assert drive.capacity == 781_422_768
     assert mean_over_cylinders(drive.seek, drive.cylinders) == pytest.approx(8.2e-3, rel=0.002)
     (seek, error), (rotation, rotation_error) = mechanics(drive)
     (writing, _), _ = mechanics(drive, read=False)
-    # the same places: those on one cylinder and track settle no longer
+    # the same locations: accesses on the same cylinder and track do not settle longer
     assert writing - seek == pytest.approx(1e-3, rel=0.01)
-    # of uniform sectors fewer are far apart, because the outer tracks hold more
+    # uniform sectors are less far apart than uniform cylinders, because the outer tracks hold more
     assert 0.95 * 8.2e-3 < seek < 8.2e-3 and error < 0.005 * seek
     assert abs(rotation - 60 / 7200 / 2) < 4 * rotation_error
 
@@ -185,7 +192,7 @@ def test_a_drive_written_down_is_the_same_drive(name):
     jax.tree.map(lambda was, now: np.testing.assert_allclose(now, was, rtol=1e-6, atol=1e-9), drive, again)
 
 
-def test_a_drive_of_4_kb_sectors_is_not_written_down():
+def test_a_drive_of_4_kb_sectors_cannot_be_written():
     assert_refused(
         lambda: facts_of(load_drive("wd_hc570"), "itself"),
         "sectors of 4096 bytes; drive files have sectors of 512 bytes only",
@@ -193,9 +200,9 @@ def test_a_drive_of_4_kb_sectors_is_not_written_down():
 
 
 @pytest.mark.parametrize("name", sorted(SHEETS))
-def test_a_named_data_sheet_becomes_a_drive_with_its_figures(name):
-    """Capacity within 0.5% of the label, the average over all pairs of cylinders and the rates of 50 MB at either end within
-    1%; and it says what it assumes."""
+def test_a_named_datasheet_becomes_a_drive_with_its_figures(name):
+    """The capacity is within 0.5% of the label. The average seek over all pairs of cylinders and the rates of 50 MB at
+    either end are within 1%. The sheet states its assumptions."""
     label, average, outer, inner = SHEETS[name]
     drive, many = load_drive(name), 100_000
     assert drive.capacity * 512 == pytest.approx(label, rel=5e-3)
@@ -207,8 +214,9 @@ def test_a_named_data_sheet_becomes_a_drive_with_its_figures(name):
 
 
 @pytest.mark.parametrize("name", ["toshiba_mg10_20tb", "wd_hc570"])
-def test_a_named_data_sheet_serves_in_a_system_of_64_bit_addresses(name):
-    """At depth 1: 1 / (average seek + half a revolution + transfer) within 3%; of uniform sectors fewer are far apart."""
+def test_a_named_datasheet_works_in_a_system_of_64_bit_addresses(name):
+    """At depth 1 the rate is 1 / (average seek + half a revolution + transfer) within 3%; uniform sectors are less far
+    apart."""
     drive = load_drive(name)
     assert drive.capacity > 2**31
     requests = RandomRequests(FixedSize(4 * KB), 1.0)
@@ -218,7 +226,7 @@ def test_a_named_data_sheet_serves_in_a_system_of_64_bit_addresses(name):
 
 
 @pytest.mark.parametrize("figure", ["rpm", "track_seek", "capacity", "media_rate", "heads"])
-def test_a_data_sheet_with_an_impossible_figure_is_refused(figure):
+def test_a_datasheet_with_an_impossible_figure_is_rejected(figure):
     good = {
         "rpm": 7200,
         "track_seek": 1e-3,
@@ -302,7 +310,7 @@ def test_a_track_of_spares_is_refused(facts):
 
 
 def test_a_drive_may_settle_sooner_for_a_write_than_for_a_read(facts):
-    """But not before it has begun to move: its head switch of 0.176 ms is the quickest move it has."""
+    """It may not settle before it has begun to move: its head switch of 0.176 ms is its fastest move."""
     quick = drive_from_facts({**facts, "write_settle_ms": -0.176}, "x.json")
     arm = quick.locate(np.array(0), np.array(1)).end
     target = quick.locate(np.array(334), np.array(1))
@@ -318,7 +326,7 @@ def test_a_file_that_is_not_a_drive_is_refused(tmp_path, text):
         load_drive(path)
 
 
-def test_an_unknown_name_lists_the_known_ones():
+def test_an_unknown_name_lists_the_drives():
     with pytest.raises(InputError, match=r"'atlas11k': not known.*atlas10k"):
         load_drive("atlas11k")
 
@@ -333,14 +341,14 @@ def test_a_file_nested_100_000_deep_is_refused(tmp_path, suffix, opens, closes):
     assert_refused(lambda: load_drive(path), r"drive file .*deep.*: nested too deep")
 
 
-def test_electronics_in_the_deep_are_refused(tmp_path, facts):
+def test_deeply_nested_electronics_are_rejected(tmp_path, facts):
     path = tmp_path / "deep.json"
     path.write_text(json.dumps(facts | {"electronics": 0}).replace(": 0}", ": " + "[" * 900 + "]" * 900 + "}"))
     assert_refused(lambda: load_electronics(path), "field 'electronics' is .*; it must be an object")
 
 
 def nested(deep: int) -> list:
-    """A list in a list, so many times."""
+    """A list nested `depth` times."""
     found: list = []
     for _ in range(deep):
         found = [found]
@@ -348,7 +356,7 @@ def nested(deep: int) -> list:
 
 
 def endless() -> tuple[list, dict]:
-    """A list and a mapping that contain themselves, as anchors of YAML make them."""
+    """A list and a mapping that contain themselves, as with YAML anchors."""
     found, facts = [], {}
     found.append(found)
     facts["zones"] = [facts]
@@ -359,7 +367,7 @@ def endless() -> tuple[list, dict]:
 @pytest.mark.parametrize(
     "value", [nested(100_000), *endless(), [endless()[1]]], ids=["deep", "list", "mapping", "zones"]
 )
-def test_facts_that_are_deep_or_contain_themselves_are_refused(facts, field, value):
+def test_facts_that_are_deep_or_contain_themselves_are_rejected(facts, field, value):
     assert_refused(lambda: drive_from_facts({**facts, field: value}, "x.json"), "drive file x.json")
 
 
@@ -384,13 +392,13 @@ def test_facts_alone_that_contain_themselves_are_refused(facts):
         ("name", 3),
     ],
 )
-def test_text_in_place_of_numbers_and_numbers_beyond_all_are_refused(facts, field, value):
+def test_text_instead_of_numbers_and_huge_numbers_are_rejected(facts, field, value):
     assert_refused(lambda: drive_from_facts({**facts, field: value}, "x.json"), f"field '{field}'")
 
 
 @pytest.mark.parametrize("settles", [True, False])
 def test_a_write_settles_after_a_head_switch_unless_the_file_denies_it(facts, settles, tmp_path):
-    """A seek settles anyway; a switch is longer by the settling, or is the whole cost (srarray, section 4.1)."""
+    """A seek always settles. A head switch is longer by the settling, or is the whole cost (srarray, section 4.1)."""
     file = {**facts, "head_switch_ms": 0.9, "write_settle_ms": 0.8, "settles_on_switch": settles}
     drive = drive_from_facts(file, "x.json")
     arm, zero = Arm(np.int32([5]), np.int32([0])), np.float32([0.0])
@@ -414,7 +422,7 @@ def test_a_write_settles_after_a_head_switch_unless_the_file_denies_it(facts, se
     assert float(found) == pytest.approx(1.7e-3 if settles else 0.9e-3, rel=1e-4)
 
 
-def test_a_drive_that_settles_before_it_has_moved_is_refused():
+def test_a_drive_that_settles_before_it_has_moved_is_rejected():
     """Its shortest move takes 1.01 ms."""
     drive = ideal_drive(full_seek=0.01, revolution=0.006)
     curve = SeekFit(1e-3, 1e-5, 0.0)
@@ -435,5 +443,5 @@ def test_a_drive_that_settles_before_it_has_moved_is_refused():
         ({"overhead": -1e-3}, "overhead -0.001 s: it must be 0 or more"),
     ],
 )
-def test_an_ideal_drive_that_cannot_be_is_refused(figures, says):
+def test_an_impossible_ideal_drive_is_rejected(figures, says):
     assert_refused(lambda: ideal_drive(**({"full_seek": 0.01, "revolution": 0.006} | figures)), says)

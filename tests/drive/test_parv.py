@@ -1,4 +1,5 @@
-"""The syntax of DiskSim's parameter files: whatever is written comes back, and what cannot be read is refused in a line."""
+"""The syntax of DiskSim's parameter files: written values are read back, and invalid files are rejected with one
+line."""
 
 import re
 from pathlib import Path
@@ -34,7 +35,7 @@ value = st.recursive(plain, lambda inner: st.lists(inner, max_size=4) | blocks(i
 
 
 def tokens(one) -> list[str]:
-    """A value as it is written, token by token; a comma may follow the last of a list or block."""
+    """A value as it is written, token by token. A comma may follow the last item of a list or block."""
     if isinstance(one, ParameterBlock):
         inside = [token for name, held in one.values.items() for token in (*name.split(), "=", *tokens(held), ",")]
         return [one.kind, *one.name.split(), "{", *inside, "}"]
@@ -56,7 +57,7 @@ def read(folder: Path, text: str, name: str = "blocks.parv") -> list[ParameterBl
 
 
 def without_files(one):
-    """The same with every block in FILE."""
+    """The same value with every block in FILE."""
     if isinstance(one, ParameterBlock):
         return one._replace(values={name: without_files(held) for name, held in one.values.items()}, file=FILE)
     return [without_files(held) for held in one] if isinstance(one, list) else one
@@ -69,7 +70,7 @@ def without_files(one):
     ),
     st.randoms(),
 )
-def test_what_is_written_comes_back(folder, written, random):
+def test_written_values_are_read_back(folder, written, random):
     text = "".join(token + random.choice(BETWEEN) for block in written for token in tokens(block))
     found = read(folder, text)
     assert [without_files(block) for block in found] == written
@@ -78,14 +79,14 @@ def test_what_is_written_comes_back(folder, written, random):
 
 
 @given(st.text(alphabet="ab1.- {}[],=;:#\n", max_size=40))
-def test_any_text_is_read_or_refused_in_one_line(folder, text):
+def test_any_text_is_read_or_rejected_in_one_line(folder, text):
     try:
         read(folder, text)
     except InputError as fault:
         assert "\n" not in str(fault)
 
 
-def test_numbers_are_numbers_and_all_else_is_words(folder):
+def test_numbers_are_numbers_and_other_values_are_text(folder):
     written = "x { a = 1, b = -2.50, c = 1e-3, d = 0x1F, e = 1.2.3, f = 10k rpm, g = disk0 .. disk3, h = 2.0e+2, }"
     [block] = read(folder, written)
     assert block.values == {
@@ -101,18 +102,18 @@ def test_numbers_are_numbers_and_all_else_is_words(folder):
     assert isinstance(block.values["a"], int)
 
 
-def test_a_comment_ends_with_its_line_and_a_name_may_hold_its_mark(folder):
+def test_a_comment_ends_with_its_line_and_a_name_may_contain_its_mark(folder):
     [block] = read(folder, "x NAME { # y {\n a#1 = b, #, c = d\n}# the end")
     assert (block.name, block.values) == ("NAME", {"a#1": "b"})
 
 
-def test_instances_and_how_they_are_connected_are_passed_over(folder):
+def test_instances_and_their_topology_are_ignored(folder):
     text = "x { }\ninstantiate [ disk0, disk1 .. disk3 ] as X\ntopology a b [ c d [ e f [] ], g h [] ]\ny { }"
     assert [block.kind for block in read(folder, text)] == ["x", "y"]
 
 
-def test_a_file_may_name_another(folder):
-    """As a value, and where blocks stand; from the folder of the one that names it."""
+def test_a_file_may_include_another(folder):
+    """As a value, and in place of blocks; paths are relative to the folder of the including file."""
     (folder / "inner").mkdir(exist_ok=True)
     (folder / "inner" / "leaf.model").write_text("leaf L { n = 2 } # end")
     (folder / "inner" / "other.diskspecs").write_text("other O { Model = source leaf.model, n = 3 }\n")
@@ -146,6 +147,6 @@ def test_a_file_may_name_another(folder):
         ("x { a = " + "[" * DEEPEST, r"more than 32 blocks and lists inside one another"),
     ],
 )
-def test_what_cannot_be_read_is_refused_where_it_stands(tmp_path, monkeypatch, text, says):
+def test_invalid_text_is_rejected_with_its_line(tmp_path, monkeypatch, text, says):
     monkeypatch.chdir(tmp_path)
     assert_refused(lambda: read(Path(), text), says)

@@ -1,4 +1,4 @@
-"""What every layout and every mechanics answer; and that nothing is promised that a member cannot answer."""
+"""The contracts of all layouts and mechanics, and no contract that a component does not fulfil."""
 
 import ast
 from pathlib import Path
@@ -46,7 +46,8 @@ COUNT = jnp.asarray([1, 8, 400], jnp.int32)
 
 
 def mechanics() -> dict[str, AbstractMechanics]:
-    """Those of a brick of every drive, at full speed, slowed, and slowed twice; and as seen through an empty buffer."""
+    """The mechanics of a brick of every drive, at full speed, slowed, and slowed twice; and as seen through an empty
+    buffer."""
     full = {name: drive.mechanics_of(WHICH) for name, drive in DRIVES.items()}
     buffer = BUFFERED.buffer
     full["buffered, seen"] = buffer.seen(buffer.of(buffer.init(2, ()), WHICH), full["buffered"])
@@ -58,27 +59,28 @@ def mechanics() -> dict[str, AbstractMechanics]:
 MECHANICS = mechanics()
 
 
-def shapes(answer) -> set[tuple[int, ...]]:
-    leaves = jax.tree.leaves(answer)
+def shapes(result) -> set[tuple[int, ...]]:
+    leaves = jax.tree.leaves(result)
     assert all(np.all(np.isfinite(leaf)) for leaf in leaves)
     return {leaf.shape for leaf in leaves}
 
 
-def test_every_member_is_asked():
+def test_every_component_is_tested():
     kinds = {type(one) for one in MECHANICS.values()} | {type(one) for one in DRIVES.values()}
-    promised = members(AbstractMechanics) | members(AbstractLayout)
-    assert {Slowed, OfKind, Picked, Mixed} <= promised <= kinds
+    declared = components(AbstractMechanics) | components(AbstractLayout)
+    assert {Slowed, OfKind, Picked, Mixed} <= declared <= kinds
 
 
-def members(promise: type) -> set[type]:
-    """What storagekit has that keeps a promise, and is not itself one."""
-    below = {one for kind in promise.__subclasses__() for one in members(kind) | {kind}}
+def components(contract: type) -> set[type]:
+    """Components of storagekit that implement a contract and are not abstract."""
+    below = {one for kind in contract.__subclasses__() for one in components(kind) | {kind}}
     return {one for one in below if one.__module__.startswith("storagekit.") and not one.__abstractmethods__}
 
 
 @pytest.mark.parametrize("drive", DRIVES.values(), ids=DRIVES)
 def test_every_layout_locates(drive):
-    """On the host and in the engine's arrays the same, as its bricks see it; within its cylinders and heads."""
+    """Locations are the same on the host and in the engine's arrays, as the bricks see them, and within the cylinders
+    and heads."""
     assert isinstance(drive, AbstractLayout)
     assert min(drive.capacity, drive.cylinders, drive.heads) >= 1
     drive.check(SystemFacts(drives=2))
@@ -92,7 +94,7 @@ def test_every_layout_locates(drive):
 
 
 @pytest.mark.parametrize("name", MECHANICS)
-def test_every_mechanics_answers_every_question(name):
+def test_every_mechanics_fulfils_the_contract(name):
     one = MECHANICS[name]
     drive = DRIVES[name.split(", ")[0]]
     assert isinstance(one, AbstractMechanics)
@@ -100,7 +102,7 @@ def test_every_mechanics_answers_every_question(name):
     angle, read = jnp.asarray([0.1, 0.5, 0.9]), jnp.asarray([True, False, True])
     assert shapes(one.positioning(target.end, angle, target, read)) == {SECTOR.shape}
     assert shapes(one.transfer(target)) == {SECTOR.shape} and np.all(one.transfer(target) > 0)
-    # turns, and back to the seconds that they take; what has drifted is the part of a turn
+    # turns, and back to the seconds that they take; the drift is the fraction of a turn
     turns = one.turns(angle)
     assert shapes((turns, one.seconds(turns), one.drift(angle))) == {SECTOR.shape}
     turning = bool(np.any(turns))
@@ -110,7 +112,7 @@ def test_every_mechanics_answers_every_question(name):
     assert isinstance(one.at_speed(HALF, HALF), AbstractMechanics)
 
 
-def test_nothing_is_promised_that_cannot_be_answered():
+def test_no_method_raises_not_implemented():
     sources = Path(storagekit.__file__).parent.rglob("*.py")
     found = [
         f"{path.name}:{node.lineno}"

@@ -1,4 +1,4 @@
-"""Seek curves: the measured table, the smooth fit, and the curve through a data sheet's three figures."""
+"""Seek curves: the measured table, the smooth fit, and the curve through a datasheet's three figures."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_a_table_is_linear_between_points_and_beyond_the_last():
 
 
 def test_a_measured_curve_keeps_its_noise():
-    """The Atlas 10K's first two points fall: 1.245 ms for one cylinder, 1.157 for two."""
+    """The Atlas 10K's first two points decrease: 1.245 ms for one cylinder, 1.157 for two."""
     np.testing.assert_allclose(load_drive("atlas10k").seek(np.array([0, 1, 2])), [0, 1.245e-3, 1.157e-3], rtol=1e-6)
 
 
@@ -27,7 +27,7 @@ def test_a_fit_recovers_the_curve_that_made_the_table():
 
 
 def test_three_figures_give_a_curve_with_these_three_values():
-    """Oracle: the average over every pair of cylinders, summed exactly."""
+    """The average is compared with the exact sum over every pair of cylinders."""
     curve = seek_from_three(0.8e-3, 4.7e-3, 10.5e-3, 5000)
     distance = np.arange(5000)
     pairs = np.where(distance == 0, 5000, 2 * (5000 - distance)) / 5000**2
@@ -38,7 +38,7 @@ def test_three_figures_give_a_curve_with_these_three_values():
 
 
 @pytest.mark.parametrize("average", [3e-3, 9e-3])
-def test_an_average_that_no_curve_has_is_refused(average):
+def test_an_impossible_average_is_rejected(average):
     with pytest.raises(InputError, match=f"average seek {average:g} s.*must lie between"):
         seek_from_three(0.8e-3, average, 10.5e-3, 5000)
 
@@ -52,7 +52,7 @@ def test_an_average_that_no_curve_has_is_refused(average):
         ([(1, 1e-3), (2, 0.0)], "must be above 0"),
     ],
 )
-def test_an_impossible_curve_is_refused(points, complaint):
+def test_an_impossible_curve_is_rejected(points, complaint):
     with pytest.raises(InputError, match=complaint):
         seek_table(points, 10)
 

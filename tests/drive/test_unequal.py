@@ -1,4 +1,4 @@
-"""Drives of several kinds, and drives below their speed, against the drives that they are made of."""
+"""Drives of several kinds, and slowed drives, against the drives that they consist of."""
 
 import equinox as eqx
 import jax
@@ -13,17 +13,18 @@ from storagekit.core.errors import InputError
 from storagekit.core.system_facts import SystemFacts
 from storagekit.drive import Arm, Mixed, RateServer, Slowed, ideal_drive, load_drive
 
-MEMBERS = (load_drive("atlas10k"), load_drive("cheetah4lp"), load_drive("hp_c2247a"))
+DRIVES = (load_drive("atlas10k"), load_drive("cheetah4lp"), load_drive("hp_c2247a"))
 KINDS = (0, 2, 1, 2)
-MIXED = Mixed(MEMBERS, KINDS)
-ATLAS = MEMBERS[0]
-# no drive of the library takes time before the arm moves
+MIXED = Mixed(DRIVES, KINDS)
+ATLAS = DRIVES[0]
+# no drive of the library has an overhead before the arm moves
 IDEAL = ideal_drive(full_seek=8e-3, revolution=7e-3, overhead=0.3e-3)
 COUNT = 200
 
 
 def columns(drive, seed, count=COUNT):
-    """Arms, angles, sectors, lengths and operations drawn over a drive, `[1, request]`: each request a lane."""
+    """Random arms, angles, sectors, lengths and operations of a drive, `[1, request]`: one batch element per
+    request."""
     random = np.random.default_rng(seed)
 
     def whole(bound):
@@ -41,7 +42,7 @@ def assert_same(ours, theirs):
 
 
 def assert_close(ours, theirs):
-    """Whole numbers equal, times and angles to a rounding: by numbers of many rows XLA divides otherwise than by one."""
+    """Integers are equal; times and angles agree to a rounding, because XLA divides many rows differently from one."""
     for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         if one.dtype.kind == "f":
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=2e-8)
@@ -49,36 +50,36 @@ def assert_close(ours, theirs):
             np.testing.assert_array_equal(one, other)
 
 
-smallest = min(MEMBERS, key=lambda member: member.cylinders)
+smallest = min(DRIVES, key=lambda single: single.cylinders)
 
 
 @pytest.mark.slow
 @settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
-def test_each_brick_is_its_member(seed):
-    """Four bricks of three kinds: places, positioning, transfer and turning."""
+def test_each_brick_is_the_drive_of_its_kind(seed):
+    """There are four bricks of three kinds. Locations, positioning, transfer and turning are the same."""
     arm, angle, sector, sectors, reads = columns(smallest, seed)
     sector = sector % (MIXED.capacity - 200)
-    places = MIXED.locate(sector, sectors)
+    locations = MIXED.locate(sector, sectors)
     for brick, kind in enumerate(KINDS):
-        which, member = jnp.full_like(sector, brick), MEMBERS[kind]
-        mine, target = MIXED.mechanics_of(which), member.locate(sector, sectors)
-        assert_close(MIXED.seen(places, which), target)
-        assert_close(mine.positioning(arm, angle, target, reads), member.positioning(arm, angle, target, reads))
-        assert_close(mine.transfer(target), member.transfer(target))
-        for question in ("turns", "seconds", "drift"):
-            assert_close(getattr(mine, question)(7 * angle), getattr(member, question)(7 * angle))
+        which, single = jnp.full_like(sector, brick), DRIVES[kind]
+        mine, target = MIXED.mechanics_of(which), single.locate(sector, sectors)
+        assert_close(MIXED.seen(locations, which), target)
+        assert_close(mine.positioning(arm, angle, target, reads), single.positioning(arm, angle, target, reads))
+        assert_close(mine.transfer(target), single.transfer(target))
+        for method in ("turns", "seconds", "drift"):
+            assert_close(getattr(mine, method)(7 * angle), getattr(single, method)(7 * angle))
         assert_close(
             mine.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
-            member.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
+            single.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
         )
         slow = jnp.float32(0.5), jnp.float32(0.25)
-        assert_close(mine.at_speed(*slow).transfer(target), member.at_speed(*slow).transfer(target))
+        assert_close(mine.at_speed(*slow).transfer(target), single.at_speed(*slow).transfer(target))
 
 
 @pytest.mark.slow
-def test_bricks_side_by_side_are_each_their_own():
-    """One row for each brick, as the engine asks when a request enters and when time passes."""
+def test_bricks_in_rows_are_the_drives_of_their_kinds():
+    """There is one row per brick, as in the engine at arrivals and time steps."""
     arm, angle, sector, sectors, reads = columns(smallest, 5)
     sector = sector % (MIXED.capacity - 200)
     which = jnp.arange(len(KINDS), dtype=jnp.int32)[:, None]
@@ -86,45 +87,46 @@ def test_bricks_side_by_side_are_each_their_own():
     found = MIXED.mechanics_of(which).positioning(arm, angle, target, reads)
     drift = MIXED.mechanics_of(which).drift(jnp.full((len(KINDS), COUNT), 0.7, jnp.float32))
     for brick, kind in enumerate(KINDS):
-        there = MEMBERS[kind].locate(sector, sectors)
+        there = DRIVES[kind].locate(sector, sectors)
         assert_close(jax.tree.map(lambda leaf, row=brick: leaf[row : row + 1], target), there)
-        alone = MEMBERS[kind].positioning(arm, angle, there, reads)
+        alone = DRIVES[kind].positioning(arm, angle, there, reads)
         assert_close(found.total[brick], alone.total[0])
-        assert_close(drift[brick], MEMBERS[kind].drift(jnp.full(COUNT, 0.7, jnp.float32)))
+        assert_close(drift[brick], DRIVES[kind].drift(jnp.full(COUNT, 0.7, jnp.float32)))
     assert len(np.unique(np.asarray(found.total)[:, 0])) == len(set(KINDS))
 
 
 def test_the_smallest_bounds_the_capacity():
-    assert MIXED.capacity == min(member.capacity for member in MEMBERS) < ATLAS.capacity
-    # an arm anywhere, a head that all have
-    assert MIXED.cylinders == max(member.cylinders for member in MEMBERS)
-    assert MIXED.heads == min(member.heads for member in MEMBERS)
+    assert MIXED.capacity == min(single.capacity for single in DRIVES) < ATLAS.capacity
+    # the arm may be at any cylinder, but the head must exist on all drives
+    assert MIXED.cylinders == max(single.cylinders for single in DRIVES)
+    assert MIXED.heads == min(single.heads for single in DRIVES)
 
 
-def test_kinds_of_kinds_are_the_kinds_within():
-    """A pair of kinds, each itself a pair: the outer says which pair a brick is of, the inner which of the two it has."""
-    inner = Mixed(MEMBERS[:2], (0, 1, 0, 1)), Mixed(MEMBERS[1:], (0, 0, 1, 1))
+def test_nested_kinds_are_the_inner_kinds():
+    """Two kinds are each a pair of kinds. The outer number selects the pair of a brick, the inner number the drive in
+    it."""
+    inner = Mixed(DRIVES[:2], (0, 1, 0, 1)), Mixed(DRIVES[1:], (0, 0, 1, 1))
     nested = Mixed(inner, (0, 0, 1, 1))
     arm, angle, sector, sectors, reads = columns(smallest, 12)
     sector = sector % (nested.capacity - 200)
     for brick, kind in enumerate((0, 1, 2, 2)):
-        which, member = jnp.full_like(sector, brick), MEMBERS[kind]
-        target = member.locate(sector, sectors)
+        which, single = jnp.full_like(sector, brick), DRIVES[kind]
+        target = single.locate(sector, sectors)
         assert_close(nested.seen(nested.locate(sector, sectors), which), target)
         found = nested.mechanics_of(which).positioning(arm, angle, target, reads)
-        assert_close(found, member.positioning(arm, angle, target, reads))
+        assert_close(found, single.positioning(arm, angle, target, reads))
     with pytest.raises(InputError, match="4 kinds of drives for 5 bricks"):
         Mixed((nested,), (0,) * 5).check(SystemFacts(drives=5))
 
 
-APART = Mixed((RateServer(1000), *MEMBERS), (2, 0, 3, 1))
-NESTED = Mixed((Mixed(MEMBERS, (1, 0, 2, 2)), MEMBERS[0]), (0, 0, 1, 0))
-EACH_LANE = Mixed(MEMBERS, np.random.default_rng(8).integers(0, 3, (4, 1, COUNT)))
+APART = Mixed((RateServer(1000), *DRIVES), (2, 0, 3, 1))
+NESTED = Mixed((Mixed(DRIVES, (1, 0, 2, 2)), DRIVES[0]), (0, 0, 1, 0))
+EACH_RUN = Mixed(DRIVES, np.random.default_rng(8).integers(0, 3, (4, 1, COUNT)))
 
 
-@pytest.mark.parametrize("drive", [ATLAS, APART.members[0], MIXED, APART, NESTED, EACH_LANE])
-def test_a_request_for_one_drive_lies_there_as_on_any(drive):
-    """Rows and lanes, each for a drive of its own: what is seen is what `locate` would have had there."""
+@pytest.mark.parametrize("drive", [ATLAS, APART.members[0], MIXED, APART, NESTED, EACH_RUN])
+def test_locating_a_request_on_one_drive_agrees_with_locating_on_all(drive):
+    """Each row and batch element is for a different drive. The location agrees with `locate` of that drive."""
     columns_of = [columns(smallest, 20 + row) for row in range(3)]
     sector, sectors = (jnp.concatenate([of[at] for of in columns_of]) for at in (2, 3))
     sector = sector % (min(drive.capacity, MIXED.capacity) - 200)
@@ -132,58 +134,58 @@ def test_a_request_for_one_drive_lies_there_as_on_any(drive):
     found = drive.locate_on(which, sector, sectors)
     assert_close(drive.seen(found, which), drive.seen(drive.locate(sector, sectors), which))
     if drive is MIXED:
-        # sector, count, and one place and angle in place of three
+        # sector, count, and one location and angle instead of three
         assert len(jax.tree.leaves(found)) == 4
 
 
-def test_a_large_drive_beside_a_small_one_is_used_to_its_end():
-    """Addresses beyond the smallest drive, up to the last of each."""
+def test_a_large_drive_is_used_to_its_end_next_to_a_small_one():
+    """Addresses go beyond the smallest drive, up to the end of each."""
     for brick, kind in enumerate(KINDS):
-        end = MEMBERS[kind].capacity
+        end = DRIVES[kind].capacity
         assert MIXED.capacity_of(brick) == end
         sector = jnp.asarray([0, end // 2, end - 1], jnp.int32)
         which, one = jnp.full_like(sector, brick), jnp.ones_like(sector)
-        assert_close(MIXED.seen(MIXED.locate_on(which, sector, one), which), MEMBERS[kind].locate(sector, one))
+        assert_close(MIXED.seen(MIXED.locate_on(which, sector, one), which), DRIVES[kind].locate(sector, one))
     assert NESTED.capacity_of(2) == ATLAS.capacity == ATLAS.capacity_of(2)
-    assert [NESTED.capacity_of(brick) for brick in (0, 1, 3)] == [MEMBERS[kind].capacity for kind in (1, 0, 2)]
+    assert [NESTED.capacity_of(brick) for brick in (0, 1, 3)] == [DRIVES[kind].capacity for kind in (1, 0, 2)]
 
 
-def test_a_capacity_that_is_not_one_number_is_refused():
-    lanes = Mixed(MEMBERS, (np.array([[1, 1]]), np.array([[0, 1]])))
-    assert lanes.capacity_of(0) == MEMBERS[1].capacity
-    assert_refused(lambda: lanes.capacity_of(1), "drive 1 of .* or .* sectors: give it one kind in all lanes")
+def test_a_capacity_that_differs_between_runs_is_rejected():
+    differing = Mixed(DRIVES, (np.array([[1, 1]]), np.array([[0, 1]])))
+    assert differing.capacity_of(0) == DRIVES[1].capacity
+    assert_refused(lambda: differing.capacity_of(1), "drive 1 of .* or .* sectors: give it one kind in all lanes")
     with pytest.raises(InputError, match="the kind of drive 0 while a run is compiled"):
         eqx.filter_jit(lambda drive: drive.capacity_of(0))(MIXED)
 
 
 @pytest.mark.parametrize("kinds, wrong", [((0, 1, 2), 2), ((-1, 0), -1), ((1, np.array([0, -1])), -1)])
-def test_a_kind_that_nobody_is_is_refused(kinds, wrong):
-    """The one that is wrong is named, also where each lane has a kind of its own."""
-    assert_refused(lambda: Mixed(MEMBERS[:2], kinds), f"a brick with a drive of kind {wrong}: it must be from 0 to 1")
+def test_an_unknown_kind_is_rejected(kinds, wrong):
+    """The message names the unknown kind, also if the kinds differ between runs."""
+    assert_refused(lambda: Mixed(DRIVES[:2], kinds), f"a brick with a drive of kind {wrong}: it must be from 0 to 1")
     assert_refused(lambda: Mixed((), kinds), "no kinds of drives: give at least one")
 
 
-@pytest.mark.parametrize("drive", [*MEMBERS, RateServer(1000)], ids=lambda drive: getattr(drive, "name", "server"))
+@pytest.mark.parametrize("drive", [*DRIVES, RateServer(1000)], ids=lambda drive: getattr(drive, "name", "server"))
 def test_full_speed_changes_nothing(drive):
     arm, angle, sector, sectors, reads = columns(drive, 6)
     full = drive.at_speed(jnp.float32(1), jnp.float32(1))
     target = drive.locate(sector, sectors)
     assert_same(full.positioning(arm, angle, target, reads), drive.positioning(arm, angle, target, reads))
     assert_same(full.transfer(target), drive.transfer(target))
-    for question in ("turns", "seconds", "drift"):
-        assert_same(getattr(full, question)(9 * angle), getattr(drive, question)(9 * angle))
+    for method in ("turns", "seconds", "drift"):
+        assert_same(getattr(full, method)(9 * angle), getattr(drive, method)(9 * angle))
 
 
-@pytest.mark.parametrize("drive", [*MEMBERS, IDEAL], ids=lambda drive: drive.name)
+@pytest.mark.parametrize("drive", [*DRIVES, IDEAL], ids=lambda drive: drive.name)
 def test_half_the_speed_doubles_every_part(drive):
-    """The arm arrives when the slower platter has turned as far as the quick one: so the rotation is doubled too."""
+    """The arm arrives when the slower platter has turned as far as the fast one, so the rotation is doubled too."""
     arm, angle, sector, sectors, reads = columns(drive, 7)
     half = drive.at_speed(jnp.float32(0.5), jnp.float32(0.5))
     target = drive.locate(sector, sectors)
     ours, theirs = half.positioning(arm, angle, target, reads), drive.positioning(arm, angle, target, reads)
     np.testing.assert_allclose(ours.seek, 2 * theirs.seek, rtol=1e-6)
     turn = float(drive.revolution)
-    # a sector that is just there may by a rounding be a turn away
+    # by a rounding, a sector that is just under the head may be a turn away
     apart = np.asarray(ours.rotation - 2 * theirs.rotation) / (2 * turn)
     np.testing.assert_allclose(apart - np.round(apart), 0, atol=1e-4)
     assert np.mean(np.round(apart) != 0) < 0.01
@@ -192,8 +194,9 @@ def test_half_the_speed_doubles_every_part(drive):
     np.testing.assert_allclose(half.seconds(angle), 2 * drive.seconds(angle), rtol=1e-6)
 
 
-def test_the_parts_of_a_slow_arm_each_take_longer():
-    """A third of the speed, of the arm alone: seek, head switch, settling and overhead, one by one; the turn is the same."""
+def test_each_component_of_a_slow_arms_time_is_longer():
+    """Only the arm has a third of its speed: seek, head switch, settling and overhead are each three times as long.
+    Turns do not change."""
     slow, one = ATLAS.at_speed(jnp.float32(1 / 3), jnp.float32(1)), jnp.zeros(1, jnp.int32)
     target = ATLAS.locate(one, one + 8)
     angle, read, write = jnp.zeros(1), jnp.ones(1, bool), jnp.zeros(1, bool)
@@ -211,7 +214,7 @@ def test_the_parts_of_a_slow_arm_each_take_longer():
         full, third = ATLAS.positioning(arm, angle, target, reads), slow.positioning(arm, angle, target, reads)
         assert float(full.seek[0]) == pytest.approx(expected, rel=1e-5)
         assert float(third.seek[0]) == pytest.approx(3 * expected, rel=1e-5)
-        # the sector comes by at whole turns after it was there: both wait for that
+        # the sector passes whole turns after the arm arrives, and both wait for that
         waited = (float(third.total[0]) - float(full.total[0])) / float(ATLAS.revolution)
         assert waited == pytest.approx(round(waited), abs=1e-3)
     np.testing.assert_array_equal(slow.transfer(target), ATLAS.transfer(target))
@@ -225,18 +228,16 @@ def test_a_slow_platter_leaves_the_arm_alone():
     ours, theirs = slow.positioning(arm, angle, target, reads), ATLAS.positioning(arm, angle, target, reads)
     np.testing.assert_array_equal(ours.seek, theirs.seek)
     np.testing.assert_allclose(slow.transfer(target), 4 * ATLAS.transfer(target), rtol=1e-6)
-    # the angle at which the arm arrives, and the rest of the way to the sector
+    # the angle at which the arm arrives, and the remaining way to the sector
     turn = 4 * float(ATLAS.revolution)
     way = np.asarray(target.angle, float) - np.asarray(angle, float) - np.asarray(theirs.seek, float) / turn
     np.testing.assert_allclose(ours.rotation / turn, way - np.floor(way + 1e-5), atol=2e-5)
 
 
 @pytest.mark.parametrize("speed", [1.0, 0.5])
-@pytest.mark.parametrize(
-    "drive", [*MEMBERS, ideal_drive(full_seek=8e-3, revolution=7e-3)], ids=lambda drive: drive.name
-)
+@pytest.mark.parametrize("drive", [*DRIVES, ideal_drive(full_seek=8e-3, revolution=7e-3)], ids=lambda drive: drive.name)
 def test_the_angle_after_many_seconds(drive, speed):
-    """Up to 1,000 s, more than 50,000 turns: the platter is where the turns of its float32 revolution leave it."""
+    """After up to 1,000 s, more than 50,000 turns, the angle agrees with the turns of the float32 revolution."""
     slow = drive.at_speed(jnp.float32(1), jnp.float32(speed))
     seconds = np.append(np.random.default_rng(1).uniform(0, 1000, 500), 0).astype(np.float32)
     turns = seconds.astype(float) / float(np.float32(drive.revolution) / np.float32(speed))
@@ -253,8 +254,8 @@ def test_a_server_below_its_speed_serves_slower():
     np.testing.assert_allclose(slow.transfer(target), [4e-3, 8e-3, 40e-3], rtol=1e-6)
     nowhere = Arm(jnp.zeros(3, jnp.int32), jnp.zeros(3, jnp.int32))
     assert not np.any(slow.positioning(nowhere, jnp.zeros(3), target, jnp.ones(3, bool)).total)
-    for question in (slow.turns, slow.seconds, slow.drift):
-        assert not np.any(question(jnp.ones(3)))
+    for method in (slow.turns, slow.seconds, slow.drift):
+        assert not np.any(method(jnp.ones(3)))
 
 
 @pytest.mark.parametrize("drive", [ATLAS, RateServer(1000)], ids=["drive", "server"])
@@ -269,14 +270,14 @@ def test_slowed_twice_is_slowed_by_both(drive):
     assert_same(twice.drift(9 * angle), quarter.drift(9 * angle))
 
 
-def test_every_lane_has_its_own_speed():
+def test_every_run_has_a_separate_speed():
     arm, angle, sector, sectors, reads = columns(ATLAS, 11, 3)
     speeds = jnp.array([[1.0, 0.5, 0.3]], jnp.float32)
     target = ATLAS.locate(sector, sectors)
     slow = ATLAS.at_speed(speeds, speeds)
     found, transfer = slow.positioning(arm, angle, target, reads), slow.transfer(target)
-    for lane in range(3):
-        alone = ATLAS.at_speed(speeds[0, lane], speeds[0, lane])
-        mine = jax.tree.map(lambda leaf, lane=lane: leaf[:, lane : lane + 1], (arm, angle, target, reads))
-        assert_same(jax.tree.map(lambda leaf, lane=lane: leaf[:, lane : lane + 1], found), alone.positioning(*mine))
-        assert_same(transfer[:, lane : lane + 1], alone.transfer(mine[2]))
+    for run in range(3):
+        alone = ATLAS.at_speed(speeds[0, run], speeds[0, run])
+        mine = jax.tree.map(lambda leaf, run=run: leaf[:, run : run + 1], (arm, angle, target, reads))
+        assert_same(jax.tree.map(lambda leaf, run=run: leaf[:, run : run + 1], found), alone.positioning(*mine))
+        assert_same(transfer[:, run : run + 1], alone.transfer(mine[2]))

@@ -1,4 +1,4 @@
-"""A data sheet in a line: the same drive as from a file, and one clear line for what cannot be read."""
+"""A datasheet in one line: the same drive as from a file, and one clear line for invalid input."""
 
 import pytest
 from helpers import assert_refused
@@ -33,7 +33,7 @@ def test_units_are_read():
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("rpm=7200,seek=1/8.5/18ms,rate=250MB/s", "size is not given; write it as in rpm="),
         (
@@ -51,12 +51,12 @@ def test_units_are_read():
         ("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=infTB", "size='inf' is not a number"),
     ],
 )
-def test_one_line_says_what_is_wrong(line, says):
-    assert_refused(lambda: load_drive(line), says)
+def test_invalid_input_raises_one_line(line, message):
+    assert_refused(lambda: load_drive(line), message)
 
 
 @given(st.text("rpmseekrateize=/.,0123456789MBTsGK ", max_size=60).map(lambda text: "rpm=" + text))
-def test_whatever_is_written_is_a_drive_or_one_line(line):
+def test_any_text_is_a_drive_or_raises_one_line(line):
     assert is_words(line)
     try:
         assert isinstance(load_drive(line), Drive)

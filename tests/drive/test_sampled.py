@@ -1,7 +1,7 @@
-"""Mechanical drives of several kinds at once: each brick is the drive of its kind alone, whatever the other kinds are.
+"""Mechanical drives of several kinds at once: each brick acts as the drive of its kind alone, with any other kinds.
 
-The oracle is that drive. Whole numbers are the same; times and angles agree to a rounding. Requests are in rows, runs side by
-side in lanes, and every number of a drive may be one for all lanes or one for each.
+Results are compared with that drive. Integers are equal; times and angles agree to a rounding. Requests are in rows,
+and runs in the batch axis. Every number of a drive may be shared by the batch or differ between runs.
 """
 
 import dataclasses
@@ -15,14 +15,14 @@ from storagekit.drive import Arm, Drive, Mixed, RateServer, SeekTable, ideal_dri
 from storagekit.drive.mixed import OfKind, Places
 from storagekit.drive.picked import Picked, PickedTable, Starts, picked_seek
 
-ROWS, LANES = 4, 3
-# seconds that pass at once, at most; as in the engine
+ROWS, RUNS = 4, 3
+# the longest time step in seconds, as in the engine
 PAUSE = 0.05
 ATLAS, CHEETAH = load_drive("atlas10k"), load_drive("cheetah4lp")
 
 
 class Backwards(Drive):
-    """A drive of a class of its own, whose platter turns the other way."""
+    """A drive of another class, whose platter turns the other way."""
 
     def turns(self, seconds):
         return -super().turns(seconds)
@@ -33,7 +33,7 @@ DRIVES = {
     "cheetah": CHEETAH,
     # the most heads, and the most zones
     "hp": load_drive("hp_c2247a"),
-    # no drive of the library takes time before the arm moves
+    # no drive of the library has an overhead before the arm moves
     "late atlas": dataclasses.replace(ATLAS, revolution=4e-3, overhead=0.5e-3, write_settle=2e-3, head_switch=3e-3),
     "sheet": Drive.from_datasheet(
         rpm=7200, track_seek=1e-3, average_seek=8e-3, full_seek=16e-3, capacity=9e9, media_rate=20e6, heads=7
@@ -51,9 +51,9 @@ SETS = [
 SMALLEST = min(drive.capacity for drive in DRIVES.values()) - 200
 
 
-def per_lane(drive):
-    """The drive with every real number one for each lane, `[1, lane]`, as a batch has it: times 1, 2 and 3."""
-    factors = np.arange(1, LANES + 1, dtype=np.float32)[None]
+def per_run(drive):
+    """The drive with every real number as an array `[1, run]`, as in a batch: times 1, 2 and 3."""
+    factors = np.arange(1, RUNS + 1, dtype=np.float32)[None]
 
     def spread(leaf):
         return leaf * factors if np.ndim(leaf) == 0 and np.asarray(leaf).dtype.kind == "f" else leaf
@@ -61,15 +61,15 @@ def per_lane(drive):
     return jax.tree.map(spread, drive)
 
 
-def asked(seed):
-    """For each lane an arm, an angle and speeds, and requests in rows: sectors, lengths, operations."""
+def random_requests(seed):
+    """For each run an arm, an angle and speeds, and requests in rows: sectors, lengths, operations."""
     random = np.random.default_rng(seed)
 
     def whole(bound, rows):
-        return jnp.asarray(random.integers(0, bound, (rows, LANES)), jnp.int32)
+        return jnp.asarray(random.integers(0, bound, (rows, RUNS)), jnp.int32)
 
     def real(low, high):
-        return jnp.asarray(random.uniform(low, high, (1, LANES)), jnp.float32)
+        return jnp.asarray(random.uniform(low, high, (1, RUNS)), jnp.float32)
 
     return {
         "arm": Arm(whole(2000, 1), whole(5, 1)),
@@ -83,66 +83,66 @@ def asked(seed):
 
 
 @jax.jit
-def answers(drive, which, asked):
-    """All that a brick is asked, at full speed, below, and below that."""
-    target = drive.seen(drive.locate(asked["sector"], asked["count"]), which)
+def results(drive, which, requests):
+    """All results of a brick: at full speed, slowed, and slowed twice."""
+    target = drive.seen(drive.locate(requests["sector"], requests["count"]), which)
     full = drive.mechanics_of(which)
-    slow = full.at_speed(*asked["speeds"])
-    told = {"target": target}
-    for name, mechanics in {"full": full, "slow": slow, "slower": slow.at_speed(*asked["speeds"])}.items():
-        told[name] = (
-            mechanics.positioning(asked["arm"], asked["angle"], target, asked["read"]),
+    slow = full.at_speed(*requests["speeds"])
+    found = {"target": target}
+    for name, mechanics in {"full": full, "slow": slow, "slower": slow.at_speed(*requests["speeds"])}.items():
+        found[name] = (
+            mechanics.positioning(requests["arm"], requests["angle"], target, requests["read"]),
             mechanics.transfer(target),
-            mechanics.turns(asked["seconds"]),
-            mechanics.seconds(asked["seconds"]),
-            mechanics.drift(asked["seconds"]),
+            mechanics.turns(requests["seconds"]),
+            mechanics.seconds(requests["seconds"]),
+            mechanics.drift(requests["seconds"]),
         )
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ROWS, LANES)), told)
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ROWS, RUNS)), found)
 
 
 def assert_close(ours, theirs, where):
-    """To a rounding, after some turns."""
+    """Values agree to a rounding, after some turns."""
     for (path, one), other in zip(jax.tree.leaves_with_path(ours), jax.tree.leaves(theirs), strict=True):
-        place = f"{where}: {jax.tree_util.keystr(path)}"
+        location = f"{where}: {jax.tree_util.keystr(path)}"
         if one.dtype.kind == "f":
-            np.testing.assert_allclose(one, other, rtol=2e-6, atol=2e-6, err_msg=place)
+            np.testing.assert_allclose(one, other, rtol=2e-6, atol=2e-6, err_msg=location)
         else:
-            np.testing.assert_array_equal(one, other, place)
+            np.testing.assert_array_equal(one, other, location)
 
 
-@pytest.mark.parametrize("spread", [lambda drive: drive, per_lane], ids=["shared numbers", "numbers of each lane"])
+@pytest.mark.parametrize("spread", [lambda drive: drive, per_run], ids=["shared numbers", "numbers of each run"])
 @pytest.mark.parametrize("names", SETS, ids=" ".join)
 def test_every_row_is_the_drive_of_its_brick(names, spread):
-    """One brick for a row, as when a request is sent to many, and one for a lane, as when one of them chooses."""
+    """There is one brick for a row, as when many bricks receive a request, and one for a run, as when one brick chooses."""
     drives = [spread(DRIVES[name]) for name in names]
     bricks = np.random.default_rng(1).permutation(np.arange(ROWS) % len(drives))
-    mixed, question = Mixed(drives, bricks), asked(2)
-    by_row = answers(mixed, jnp.arange(ROWS, dtype=jnp.int32)[:, None], question)
-    by_lane = answers(mixed, jnp.arange(LANES, dtype=jnp.int32)[None], question)
+    mixed, requests = Mixed(drives, bricks), random_requests(2)
+    by_row = results(mixed, jnp.arange(ROWS, dtype=jnp.int32)[:, None], requests)
+    by_run = results(mixed, jnp.arange(RUNS, dtype=jnp.int32)[None], requests)
     for brick, kind in enumerate(bricks):
-        alone = answers(drives[kind], jnp.int32([[brick]]), question)
+        alone = results(drives[kind], jnp.int32([[brick]]), requests)
         row = jax.tree.map(lambda leaf, row=brick: leaf[row], (by_row, alone))
         assert_close(*row, f"row of {names[kind]}")
-        if brick < LANES:
-            column = jax.tree.map(lambda leaf, lane=brick: leaf[:, lane], (by_lane, alone))
-            assert_close(*column, f"lane of {names[kind]}")
+        if brick < RUNS:
+            column = jax.tree.map(lambda leaf, run=brick: leaf[:, run], (by_run, alone))
+            assert_close(*column, f"run of {names[kind]}")
 
 
-def test_a_brick_may_be_of_another_kind_in_every_lane():
+def test_a_brick_may_have_another_kind_in_every_run():
     names = SETS[0]
-    drives, question = [DRIVES[name] for name in names], asked(3)
-    kinds = np.random.default_rng(3).integers(0, len(names), (2, 1, LANES))
+    drives, requests = [DRIVES[name] for name in names], random_requests(3)
+    kinds = np.random.default_rng(3).integers(0, len(names), (2, 1, RUNS))
     bricks = [1, 0, 1]
-    ours = answers(Mixed(drives, kinds), jnp.int32([bricks]), question)
-    for lane, brick in enumerate(bricks):
-        kind = kinds[brick, 0, lane]
-        alone = answers(drives[kind], jnp.int32([[brick]]), question)
-        column = jax.tree.map(lambda leaf, lane=lane: leaf[:, lane], (ours, alone))
-        assert_close(*column, f"lane {lane}, {names[kind]}")
+    ours = results(Mixed(drives, kinds), jnp.int32([bricks]), requests)
+    for run, brick in enumerate(bricks):
+        kind = kinds[brick, 0, run]
+        alone = results(drives[kind], jnp.int32([[brick]]), requests)
+        column = jax.tree.map(lambda leaf, run=run: leaf[:, run], (ours, alone))
+        assert_close(*column, f"run {run}, {names[kind]}")
 
 
 def test_addresses_of_64_bits_are_located_on_the_host():
-    """Beyond 32 bits; sectors of one track begin one after the other."""
+    """Addresses are beyond 32 bits; sectors of one track begin one after the other."""
     large = [
         Drive.from_datasheet(
             rpm=7200, track_seek=1e-3, average_seek=9e-3, full_seek=18e-3, capacity=capacity, media_rate=200e6
@@ -150,10 +150,10 @@ def test_addresses_of_64_bits_are_located_on_the_host():
         for capacity in (4e12, 6e12)
     ]
     sector = 2**32 + np.arange(3)
-    place = Mixed(large, (0, 1)).locate(sector, np.ones_like(sector))
+    location = Mixed(large, (0, 1)).locate(sector, np.ones_like(sector))
     for kind, drive in enumerate(large):
         alone = drive.locate(sector, np.ones_like(sector))
-        jax.tree.map(np.testing.assert_array_equal, place.of_kind[kind], alone)
+        jax.tree.map(np.testing.assert_array_equal, location.of_kind[kind], alone)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_addresses_of_64_bits_are_located_on_the_host():
         ),
         ((dataclasses.replace(ATLAS, geometry=dataclasses.replace(ATLAS.geometry, span=2**27)), DRIVES["hp"]), False),
     ],
-    ids=["drives", "a class of its own", "a server", "just small enough", "too large for one number"],
+    ids=["drives", "another class", "a server", "just small enough", "too large for one number"],
 )
-def test_who_is_asked_together(drives, together):
+def test_drives_that_are_computed_together(drives, together):
     mixed, one = Mixed(drives, (0, 1)), jnp.ones((1, 1), jnp.int32)
     assert type(mixed.locate(one, one)) is (Starts if together else Places)
     assert type(mixed.mechanics_of(one)) is (Picked if together else OfKind)

@@ -1,4 +1,4 @@
-"""Controllers, buses and buffers of measured drives: every one that ships, and figures that cannot be."""
+"""Controllers, buses and buffers of measured drives: all that are included, and impossible figures."""
 
 import copy
 import json
@@ -11,7 +11,7 @@ from storagekit.core.resources import data_path
 from storagekit.drive import drive_names, load_electronics
 from storagekit.drive.electronics import electronics
 
-# of drives put together from published figures, and from data sheets, nothing is known of these
+# drives from published figures and datasheets, whose controllers are unknown
 SHEETS = {"seagate_exos_x20", "toshiba_mg10_20tb", "toshiba_mk3001grrb", "wd_hc570"}
 UNMEASURED = {"cheetah15k3", "deskstar7k400"} | SHEETS
 
@@ -22,8 +22,8 @@ def facts() -> dict:
 
 
 @pytest.mark.parametrize("name", sorted(set(drive_names()) - UNMEASURED))
-def test_those_of_a_measured_drive_are_what_such_things_take(name):
-    """Overheads below 4 ms, a bus of 2.5 MB/s or more, a buffer of 28 KB to 281 KB in each segment."""
+def test_controllers_of_measured_drives_have_plausible_figures(name):
+    """Overheads are below 4 ms, a bus has 2.5 MB/s or more, a buffer has 28 KB to 281 KB per segment."""
     overheads, bus, buffer, extra = load_electronics(name)
     assert all(0 <= time < 4e-3 for time in overheads) and max(overheads) > 0
     assert 0 <= bus.read <= 0.2e-3 and 0 <= bus.write <= 0.2e-3
@@ -32,14 +32,14 @@ def test_those_of_a_measured_drive_are_what_such_things_take(name):
 
 
 def test_figures_are_in_seconds():
-    """The C2247A's, as its parameters have them."""
+    """The C2247A's figures are those of its parameter file."""
     overheads, bus, buffer, extra = load_electronics("hp_c2247a")
     assert overheads.read_miss_after_read == pytest.approx(0.55821e-3) and bus.write == pytest.approx(0.18686e-3)
     assert (buffer.segments, buffer.sectors, buffer.high_water, bus.held) == (2, 256, 0.75, True)
     assert extra is not None and extra.pause == pytest.approx(0.42885e-3)
 
 
-def test_a_drive_that_is_not_there_is_refused():
+def test_an_unknown_drive_is_rejected():
     assert_refused(
         lambda: load_electronics("atlas11k"),
         "drive 'atlas11k': not known; give a path to a drive file, or a name .* as atlas10k",
@@ -47,12 +47,12 @@ def test_a_drive_that_is_not_there_is_refused():
 
 
 @pytest.mark.parametrize("name", sorted(UNMEASURED))
-def test_a_drive_without_them_is_refused(name):
+def test_a_drive_without_a_controller_is_rejected(name):
     assert_refused(lambda: load_electronics(name), f"drive '{name}': nothing is known of its controller")
 
 
 @pytest.mark.parametrize(
-    ("group", "field", "value", "says"),
+    ("group", "field", "value", "message"),
     [
         ("buffer", "segments", None, "buffer: field 'segments' is missing; add it"),
         ("buffer", "segments", 0, "buffer: field 'segments' is 0; it must lie between 1 and 4096"),
@@ -66,12 +66,12 @@ def test_a_drive_without_them_is_refused(name):
         ("extra_disconnect", "second_ms", None, "extra_disconnect: field 'second_ms' is missing"),
     ],
 )
-def test_an_impossible_figure_is_named(facts, group, field, value, says):
+def test_an_impossible_figure_is_named(facts, group, field, value, message):
     wrong = copy.deepcopy(facts)
     wrong[group] = {name: given for name, given in wrong[group].items() if name != field}
     if value is not None:
         wrong[group][field] = value
-    with pytest.raises(InputError, match=says):
+    with pytest.raises(InputError, match=message):
         electronics(wrong, "x.json")
 
 
@@ -85,7 +85,7 @@ def test_an_impossible_figure_is_named(facts, group, field, value, says):
         ("overheads", "write_disconnect_ms", 1e5),
     ],
 )
-def test_figures_that_no_drive_comes_near_are_refused(facts, group, field, value):
+def test_implausible_figures_are_rejected(facts, group, field, value):
     wrong = {**facts, group: {**facts[group], field: value}}
     assert_refused(lambda: electronics(wrong, "x.json"), f"{group}: field '{field}' is .*; it must lie between")
 
