@@ -1,4 +1,4 @@
-"""A browser and JupyterLab, for tests of what a reader sees."""
+"""A browser and JupyterLab, for tests of the pages that a reader sees."""
 
 import os
 import re
@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-# where what a reader sees is kept, for people to look at
+# folder of the screenshots, for people to look at
 PICTURES = Path(__file__).parents[1] / "build" / "screenshots"
 _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-# seconds until JupyterLab says where it is
+# seconds until JupyterLab prints its address
 _STARTS = 90
 
 
 @pytest.fixture
 def tab():
-    """A page of a browser that notes what it asks for (`asked`), what is said in its console (`said`), and what of that
-    is an error or a warning (`problems`)."""
+    """A page of a browser that stores its requests (`asked`), its console messages (`said`), and errors and warnings
+    (`problems`)."""
     found = next(filter(None, map(shutil.which, _CHROMIUM)), None)
     if found is None:
         if os.environ.get("STORAGEKIT_REQUIRE_BROWSER") == "1":
@@ -44,14 +44,14 @@ def tab():
 
 
 def keep(page, name: str) -> None:
-    """A picture of what the page shows now."""
+    """Save a picture of the page."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"{name}.png")
 
 
 @contextmanager
 def running_lab(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Address and token of JupyterLab as `storagekit lab` starts it in `folder`, which is its home too."""
+    """Address and token of JupyterLab, started by `storagekit lab` in `folder`, which is also its home."""
     home = {**os.environ, "HOME": str(folder), "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), **environment}
     command = [sys.executable, "-m", "storagekit.cli", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
     log = folder / "log"

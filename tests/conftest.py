@@ -1,4 +1,4 @@
-"""What every test shares: JAX's environment, and small systems whose numbers can be worked by hand."""
+"""Shared fixtures of all tests: JAX's environment, and small systems whose numbers can be worked by hand."""
 
 import ctypes
 import gc
@@ -13,7 +13,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 # The Shardy partitioner and locations in the source take a fifth of the compilation of a short program. JAX reads these
-# variables as it is imported. Processes that tests start have none of them, and compile as users do.
+# variables when it is imported. Processes that tests start do not have them, and compile as users do.
 with pytest.MonkeyPatch.context() as patch:
     for variable in ("JAX_USE_SHARDY_PARTITIONER", "JAX_TRACEBACK_IN_LOCATIONS_LIMIT"):
         patch.setenv(variable, os.environ.get(variable, "0"))
@@ -38,15 +38,15 @@ from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
 from storagekit.workload import RecordedArrivals, Requests
 
-# neither an axis more nor one less is anything that NumPy's rules should mend
+# NumPy's broadcasting must not hide a wrong number of axes
 jax.config.update("jax_numpy_rank_promotion", "raise")
-# property tests share their cores with the rest: a slow example is no finding
+# property tests share their cores with other tests, so a slow example is no failure
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")
 # the heap of a test process is large, and each collection searches it
 collect_rarely()
 # Runs in a batch, for each device.
-FEW_LANES = 4
+FEW_RUNS = 4
 # XLA reads its flags when JAX starts. Its older emitters compile in three quarters of the time.
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("XLA_FLAGS", f"{os.environ['XLA_FLAGS']} --xla_cpu_use_fusion_emitters=false")
@@ -60,31 +60,32 @@ MOST_KEPT = 4 * 2**30
 
 
 class EventLog(AbstractLog):
-    """Everything an event reports, but for which drive it was."""
+    """Everything an event reports, except the drive that served it."""
 
     def keep(self, scenario, state, report):
         return report._replace(served=jnp.any(report.served, axis=0, keepdims=True))
 
 
 @pytest.fixture(autouse=True, scope="module")
-def roomy() -> Iterator[None]:
-    """Compiled programs of thousands of tests take 10 GB: those of former modules are given up where there are many."""
+def bounded_memory() -> Iterator[None]:
+    """Bound the memory of compiled programs, which would take 10 GB for thousands of tests: clear JAX's caches when
+    there are too many."""
     yield
     if psutil.Process().memory_info().rss < MOST_KEPT:
         return
     jax.clear_caches()
     gc.collect()
     if sys.platform == "linux":
-        # what is free in between is the system's only when asked
+        # the C library returns the free memory to the system only on request
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Compile the programs of a module without most optimizations, which takes a quarter of the time, in small batches.
+    """Compile the programs of a module without most optimizations, in small batches. That takes a quarter of the time.
 
-    Most tests simulate a few runs, and the rest of a batch is padding. Modules marked `optimized` run their programs for
-    long, so that they compile as users do and fill their batches.
+    Most tests simulate a few runs, and the rest of a batch is padding. Modules marked `optimized` run their programs
+    for long, so they compile as users do and fill their batches.
     """
     optimized = request.node.get_closest_marker("optimized") is not None
     jax.config.update("jax_disable_most_optimizations", not optimized)
@@ -92,13 +93,14 @@ def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
         if optimized:
             patch.setattr(engine_run, "_advance", LOOP)
         else:
-            patch.setattr(batch, "LANES", FEW_LANES)
+            patch.setattr(batch, "LANES", FEW_RUNS)
         yield
 
 
 @pytest.fixture
 def unchecked() -> Iterator[None]:
-    """For tests that hand over what the annotations rule out, to see it refused as users do, whose types nobody checks."""
+    """For tests that pass values of wrong types, to see them rejected as for users, whose calls are not
+    type-checked."""
     config.update("jaxtyping_disable", True)
     yield
     config.update("jaxtyping_disable", False)
@@ -142,7 +144,8 @@ def narrow(leaf):
 
 @pytest.fixture(scope="session")
 def unfold() -> Callable:
-    """The first chunk of a single run, event by event: `(sums, reports)`, the platters at `phase` turns at first."""
+    """The first chunk of a single run, event by event: `(sums, reports)`, with the platters initially at `phase`
+    turns."""
 
     def unfold(scenario: Scenario, phase=None):
         numbers, rest = eqx.partition(scenario, eqx.is_array_like)
@@ -152,8 +155,8 @@ def unfold() -> Callable:
         if phase is not None:
             run = Run(start(scenario, jnp.asarray(phase, jnp.float32), key), run.first, key)
         record = Record(sums_of(STANDARD), EventLog())
-        _, told = jax.jit(lambda run: chunk(scenario, run, record))(run)
-        tally, reports = jax.tree.map(np.asarray, told)
+        _, results = jax.jit(lambda run: chunk(scenario, run, record))(run)
+        tally, reports = jax.tree.map(np.asarray, results)
         return SimpleNamespace(**tally), reports
 
     return unfold
@@ -179,7 +182,7 @@ def control() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def fair_control(control) -> ModuleType:
-    """benchmarks/fair_control.py, which builds on the other one."""
+    """benchmarks/fair_control.py, which imports benchmarks/control.py."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(Path(__file__).parents[1])
         return importlib.import_module("benchmarks.fair_control")

@@ -1,4 +1,4 @@
-"""Valid trace files of every format, drawn at random, and what may happen to a file."""
+"""Valid trace files of every format, drawn at random, and ways to damage a file."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ MAGIC = (b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 
 def rows(rng: Random):
-    """Of each request (time us, device, block, blocks, read, response us), in order of time."""
+    """Columns of each request (time us, device, block, blocks, read, response us), in order of time."""
     clock, made = rng.choice([0, rng.randrange(10**9)]), []
     for _ in range(rng.choice([1, 2, 5, 12, 30])):
         clock += rng.choice([0, 1, 500, 70_000, 3_000_000])
@@ -31,7 +31,7 @@ def rows(rng: Random):
 
 
 def valid(kind: str, rng: Random) -> bytes:
-    """A file of that kind without any fault."""
+    """A file of this format without any fault."""
     some = rows(rng)
     if kind == "srt13":
         return b"$$TR_IOREC-1.3 (test)\0\nsectorsize  = 256,\n\f" + b"".join(srt13(*row) for row in some)
@@ -93,7 +93,7 @@ def events(some, rng: Random) -> list[str]:
 
 
 def damaged(data: bytes, rng: Random) -> bytes:
-    """The file after one to three things have happened to it."""
+    """The file after one to three kinds of damage."""
     for _ in range(rng.choice([1, 1, 1, 1, 2, 3])):
         data = rng.choice(DAMAGES)(data, rng)
     return data
@@ -145,7 +145,7 @@ def zeroed(data, rng):
 
 
 def reworded(data, rng):
-    """A word of a record, counted from the end, is another."""
+    """Replace a word of a record, counted from the end."""
     at = len(data) - 4 * rng.randrange(1, 1 + max(len(data) // 4, 1))
     value = rng.choice(
         [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 999_999, 1_000_000, rng.randrange(2**32), rng.randrange(1000)]
@@ -166,7 +166,7 @@ def without_line_end(data, rng):
 
 
 def renumbered(data, rng):
-    """One number of the file is another, as large as numbers get."""
+    """Replace one number of the file, up to the largest numbers."""
     ends = [i for i, byte in enumerate(data) if byte in b" ,\n\t"]
     if len(ends) < 2:
         return rng.choice(HUGE) + data
@@ -195,7 +195,7 @@ def of_wrong_magic(data, rng):
 
 
 def glued(data, rng):
-    """Another file behind it, of another format maybe."""
+    """Append another file, perhaps of another format."""
     return data + valid(rng.choice(KINDS), rng)
 
 

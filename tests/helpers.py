@@ -1,4 +1,4 @@
-"""What tests of several rooms share: refusals, charts looked into, requests made by hand, answers read off events."""
+"""Shared helpers of the tests: rejected input, parts of charts, requests made by hand, responses from events."""
 
 import html
 import itertools
@@ -19,7 +19,7 @@ from storagekit.workload import RecordedArrivals, Requests
 
 
 def shared(*parts: str) -> Path:
-    """A file or folder of what may not be redistributed, and so is not in the repository; the test is skipped without it."""
+    """A file or folder that may not be redistributed and is not in the repository; the test is skipped without it."""
     named = os.environ.get("STORAGEKIT_SHARED")
     path = (Path(named) if named else Path(__file__).resolve().parents[2] / "shared").joinpath(*parts)
     if not path.exists():
@@ -28,14 +28,14 @@ def shared(*parts: str) -> Path:
 
 
 def assert_refused(ask: Callable[[], object], says: str):
-    """`ask()` raises InputError, in one line that a screen holds, and in words that the pattern `says` finds."""
+    """`ask()` raises InputError with one short line that matches the pattern `says`."""
     with pytest.raises(InputError, match=says) as refused:
         ask()
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
 
 
 def assert_same_bytes(left: xr.Dataset, right: xr.Dataset):
-    """Two results with the same names, labels and numbers, to the last bit, whatever made them."""
+    """Two results have the same names, labels and numbers, to the last bit."""
     xr.testing.assert_identical(left.drop_attrs(deep=False), right.drop_attrs(deep=False))
     for name, variable in left.data_vars.items():
         assert variable.dtype == right[name].dtype and variable.values.tobytes() == right[name].values.tobytes(), name
@@ -58,21 +58,22 @@ def rows(spec: dict) -> list[dict]:
 
 
 def heading(spec: dict) -> str:
-    """All that is said above a chart: its title, and what stands below that."""
+    """All text above a chart: its title and subtitle."""
     return " ".join([spec["title"]["text"], *spec["title"].get("subtitle", [])])
 
 
 def figures(words: str) -> set[float]:
-    """The numbers in what is said."""
+    """The numbers in a text."""
     return {float(number) for number in re.findall(r"\d+(?:\.\d+)?", words)}
 
 
-# pixels of a page's column, beyond which a chart is made smaller until its words cannot be read
+# width of a page's column in pixels; a wider chart is scaled down until its text cannot be read
 COLUMN = 1100
 
 
 def assert_told(spec: dict):
-    """A chart says below its title what it found, in figures, fits a page, and is a picture without a hole."""
+    """The chart's subtitle states its result in figures, the chart fits a page, and the picture has no missing
+    values."""
     assert figures(spec["title"]["subtitle"][0]), spec["title"]
     svg = vl_convert.vegalite_to_svg(spec)
     width = re.search(r'width="([\d.]+)"', svg)
@@ -81,7 +82,7 @@ def assert_told(spec: dict):
 
 
 def said_by_the_paper(spec: dict) -> set[float]:
-    """The numbers that a chart marks or names as the paper's, shares in percent as well."""
+    """The numbers that a chart marks or names as the paper's, also shares in percent."""
     words = " ".join(line for line in spec["title"]["subtitle"] if "paper" in line.lower())
     named = [row for row in rows(spec) if any("paper" in one for one in row.values() if isinstance(one, str))]
     found = figures(words) | {value for row in named for value in row.values() if isinstance(value, int | float)}
@@ -91,7 +92,7 @@ def said_by_the_paper(spec: dict) -> set[float]:
 
 
 def asking(sector, sectors=1) -> Requests:
-    """Reads of so many sectors at these addresses."""
+    """Reads of `sectors` sectors at these addresses."""
     sector = np.atleast_1d(np.asarray(sector, np.int32))
     nothing = np.zeros(sector.shape, np.uint32)
     size = np.full(sector.shape, sectors, np.int32)
@@ -101,7 +102,7 @@ def asking(sector, sectors=1) -> Requests:
 
 
 def responses(reports) -> dict[int, float]:
-    """Response time in ms of each request answered in what `unfold` reports."""
+    """Response time in ms of each completed request in the reports of `unfold`."""
     number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
     happened = number >= 0
     return dict(zip(number[happened].tolist(), response[happened] / MS, strict=True))
@@ -110,7 +111,7 @@ def responses(reports) -> dict[int, float]:
 def recorded_requests(
     draw: np.random.Generator, sector: np.ndarray, sectors: np.ndarray, read_share: float, gap: float
 ) -> RecordedArrivals:
-    """Requests for these sectors, so long on average after one another, reads and writes at random."""
+    """Requests for these sectors with a mean time of `gap` between them, reads and writes at random."""
     count = len(sector)
     requests = Requests(
         number=np.arange(count, dtype=np.int32),
@@ -137,7 +138,8 @@ def leaves(command, *before: str):
 
 
 def slow_but(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
-    """Return the values of a test's parameter, all but those `kept` marked slow; tuples are values of several parameters."""
+    """Return the values of a test's parameter with all except those in `kept` marked slow. Tuples are values of several
+    parameters."""
 
     def slow(value: Any) -> Any:
         return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)

@@ -1,7 +1,7 @@
-"""Trace formats read a second time, slowly and plainly: what storagekit.workload.trace must make of any file.
+"""A second, slow and plain reader of all trace formats: storagekit.workload.trace must agree with it on any file.
 
-Nothing of the package is used. `strict` takes the bytes of a file and gives its requests, or raises ValueError where the file
-is to be refused.
+This file does not use the package. `strict` takes the bytes of a file and returns its requests. It raises ValueError
+where the file must be rejected.
 """
 
 import struct
@@ -13,7 +13,7 @@ BEHIND = 60  # s
 
 
 class Request(NamedTuple):
-    """Times in seconds; `clock` since whatever the file counts from."""
+    """Times in seconds; `clock` counts from the origin of the file."""
 
     clock: Fraction
     device: str
@@ -25,14 +25,14 @@ class Request(NamedTuple):
 
 
 class Strict(NamedTuple):
-    """The requests of a file in order of time, and whether its last line lacks its end."""
+    """The requests of a file in order of time, and whether the end of its last line is missing."""
 
     requests: list[Request]
     unfinished: bool
 
 
 def strict(name: str, data: bytes) -> Strict:
-    """The file as the format of that name."""
+    """Read the file as the format of this name."""
     if not data:
         raise ValueError("empty")
     unfinished = False
@@ -54,7 +54,7 @@ def strict(name: str, data: bytes) -> Strict:
 
 
 def lines_of(data: bytes) -> list[tuple[str, bool, int]]:
-    """What each line says that says anything, whether it is the last and lacks its end, and its number."""
+    """Each line with content, whether it is the last one without its end, and its number."""
     said = []
     parts = data.split(b"\n")
     for number, part in enumerate(parts, 1):
@@ -191,7 +191,7 @@ LINE_FORMATS = {"spc": spc, "msr": msr, "disksim": disksim, "disksim-validate": 
 
 
 def taken(text: str) -> tuple[str, str]:
-    """The first word, and what follows it and the blanks behind it."""
+    """The first word, and the text after it and its blanks."""
     first, blank, rest = text.partition(" ")
     if not blank:
         raise ValueError("number of fields")
@@ -313,7 +313,8 @@ def srt(data: bytes) -> list[Request]:
 
 
 def sector_size(header: bytes) -> int:
-    """Of what follows each `sectorsize`: blanks, an equals sign, blanks, and up to nine digits that no word goes on from."""
+    """Parse the text after each `sectorsize`: blanks, an equals sign, blanks, and up to nine digits that end the
+    word."""
     sizes = set()
     for rest in header.split(b"sectorsize")[1:]:
         rest = rest.lstrip(b" \t\n\r\f\v")

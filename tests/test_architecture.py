@@ -11,7 +11,7 @@ from importlinter.cli import lint_imports
 import storagekit
 
 ROOT = Path(storagekit.__file__).parent.parent
-# modules of other packages that one module may import, those of core not counted
+# limit of modules from other packages (without core) that one module may import
 MOST_IMPORTED = 14
 
 
@@ -24,7 +24,7 @@ def test_imports_keep_to_the_contracts(monkeypatch, capsys):
 
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
-    """Every module of the package and those that it imports, in functions and for type checkers too."""
+    """Every module of the package and its imports, also those in functions and for type checkers."""
     graph = grimp.build_graph("storagekit", cache_dir=None)
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
@@ -51,14 +51,14 @@ def test_no_package_and_no_module_imports_itself_through_others(imports, depth):
 
 
 def test_a_circular_import_is_found():
-    names = [f"storagekit.{room}.{file}" for room, file in (("a", "x"), ("b", "y"), ("a", "z"), ("a", "x"))]
+    names = [f"storagekit.{package}.{file}" for package, file in (("a", "x"), ("b", "y"), ("a", "z"), ("a", "x"))]
     assert circle({one: {other} for one, other in pairwise(names[:3])}, 1)
     assert not circle({one: {other} for one, other in pairwise(names[:3])}, 2)
     assert circle({one: {other} for one, other in pairwise(names)}, 2)
 
 
 def test_altair_is_for_charts_alone():
-    """`charts`, the `draw` of a paper and of the lab, and the pages that reproduce shows."""
+    """Only `charts`, the `draw` of a paper and of the lab, and the pages of `reproduce` use it."""
     drawing = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "storagekit").rglob("*.py")

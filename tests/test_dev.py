@@ -1,4 +1,4 @@
-"""dev.py, the command that a fresh clone needs, and the wheel."""
+"""dev.py, the command for a fresh clone, and the wheel."""
 
 import importlib.util
 import json
@@ -77,7 +77,7 @@ def test_it_installs_once_and_again_when_its_inputs_change(dev, monkeypatch):
     assert len(dev.ran) == 2
 
 
-def test_an_interpreter_that_was_removed_is_made_anew(dev, monkeypatch):
+def test_a_removed_interpreter_is_installed_again(dev, monkeypatch):
     monkeypatch.setattr(dev.shutil, "which", lambda _name: None)
     call(dev, monkeypatch, "list")
     dev.PYTHON.unlink()
@@ -87,7 +87,7 @@ def test_an_interpreter_that_was_removed_is_made_anew(dev, monkeypatch):
     assert dev.ran[0][1:4] == ["-m", "pip", "install"] and dev.ran[1][1:] == ["-m", "storagekit.cli", "list"]
 
 
-def test_one_that_does_not_run_is_a_line(dev, monkeypatch):
+def test_an_interpreter_that_does_not_run_is_reported_in_one_line(dev, monkeypatch):
     call(dev, monkeypatch, "list")
 
     def refused(*_given):
@@ -98,7 +98,7 @@ def test_one_that_does_not_run_is_a_line(dev, monkeypatch):
     assert said == f"storagekit: {dev.PYTHON} cannot be run: Permission denied; remove {dev.VENV} and run again"
 
 
-def test_ctrl_c_while_it_installs_is_a_line(dev, monkeypatch, capsys):
+def test_ctrl_c_during_the_installation_is_reported_in_one_line(dev, monkeypatch, capsys):
     def pressed(_command, **_options):
         raise KeyboardInterrupt
 
@@ -108,7 +108,7 @@ def test_ctrl_c_while_it_installs_is_a_line(dev, monkeypatch, capsys):
     assert not dev.STAMP.exists()
 
 
-def test_it_installs_with_uv_where_there_is_one(dev, monkeypatch):
+def test_it_installs_with_uv_where_uv_exists(dev, monkeypatch):
     monkeypatch.setattr(dev.shutil, "which", lambda _name: "the-uv")
     call(dev, monkeypatch, "list")
     assert dev.ran[0][:4] == ["the-uv", "pip", "install", "--python"]
@@ -120,7 +120,7 @@ def test_the_tests_run_on_two_workers(dev, monkeypatch):
     assert dev.ran[-1][-2:] == ["-k", "claims"]
 
 
-def test_an_installation_that_breaks_is_not_taken_for_one(dev, monkeypatch):
+def test_a_failed_installation_is_not_used(dev, monkeypatch):
     def breaks(command, **_options):
         raise subprocess.CalledProcessError(1, command)
 
@@ -129,7 +129,7 @@ def test_an_installation_that_breaks_is_not_taken_for_one(dev, monkeypatch):
     assert not dev.STAMP.exists()
 
 
-def test_an_old_python_is_told_so_in_a_line(dev, monkeypatch):
+def test_an_old_python_is_rejected_in_one_line(dev, monkeypatch):
     monkeypatch.setattr(dev.sys, "version_info", (3, 9, 2))
     said = call(dev, monkeypatch, "test")
     assert said == "storagekit: Python 3.9.2 is too old; run dev.py with Python 3.11 or newer"

@@ -17,13 +17,13 @@ pytestmark = pytest.mark.skipif(not PAGES, reason="needs a checkout, this is an 
 
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run_one_after_the_other(page):
-    """In one interpreter, from the top of the checkout, where a reader types them."""
+    """All examples of a page run in one interpreter, from the top of the checkout, where a reader types them."""
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    told = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT)
-    assert told.returncode == 0, told.stderr[-2000:]
+    result = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT)
+    assert result.returncode == 0, result.stderr[-2000:]
 
 
-def test_every_promise_names_tests_that_there_are():
+def test_every_promise_names_existing_tests():
     page = (ROOT / "docs" / "model" / "promises.md").read_text(encoding="utf-8")
     rows = [row for row in page.splitlines() if row.startswith("| ") and not row.startswith("| promise")]
     assert len(rows) > 10

@@ -1,4 +1,4 @@
-"""Docstrings and pages: their form, their spelling and their links. Examples run in test_front_door and test_docs."""
+"""Docstrings and pages: their form, their spelling and their links. Examples run in test_public_api and test_docs."""
 
 import ast
 import inspect

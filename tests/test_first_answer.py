@@ -1,4 +1,4 @@
-"""What a first answer has to compile and import, counted in fresh processes: the time it takes is in `benchmarks`."""
+"""The programs and imports of a first result, counted in fresh processes. The time it takes is in `benchmarks`."""
 
 import subprocess
 import sys
@@ -6,42 +6,42 @@ import sys
 COUNTED = """
 import jax.monitoring
 programs = []
-def heard(name, seconds, **more):
+def record(name, seconds, **more):
     if name.endswith("backend_compile_duration"):
         programs.append(more["fun_name"])
-jax.monitoring.register_event_duration_secs_listener(heard)
+jax.monitoring.register_event_duration_secs_listener(record)
 """
 
 
-def said_by(code: str) -> list[str]:
-    """The last line that a fresh Python prints, in words."""
+def last_line(code: str) -> list[str]:
+    """The words of the last line that a fresh Python prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1].split()
 
 
 def test_the_planner_compiles_nothing_and_brings_no_optimizer():
-    answer = """
+    code = """
 import sys, storagekit as sk
 drive = sk.load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
 sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=500, tolerate=1)
 print("programs:", *programs, *(name for name in ("scipy", "xarray", "pandas", "altair") if name in sys.modules))
 """
-    assert said_by(COUNTED + answer) == ["programs:"]
+    assert last_line(COUNTED + code) == ["programs:"]
 
 
 def test_a_run_compiles_its_start_and_its_loop_and_no_third_program():
-    answer = """
+    code = """
 import sys, storagekit as sk
 system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.FCFS())
 requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
 sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=4)), requests=50)
 print(*sorted(programs), *(name for name in ("scipy.stats", "scipy.optimize", "altair") if name in sys.modules))
 """
-    assert said_by(COUNTED + answer) == ["jit(_advance)", "jit(_begin)"]
+    assert last_line(COUNTED + code) == ["jit(_advance)", "jit(_begin)"]
 
 
 def test_schemes_on_a_trace_compile_one_start_and_one_loop_each():
-    answer = """
+    code = """
 import storagekit as sk
 trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
 drive, two = sk.load_drive("atlas10k"), sk.placement.Replicas(2)
@@ -50,4 +50,4 @@ schemes = {name: sk.System(drive, two, way, sk.schedule.FCFS()) for name, way in
 sk.compare(trace, schemes, requests=20, seeds=3)
 print(*sorted(programs))
 """
-    assert said_by(COUNTED + answer) == ["jit(_advance)"] * 2 + ["jit(_begin)"] * 2
+    assert last_line(COUNTED + code) == ["jit(_advance)"] * 2 + ["jit(_begin)"] * 2

@@ -1,4 +1,4 @@
-"""README's examples, as typed."""
+"""README's examples, exactly as typed."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 @pytest.mark.skipif(not README.exists(), reason="needs a checkout, this is an installed package")
 def test_the_python_examples_run_one_after_the_other():
-    """In one interpreter, from the top of the checkout, where a reader types them."""
+    """The examples run in one interpreter, from the top of the checkout, where a reader types them."""
     blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert blocks
     command = [sys.executable, "-c", "\n".join(blocks)]

@@ -1,4 +1,4 @@
-"""That annotations are there and are checked: see tests/typechecked.py."""
+"""Annotations exist and are checked: see tests/typechecked.py."""
 
 import ast
 from pathlib import Path
@@ -19,7 +19,7 @@ from storagekit.schedule import SATF
 ENGINE = Path(storagekit.engine.__file__).parent
 
 
-def test_a_shape_that_was_not_declared_is_refused():
+def test_an_undeclared_shape_is_rejected():
     values, index = jnp.zeros((4, 3)), jnp.zeros((1, 3), jnp.int32)
     assert pick(values, index).shape == (1, 3)
     # `pick` takes several entries of a run, `put` one
@@ -31,7 +31,7 @@ def test_a_shape_that_was_not_declared_is_refused():
         put(values, jnp.zeros((2, 3), jnp.int32), jnp.zeros((1, 3)))
 
 
-def test_a_kind_that_was_not_declared_is_refused():
+def test_an_undeclared_type_is_rejected():
     drive, disks = RateServer(1.0), Replicas(2)
     assert System(drive, disks, Hashing(), SATF()).drives == 2
     with pytest.raises(TypeCheckError, match="dispatch"):
@@ -40,13 +40,13 @@ def test_a_kind_that_was_not_declared_is_refused():
         disks.capacity(10**6)
 
 
-def test_arrays_of_numpy_are_refused_where_the_engine_computes():
+def test_numpys_arrays_are_rejected_where_the_engine_computes():
     with pytest.raises(TypeCheckError, match="values"):
         pick(np.zeros(4), jnp.zeros(1, jnp.int32))
 
 
 @pytest.mark.parametrize("path", sorted(ENGINE.glob("*.py")), ids=lambda path: path.stem)
-def test_every_parameter_in_the_engine_says_what_it_is(path):
+def test_every_parameter_in_the_engine_has_an_annotation(path):
     tree = ast.parse(path.read_text())
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         given = function.args
@@ -59,7 +59,7 @@ def test_every_parameter_in_the_engine_says_what_it_is(path):
 
 
 def bare(annotation: ast.expr) -> bool:
-    """Whether it names an array of JAX's outside brackets that give its shape."""
+    """Return whether an annotation names an array of JAX's without a shape in brackets."""
     if isinstance(annotation, ast.Name):
         return annotation.id in ("Array", "AnyArray")
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):

@@ -1,8 +1,8 @@
-"""The rooms whose annotations hold for every call: imported before storagekit is, this sees to it that they are checked.
+"""Check the annotations of these packages in every call. This module must be imported before storagekit.
 
-Left out are `analytic` and `plan`, whose formulas declare arrays and return NumPy's numbers where they are given numbers;
-`papers.measurement`, which is given NumPy's numbers and holds Python's; and what is called so often on the host that a
-check costs more than the work: stand-ins, and what is behind the face of the mediator.
+Some packages are left out. The formulas of `analytic` and `plan` declare arrays, but return NumPy's numbers for plain
+numbers. `papers.measurement` is called with NumPy's numbers and stores Python's. Synthetic traces and the internals of
+the mediator are called so often on the host that a check costs more than the work.
 """
 
 import ast
@@ -11,7 +11,7 @@ from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
 from jaxtyping._import_hook import JaxtypingTransformer
 
-ROOMS = (
+PACKAGES = (
     "core.batching",
     "drive",
     "workload.arrivals",
@@ -50,8 +50,8 @@ ROOMS = (
     "mediator.rehearsal",
     "mediator.request",
 )
-# a whole number will do for a float (PEP 484); of a list the first item is looked at, because Hypothesis allows nobody
-# else's random numbers
+# an int is valid for a float (PEP 484); only the first item of a list is checked, because Hypothesis does not allow other
+# sources of random numbers
 check = beartype(conf=BeartypeConf(is_pep484_tower=True, is_random=False))
 
 
@@ -61,12 +61,12 @@ visit_function = JaxtypingTransformer.visit_FunctionDef
 def visit_outer(transformer: JaxtypingTransformer, node: ast.FunctionDef) -> ast.AST:
     """Decorate a function so that its annotations are checked, and leave functions within functions as they are.
 
-    Python defines an inner function again with each call of the outer one, and decorating it takes 0.1 ms each time: half
-    of the time of tests that call such functions often.
+    Python defines an inner function again with each call of the outer one, and decorating it takes 0.1 ms each time.
+    That is half of the time of tests that call such functions often.
     """
     inner = any(isinstance(parent, ast.FunctionDef) for parent in transformer._parents)
     return node if inner else visit_function(transformer, node)
 
 
 JaxtypingTransformer.visit_FunctionDef = visit_outer
-install_import_hook([f"storagekit.{room}" for room in ROOMS], f"{__name__}.check")
+install_import_hook([f"storagekit.{package}" for package in PACKAGES], f"{__name__}.check")

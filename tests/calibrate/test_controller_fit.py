@@ -1,4 +1,6 @@
-"""Electronics fitted to service times: those of a simulated drive come back, those of measured drives come nearer."""
+"""Controllers fitted to service times: a simulated drive's figures are recovered, and models of measured drives
+improve.
+"""
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ DRIVE = load_drive("cheetah9lp")
 
 
 def stream(count: int, seed: int = 0) -> RequestTrace:
-    """Reads and writes, two fifths of them going on from the one before, with pauses of some milliseconds."""
+    """Reads and writes, two fifths of them sequential, with pauses of some milliseconds."""
     random = np.random.default_rng(seed)
     first, sectors = random.integers(0, DRIVE.capacity - 10_000, count), random.integers(1, 33, count)
     for at in np.flatnonzero(random.random(count) < 0.4)[1:]:
@@ -33,68 +35,68 @@ def measured(trace: RequestTrace, service: np.ndarray) -> RequestTrace:
     return request_trace(*columns, measured_response=service, think=trace.think)
 
 
-def test_the_electronics_of_a_simulated_drive_come_back():
-    """Other overheads, another bus: from times with a noise of 0.02 ms the fit finds all that its log tells of, within four
-    standard errors and 0.02 ms."""
-    known = load_electronics("cheetah9lp")
-    overheads = known.overheads._replace(read_hit_after_read=0.6 * MS, read_miss_after_read=0.2 * MS)
+def test_the_controller_of_a_simulated_drive_is_recovered():
+    """Other overheads and another bus: from times with a noise of 0.02 ms the fit finds all identified figures, within
+    four standard errors and 0.02 ms."""
+    start = load_electronics("cheetah9lp")
+    overheads = start.overheads._replace(read_hit_after_read=0.6 * MS, read_miss_after_read=0.2 * MS)
     overheads = overheads._replace(write_hit_after_read=0.9 * MS)
-    true = known._replace(overheads=overheads, bus=known.bus._replace(read=0.15 * MS, write=0.12 * MS))
+    true = start._replace(overheads=overheads, bus=start.bus._replace(read=0.15 * MS, write=0.12 * MS))
     trace = stream(2000)
     noise = np.random.default_rng(1).normal(0, 0.02 * MS, 2000)
     service = np.maximum(buffered_service(trace, DRIVE, true)[:, 0] + noise, 1e-6)
-    found = fit_electronics(measured(trace, service), DRIVE, known)
+    found = fit_electronics(measured(trace, service), DRIVE, start)
     table = found.table.set_index(parameter="parameter")
-    told = table.parameter.values[table.identified.values].tolist()
-    assert {"overheads.read_hit_after_read", "overheads.write_hit_after_read", "bus.read", "bus.write"} <= {*told}
-    for name in told:
+    identified = table.parameter.values[table.identified.values].tolist()
+    assert {"overheads.read_hit_after_read", "overheads.write_hit_after_read", "bus.read", "bus.write"} <= {*identified}
+    for name in identified:
         group, field = name.split(".")
         one, value = table.sel(parameter=name), getattr(getattr(true, group), field)
         assert abs(float(one.fitted) - value) < 4 * float(one.standard_error) + 0.02 * MS, name
-    # in which sector it stops is a difference of microseconds, and may come out either way
-    assert found.electronics.buffer._replace(stops_in_sector=False) == known.buffer
+    # it may find either value of `stops_in_sector`, which changes times by microseconds
+    assert found.electronics.buffer._replace(stops_in_sector=False) == start.buffer
     assert found.table.attrs["demerit_fitted"] < found.table.attrs["demerit_start"] / 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "file", "least"), [("atlas10k", "atlas10k", 1 / 3), ("hp_c2247a", "hp_c2247a", 0.0)])
-def test_fitted_on_the_first_half_a_measured_drive_is_no_further_on_the_second(name, file, least):
-    """By its demerit over all requests. The log of the C2247A contradicts nothing that its file says."""
+def test_a_model_fitted_on_the_first_half_is_no_worse_on_the_second(name, file, least):
+    """The measure is the demerit over all requests. The log of the C2247A agrees with all figures of its file."""
     trace = read(shared("traces", "disksim-valid", f"{file}.trace.xz"))
-    half, drive, known = len(trace) // 2, load_drive(name), load_electronics(name)
-    found = fit_electronics(trace.take(slice(0, half)), drive, known).electronics
+    half, drive, start = len(trace) // 2, load_drive(name), load_electronics(name)
+    found = fit_electronics(trace.take(slice(0, half)), drive, start).electronics
     rest = trace.take(slice(half, None))
-    far = [demerit(buffered_service(rest, drive, one)[:, 0], rest.measured_response) for one in (known, found)]
+    far = [demerit(buffered_service(rest, drive, one)[:, 0], rest.measured_response) for one in (start, found)]
     assert far[1] <= far[0] * (1 - least)
 
 
-def test_figures_of_a_drive_file_come_back():
+def test_figures_of_a_drive_file_are_read_back():
     for name in ("atlas10k", "hp_c2247a", "st41601n"):
-        known = load_electronics(name)
-        again = electronics(electronics_facts(known), name)
-        assert again.buffer == known.buffer and (again.extra is None) == (known.extra is None)
-        figures = [one.overheads + one.bus + tuple(one.extra or ()) for one in (again, known)]
+        original = load_electronics(name)
+        again = electronics(electronics_facts(original), name)
+        assert again.buffer == original.buffer and (again.extra is None) == (original.extra is None)
+        figures = [one.overheads + one.bus + tuple(one.extra or ()) for one in (again, original)]
         assert figures[0] == pytest.approx(figures[1], rel=1e-12)
 
 
 @pytest.mark.slow
-def test_what_a_log_does_not_tell_is_kept():
-    """Reads alone: the overheads of writes, and the bus's time of a written sector."""
+def test_figures_that_a_log_does_not_determine_are_kept():
+    """The log has only reads, so the overheads of writes and the bus time of a written sector are kept."""
     trace = stream(600)
     reads = request_trace(
         trace.time, trace.device, trace.offset, trace.size, np.ones(600, bool),
         measured_response=trace.measured_response, think=trace.think,
     )  # fmt: skip
-    known = load_electronics("cheetah9lp")
-    service = buffered_service(reads, DRIVE, known)[:, 0]
-    found = fit_electronics(measured(reads, service), DRIVE, known)
+    start = load_electronics("cheetah9lp")
+    service = buffered_service(reads, DRIVE, start)[:, 0]
+    found = fit_electronics(measured(reads, service), DRIVE, start)
     kept = found.table.parameter.values[~found.table.identified.values].tolist()
     assert "bus.write" in kept and "overheads.write_hit_after_read" in kept and "bus.read" not in kept
-    assert found.electronics.bus.write == known.bus.write
+    assert found.electronics.bus.write == start.bus.write
     assert "not identified, kept as it was" in str(found)
 
 
-def test_a_log_that_is_too_short_is_refused():
+def test_a_log_that_is_too_short_is_rejected():
     trace = stream(60)
     assert_refused(
         lambda: fit_electronics(trace, DRIVE, load_electronics("cheetah9lp")), "a fit takes 50; give a longer log"

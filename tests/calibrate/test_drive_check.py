@@ -1,4 +1,4 @@
-"""The demerit by class and the distributions, of streams worked by hand."""
+"""The demerit by class and the distributions, for streams worked by hand."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,13 @@ def stream(measured, service, read, **more) -> xr.Dataset:
     return xr.Dataset({name: ("request", values) for name, values in columns.items()})
 
 
-# reads 2 ms too slow, writes 1 ms too fast whatever the order: sorted 6, 8 against 4, 6 and 1, 5 against 2, 6
+# Reads are 2 ms too slow, writes 1 ms too fast, in any order. Sorted: 6, 8 against 4, 6 for reads; 1, 5 against 2, 6
+# for writes.
 STREAM = stream([4, 6, 2, 6], [8, 6, 5, 1], [True, True, False, False])
 
 
 def test_reads_and_writes_by_hand():
-    """All: 2, 4, 6, 6 measured, 1, 5, 6, 8 modelled; apart by 1, 1, 0, 2."""
+    """All requests: 2, 4, 6, 6 measured, 1, 5, 6, 8 modelled; differences 1, 1, 0, 2."""
     found = demerit_by_class(STREAM)
     assert found.kind.values.tolist() == ["all", "read", "write"]
     assert found.requests.values.tolist() == [4, 2, 2]
@@ -28,7 +29,7 @@ def test_reads_and_writes_by_hand():
     np.testing.assert_allclose(found.share, [np.sqrt(1.5) / 4.5, 2 / 5, 1 / 4])
 
 
-def test_reads_apart_are_a_class_where_they_are_known():
+def test_isolated_reads_are_a_class_where_there_are_some():
     found = demerit_by_class(STREAM.assign(apart=("request", [False, True, True, True])))
     assert found.kind.values.tolist() == ["all", "read", "write", "read apart"]
     assert int(found.requests[-1]) == 1 and float(found.demerit[-1]) == pytest.approx(0)
@@ -60,5 +61,5 @@ def test_distributions_rise_from_the_shortest_to_the_longest():
         ({"sector": 1e-4, "model": "arm, platter and buffer"}, "arm, platter and buffer"),
     ],
 )
-def test_the_model_says_what_it_has(attributes, says):
+def test_the_model_describes_its_parts(attributes, says):
     assert modelled(STREAM.assign_attrs(attributes)).startswith(says)

@@ -1,4 +1,5 @@
-"""A drive's figures, each against a calculation of its own: numbers of files, pairs of cylinders, located transfers."""
+"""A drive's figures, each against an independent calculation: numbers of files, pairs of cylinders, located
+transfers."""
 
 import json
 
@@ -28,7 +29,7 @@ def test_figures_are_those_of_the_file(name):
 
 
 def test_the_average_seek_is_over_pairs_of_cylinders():
-    """100,000 pairs drawn at random, to four standard errors; a curve of a straight line by hand: full stroke / 3."""
+    """100,000 random pairs agree within four standard errors. A linear curve gives, by hand, full stroke / 3."""
     drive = load_drive("atlas10k")
     pairs = np.random.default_rng(0).integers(0, drive.cylinders, (2, 100_000))
     drawn = np.asarray(drive.seek(np.abs(pairs[0] - pairs[1])), float)
@@ -38,7 +39,7 @@ def test_the_average_seek_is_over_pairs_of_cylinders():
     assert (straight.track_seek, straight.full_seek) == pytest.approx((9 * MS / 999, 9 * MS))
 
 
-def test_a_data_sheets_sustained_rates_come_back():
+def test_a_datasheets_sustained_rates_are_those_of_the_sheet():
     found = figures(load_drive(data_path("samples", "nearline.toml")))
     assert found.outer_sustained_rate == pytest.approx(285e6, rel=1e-3)
     assert found.inner_sustained_rate == pytest.approx(130e6, rel=1e-3)
@@ -46,9 +47,9 @@ def test_a_data_sheets_sustained_rates_come_back():
 
 
 @pytest.mark.parametrize("name", drive_names())
-def test_sustained_rates_are_what_transfers_take(name):
-    """From a place to the same place in the next group of cylinders, or where it would lie were there another in the zone: by
-    the drive's own layout, skews and spares on the way included."""
+def test_sustained_rates_agree_with_transfers(name):
+    """A transfer goes from a location to the same location in the next group of cylinders, real or hypothetical, in the
+    zone. It follows the drive's own layout, with skews and spares on the way."""
     drive = load_drive(name)
     zones, data = zone_map(drive), np.asarray(drive.geometry.group_sectors)
     first = zones.first_byte.values // SECTOR

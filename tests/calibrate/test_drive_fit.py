@@ -1,4 +1,6 @@
-"""Drives fitted to service times: simulated ones, whose timing is known, and a real one where its trace is."""
+"""Drives fitted to service times: simulated drives, whose timing is given, and a real drive where its trace is
+available.
+"""
 
 import json
 from dataclasses import replace
@@ -17,7 +19,7 @@ from storagekit.drive import SeekFit, load_drive
 from storagekit.workload.trace import read, request_trace
 
 START = load_drive("atlas10k")
-# another revolution, shape of the curve, overhead, head switch and settling than those that the fit starts from
+# revolution, shape of the curve, overhead, head switch and settling all differ from the start of the fit
 TRUE = eqx.tree_at(
     lambda drive: (drive.seek, drive.revolution, drive.overhead, drive.head_switch, drive.write_settle),
     START,
@@ -33,8 +35,11 @@ BUS = 0.05 * MS
 
 
 def measured(drive, count, seed, noise=0.05 * MS, outliers=0.01):
-    """Service times by the rules of `Drive`, in 64 bits, one request after the other; a quarter of them lie near the one
-    before. Measured with noise, or far too long where they are outliers; instants of arrival are exact."""
+    """Service times by the rules of `Drive`, in 64 bits, one request after the other. A quarter of the requests lie
+    near the previous one.
+
+    Measured times have noise, and outliers are far too long; arrival times are exact.
+    """
     rng = np.random.default_rng(seed)
     sectors, first = rng.integers(1, 33, count), rng.integers(0, drive.capacity - 64, count)
     for at in 1 + np.flatnonzero(rng.random(count - 1) < 0.25):
@@ -55,14 +60,14 @@ def measured(drive, count, seed, noise=0.05 * MS, outliers=0.01):
         arrival[at], service[at] = now, before + rotation + crossing
         now += service[at] + think[at]
         arm = int(target.end.cylinder[at]), int(target.end.head[at])
-    told = service + rng.normal(0, noise, count) + (rng.random(count) < outliers) * rng.exponential(10 * MS, count)
+    logged = service + rng.normal(0, noise, count) + (rng.random(count) < outliers) * rng.exponential(10 * MS, count)
     return request_trace(
         arrival,
         np.zeros(count, int),
         first * SECTOR,
         sectors * SECTOR,
         reads,
-        measured_response=np.maximum(told, 0),
+        measured_response=np.maximum(logged, 0),
         think=think,
     )
 
@@ -82,19 +87,19 @@ def seconds(drive, distance):
 
 
 def test_seeks_within_3_percent_and_the_revolution_within_a_ten_thousandth(fitted):
-    """Of a seek with the overhead before it; the two apart are known as well as the overhead is."""
+    """The seek includes the overhead before it. Each alone is determined only as well as the overhead."""
     far = sampled(fitted)
     assert far[0] <= 10 and far[-1] >= 0.9 * START.cylinders
     whole = seconds(fitted.drive, far) + float(fitted.drive.overhead)
     np.testing.assert_allclose(whole, seconds(TRUE, far) + float(TRUE.overhead), rtol=0.03)
     assert float(fitted.drive.revolution) == pytest.approx(float(TRUE.revolution), rel=1e-4)
-    # the drive that the fit started from is neither
+    # the drive at the start of the fit has neither
     assert np.abs(seconds(START, far) / seconds(TRUE, far) - 1).max() > 0.03
     assert float(START.revolution) != pytest.approx(float(TRUE.revolution), rel=1e-3)
 
 
 def test_standard_errors_cover_the_truth(fitted):
-    """Within 4 of them, and not by being wide: a knot's is below 4%."""
+    """Values are within 4 standard errors, and these are small: those of the curve's points are below 4%."""
     table = fitted.table.set_coords("parameter")
     truth = {
         "revolution": float(TRUE.revolution),
@@ -114,15 +119,15 @@ def test_standard_errors_cover_the_truth(fitted):
     assert (table.seek_error.values / whole).max() < 0.04
 
 
-def test_what_the_log_does_not_tell_is_said(fitted):
+def test_figures_that_the_log_does_not_determine_are_reported(fitted):
     lines = str(fitted).splitlines()
     assert [line for line in lines if "write overhead" in line and "not identified" in line]
     assert not bool(fitted.table.sel(parameter="write overhead").identified)
     assert [line for line in lines if line.startswith("revolution") and "+-" in line]
 
 
-def test_the_slopes_of_the_likelihood_are_its_own():
-    """Against differences, at figures that leave waits on either side of the edges."""
+def test_the_gradient_of_the_likelihood_is_right():
+    """It agrees with finite differences, at figures with waits on either side of the edges."""
     rng = np.random.default_rng(0)
     matrix, figures = rng.uniform(0, 1, (50, 3)), np.array([0.1, 0.2, 0.15])
     fit = WaitLikelihood(matrix, matrix @ figures + rng.uniform(-0.2, 1.2, 50))
@@ -148,8 +153,8 @@ def test_a_file_keeps_the_drive(fitted, tmp_path):
     np.testing.assert_allclose(seconds(again, far), seconds(fitted.drive, far), rtol=1e-3)
 
 
-def test_without_a_clock_that_fits_the_platter_the_curve_is_found_alone():
-    """Arrivals of which each is up to 20 ms later than it was: nothing is left of the platter's phase."""
+def test_without_the_platters_phase_only_the_curve_is_found():
+    """Each arrival is logged up to 20 ms late, so no information about the platter's phase is left."""
     log = measured(TRUE, 5000, 3)
     log = replace(log, time=log.time + np.random.default_rng(0).uniform(0, 20 * MS, len(log)).cumsum())
     fit = fit_drive(log, START, Controller(BUS))
@@ -160,7 +165,7 @@ def test_without_a_clock_that_fits_the_platter_the_curve_is_found_alone():
     np.testing.assert_allclose(whole, seconds(TRUE, far) + float(TRUE.overhead), rtol=0.08)
 
 
-def test_logs_that_tell_nothing_are_refused():
+def test_logs_without_information_are_rejected():
     log = measured(TRUE, 420, 4)
     assert_refused(lambda: fit_drive(log, START), "requests move the arm.*a seek curve takes 400; give a longer log")
     assert_refused(
@@ -179,9 +184,12 @@ def test_logs_that_tell_nothing_are_refused():
 
 @pytest.mark.parametrize("wrong", [0.8, 1.2])
 def test_a_real_drive(wrong):
-    """The Atlas 10K's stream, from a curve a fifth too fast or too slow: completions have no phase in common, so that only
-    the seeks of reads are told, and the rest is said not to be. Fitted to the first half, the second half's reads are as
-    near as with the curve that DiskSim has for the drive, to within a standard error of the mean of 1,600 (0.064 ms)."""
+    """The Atlas 10K's stream, from a curve a fifth too fast or too slow. Completions have no common phase, so only the
+    seeks of reads are determined, and the other figures are reported as not identified.
+
+    Fitted to the first half, the second half's reads are as near as with DiskSim's curve for the drive, to within a
+    standard error of the mean of 1,600 reads (0.064 ms).
+    """
     trace = read(shared("traces", "disksim-valid", "atlas10k.trace.xz"))
     controller, half = Controller(0.099 * MS), len(trace) // 2
     start = eqx.tree_at(lambda drive: drive.seek.times, START, START.seek.times * wrong)

@@ -1,4 +1,6 @@
-"""Measured service times against the drive model: a stream worked by hand, and three real drives where their traces are."""
+"""Measured service times against the drive model: a stream worked by hand, and three real drives where their traces are
+available.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ SECTOR = 512
 MS = 1e-3
 # 1 ms a cylinder, 10 ms a turn, 0.01 ms a sector
 DRIVE = ideal_drive(full_seek=9 * MS, revolution=10 * MS, cylinders=10, sectors_per_track=1000)
-# sector, sectors, read, think in ms: cylinders 0, 3, 1, 1 at 0.2, 0.5, 0 and 0.4 turns
+# sector, sectors, read, think time in ms: cylinders 0, 3, 1, 1 at 0.2, 0.5, 0 and 0.4 turns
 STREAM = ((200, 100, True, 1.0), (3500, 100, True, 24.0), (1000, 50, False, 0.5), (1400, 100, True, 7.0))
 MEASURED = np.array([1.0, 10.0, 1.0, 1.0]) * MS
 
@@ -69,8 +71,9 @@ def test_a_fast_bus_ends_one_sector_after_the_platter():
     np.testing.assert_allclose(data.transfer, np.array([1.002, 1.002, 0.5, 1.002]) * MS, atol=1e-8)
 
 
-def test_only_reads_apart_are_compared():
-    """The second request alone is a read more than REACH sectors from those before it; it took 10 ms, 12 in the model."""
+def test_only_isolated_reads_are_compared():
+    """Only the second request is a read more than REACH sectors from those before it. It took 10 ms, and takes 12 in
+    the model."""
     data = measured_stream(stream(), DRIVE)
     np.testing.assert_array_equal(data.apart, [False, True, False, False])
     assert int(data.compared) == 1
@@ -78,7 +81,7 @@ def test_only_reads_apart_are_compared():
 
 
 def test_the_distance_apart_counts_from_both_ends():
-    """Requests of 100 sectors, REACH sectors and one more behind, or before, the one before."""
+    """Requests of 100 sectors lie REACH sectors, and one more, behind or before the previous one."""
     far = 100 + REACH
     rows = [(5000 + offset, 100, True, 1.0) for offset in (0, far, 0, far + 1)]
     np.testing.assert_array_equal(measured_stream(stream(rows[2:]), DRIVE).apart, [False, True])
@@ -91,8 +94,9 @@ def test_the_distance_apart_counts_from_both_ends():
     np.testing.assert_array_equal(measured_stream(stream(rows[:1:-1]), DRIVE).apart, [False, True])
 
 
-def test_pauses_are_what_lies_between_an_answer_and_the_next_arrival():
-    """Requests a second apart, answered after 1, 10, 1 and 1 ms, one of which came 50 ns early."""
+def test_pauses_are_the_time_between_a_completion_and_the_next_arrival():
+    """Requests arrive a second apart and complete after 1, 10, 1 and 1 ms. In the second stream one arrives 50 ns
+    early."""
     trace = stream(think=None)
     np.testing.assert_allclose(thinks(trace), [0.999, 0.99, 0.999, 0.0], rtol=1e-12)
     early = stream(think=None, measured_response=np.array([1 + 50e-9, 0.5, 0.5, 0.5]))
@@ -111,12 +115,12 @@ def test_pauses_are_what_lies_between_an_answer_and_the_next_arrival():
         (lambda: measured_stream(stream([(9950, 51, True, 1.0)]), DRIVE), "the drive holds 5120000"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(change, message):
+def test_streams_that_cannot_be_compared_are_rejected(change, message):
     with pytest.raises(InputError, match=message):
         change()
 
 
-def test_two_devices_are_refused():
+def test_two_devices_are_rejected():
     both = request_trace(
         [0, 1], [0, 1], [0, 0], [512, 512], [True, True], measured_response=[0.01, 0.01], think=[0.0, 0.0]
     )
@@ -124,9 +128,9 @@ def test_two_devices_are_refused():
         measured_stream(both, DRIVE)
 
 
-# Controllers: shared/drives, from DiskSim 4.0. The demerit of a sample of 3,200 such times against a second one from the
-# same drive is 0.07 ms, a mean's standard error 0.045 ms; DiskSim's own demerits, caches and all requests included, are 0.268
-# and 0.107 ms.
+# Controllers: shared/drives, from DiskSim 4.0. Two samples of 3,200 such times from one drive have a demerit of 0.07
+# ms, and a mean's standard error is 0.045 ms. DiskSim's own demerits, for all requests and with caches, are 0.268 and
+# 0.107 ms.
 DRIVES = {
     "atlas10k": ("atlas10k", Controller(0.099 * MS), 3235, 9.158),
     "cheetah9lp": ("cheetah9LP", Controller(0.105 * MS, 0.28362 * MS, 0.08673 * MS), 3257, 9.308),
@@ -134,7 +138,7 @@ DRIVES = {
 
 
 @pytest.mark.parametrize("name", DRIVES)
-def test_random_reads_take_what_they_took_on_the_drive(name):
+def test_random_reads_take_the_measured_times(name):
     trace, controller, compared, mean = DRIVES[name]
     data = measured_stream(read(shared("traces", "disksim-valid", f"{trace}.trace.xz")), load_drive(name), controller)
     apart = (data.apart & data.read).values
@@ -145,10 +149,10 @@ def test_random_reads_take_what_they_took_on_the_drive(name):
 
 
 def test_writes_of_a_drive_that_does_not_write_behind():
-    """HP C2247A: 3,171 writes took 18.34 ms, settling and DiskSim's overhead of a write miss included.
+    """HP C2247A: 3,171 writes took 18.34 ms, including settling and DiskSim's overhead of a write miss.
 
-    One more lies across two zones, with 78 spare tracks between, which `Drive.locate` does not time. Reads are left out:
-    the drive holds a bus whose rate the facts do not tell.
+    One more write covers two zones with 78 spare tracks between them, which `Drive.locate` does not time. Reads are
+    left out: the drive holds the bus, and the bus rate is not in the facts.
     """
     drive = load_drive("hp_c2247a")
     trace = read(shared("traces", "disksim-valid", "hp_c2247a.trace.xz"))
@@ -162,11 +166,11 @@ def test_writes_of_a_drive_that_does_not_write_behind():
     assert demerit(measured, service) < 0.6 * MS
 
 
-def test_the_hp_holds_exactly_what_it_reports():
+def test_the_hp_has_exactly_the_sectors_it_reports():
     """Field block_count of shared/drives: its slipped sectors are among the spares."""
     assert load_drive("hp_c2247a").capacity == 2_054_864
 
 
-def test_the_reference_that_comes_with_the_package_is_disksims():
+def test_the_reference_in_the_package_is_disksims():
     ours = data_path("reference", "disksim_atlas10k.csv").read_text()
     assert ours == shared("reference", "disksim_atlas10k.csv").read_text()

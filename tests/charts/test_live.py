@@ -1,4 +1,4 @@
-"""Boards: controls, an answer in words and a chart, redrawn in place by a kernel or looked up in a page."""
+"""Boards: controls, a result in words and a chart. A kernel redraws them in place, or a page looks them up."""
 
 import asyncio
 import base64
@@ -26,13 +26,13 @@ def bars(number: int) -> alt.Chart:
     )
 
 
-def counted(asked: list) -> Board:
-    """A board that notes what it is asked, and cannot do 3."""
+def counted(calls: list) -> Board:
+    """A board that stores its calls, and raises for number 3."""
 
     def answer(number: int, sign: int):
-        asked.append((number, sign))
+        calls.append((number, sign))
         if number == 3:
-            raise InputError("number 3: of all numbers not this one")
+            raise InputError("number 3: any number except this one")
         return number * sign
 
     controls = {"number": Slider("Number", 2, 1, 5), "sign": ChoiceControl("Sign", {"plus": 1, "minus": -1})}
@@ -40,7 +40,7 @@ def counted(asked: list) -> Board:
 
 
 def parts(box):
-    """Its controls, words, chart and what is said of its state."""
+    """The controls, words, chart and state of a board."""
     left, right = box.children
     *controls, state = left.children
     return controls, *right.children, state
@@ -48,38 +48,38 @@ def parts(box):
 
 def test_a_control_changes_words_and_chart_in_place():
     pytest.importorskip("ipywidgets")
-    asked = []
-    controls, said, view, _ = parts(live(counted(asked)))
+    calls = []
+    controls, said, view, _ = parts(live(counted(calls)))
     spec = view.spec
     assert "it is 2" in said.value and len(view.data["rows_0"]) == 2
     controls[0].value = 4
     controls[1].value = "minus"
-    assert asked == [(2, 1), (4, 1), (4, -1)]
+    assert calls == [(2, 1), (4, 1), (4, -1)]
     assert "it is -4" in said.value and len(view.data["rows_0"]) == 4
-    # only rows are sent: all else is the same chart
+    # only rows are sent; the rest is the same chart
     assert view.spec == spec
 
 
-def test_while_answers_are_pending_others_are_not_and_the_last_value_wins():
+def test_while_a_result_is_pending_only_the_last_value_counts():
     pytest.importorskip("ipywidgets")
-    asked = []
+    calls = []
 
     async def drag():
-        controls, said, _, _ = parts(live(counted(asked)))
+        controls, said, _, _ = parts(live(counted(calls)))
         for number in (1, 2, 4, 5, 1, 5):
             controls[0].value = number
-        assert asked == [(2, 1)]
+        assert calls == [(2, 1)]
         await asyncio.sleep(0.1)
         return said.value
 
     assert "it is 5" in asyncio.run(drag())
-    assert asked == [(2, 1), (5, 1)]
+    assert calls == [(2, 1), (5, 1)]
 
 
-def test_a_board_that_has_to_be_waited_for_is_shown_before_it_is_asked():
+def test_a_slow_board_is_shown_before_it_is_computed():
     pytest.importorskip("ipywidgets")
-    asked = []
-    one = counted(asked)
+    calls = []
+    one = counted(calls)
     slow = Board(one.answer, one.draw, one.controls, one.words, "this takes a while")
 
     async def shown():
@@ -93,11 +93,11 @@ def test_a_board_that_has_to_be_waited_for_is_shown_before_it_is_asked():
     assert "it is 2" in after
 
 
-def test_what_is_not_possible_is_said_in_place_and_the_chart_fades():
+def test_an_impossible_value_is_shown_in_place_and_the_chart_fades():
     pytest.importorskip("ipywidgets")
     controls, said, view, _ = parts(live(counted([])))
     controls[0].value = 3
-    assert "Not possible" in said.value and "not this one" in said.value
+    assert "Not possible" in said.value and "except this one" in said.value
     assert view.faded and len(view.data["rows_0"]) == 2
     controls[0].value = 4
     assert "it is 4" in said.value and not view.faded
@@ -115,19 +115,19 @@ def test_nothing_is_printed_and_a_warning_is_a_note(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_a_fault_of_the_board_itself_is_told_as_one():
+def test_an_error_of_the_board_itself_is_shown():
     shown = Board(lambda number: 1 / 0, bars, {}).shown({"number": 1})
     assert "ZeroDivisionError" in shown.said and not shown.possible
 
 
-def test_rows_have_names_that_do_not_depend_on_what_is_in_them():
+def test_names_of_rows_do_not_depend_on_their_values():
     one, other = (taken_apart(alt.hconcat(bars(number), bars(number + 1))) for number in (2, 4))
     assert one.spec == other.spec
     assert [len(rows) for rows in one.data.values()] == [2, 3]
     assert [len(rows) for rows in other.data.values()] == [4, 5]
 
 
-def test_a_template_is_drawn_once_and_lacks_are_null():
+def test_a_template_is_drawn_once_and_missing_values_are_null():
     made = []
 
     def make():
@@ -157,7 +157,7 @@ def test_words_are_escaped_and_a_table_has_its_figures():
         (ChoiceControl("c", {"a": 1, "b": 2, "c": 3}, "b", few=["c"]), [2, 3], 0),
     ],
 )  # fmt: skip
-def test_an_exported_page_has_some_values_and_where_it_begins(control, stops, first):
+def test_an_exported_page_has_some_values_and_its_start(control, stops, first):
     assert [value for _, value in control.stops()] == stops
     assert control.first() == first
 
@@ -175,49 +175,53 @@ def test_a_slider_of_whole_numbers_gives_whole_numbers():
         lambda: ChoiceControl("c", {"a": 1}, "b"),
     ],
 )
-def test_a_control_that_begins_nowhere_is_refused(made):
+def test_a_control_without_a_valid_start_is_rejected(made):
     with pytest.raises(InputError):
         made()
 
 
-def told(page: str) -> dict:
+def content_of(page: str) -> dict:
     packed = re.search(r'<script id="answers"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert packed
     return json.loads(gzip.decompress(base64.b64decode(packed.group(1))))
 
 
-def test_an_exported_page_holds_every_answer_and_asks_no_network(tmp_path):
-    asked = []
-    page = export(counted(asked), tmp_path / "page.html", title="Numbers <1>", lead="Which?").read_text()
+def test_an_exported_page_has_every_result_and_uses_no_network(tmp_path):
+    calls = []
+    page = export(counted(calls), tmp_path / "page.html", title="Numbers <1>", lead="Which?").read_text()
     assert list(tmp_path.iterdir()) == [tmp_path / "page.html"]
-    held = told(page)
+    held = content_of(page)
     assert [one["stops"] for one in held["controls"]] == [["1", "2", "3", "4", "5"], ["plus", "minus"]]
     assert [one["first"] for one in held["controls"]] == [1, 0]
-    assert len(held["points"]) == len(asked) == 10 and len(held["specs"]) == 1
+    assert len(held["points"]) == len(calls) == 10 and len(held["specs"]) == 1
     said, chart, rows = held["points"][2 * 4 + 2 * 0 - 1]
     assert "it is -4" in said and chart == 0 and rows["rows_0"]["value"] == [4.0] * 4
     said, chart, _ = held["points"][2 * 2]
-    assert "not this one" in said and chart == -1
+    assert "except this one" in said and chart == -1
     assert "<h1>Numbers &lt;1&gt;</h1>" in page and "<!--" not in page.split("<script")[0].replace("<!DOCTYPE", "")
     assert not re.search(r'(src|href)="http', page)
 
 
-def test_a_page_of_too_many_answers_is_refused(tmp_path):
+def test_a_page_of_too_many_results_is_rejected(tmp_path):
     controls = {f"n{place}": Slider("n", 1, 1, 9) for place in range(6)}
     with pytest.raises(InputError, match="15625 combinations"):
         export(Board(lambda **given: 1, bars, controls), tmp_path / "page.html", title="too many")
 
 
-def test_a_board_begins_where_it_is_told():
-    told = counted([]).beginning(number=4, sign="minus")
-    assert [one.widget().value for one in told.controls.values()] == [4, "minus"]
-    assert (told.controls["number"].low, told.controls["number"].high) == (1, 5)
-    for values, says in (({"numer": 4}, "'numer': no control"), ({"number": 9}, "begins at 9"), ({"sign": "x"}, "'x'")):
-        with pytest.raises(InputError, match=says):
+def test_a_board_begins_at_the_given_values():
+    board = counted([]).beginning(number=4, sign="minus")
+    assert [one.widget().value for one in board.controls.values()] == [4, "minus"]
+    assert (board.controls["number"].low, board.controls["number"].high) == (1, 5)
+    for values, message in (
+        ({"numer": 4}, "'numer': no control"),
+        ({"number": 9}, "begins at 9"),
+        ({"sign": "x"}, "'x'"),
+    ):
+        with pytest.raises(InputError, match=message):
             counted([]).beginning(**values)
 
 
-def test_a_page_that_is_sent_on_has_its_scripts_inside():
+def test_a_page_for_offline_use_contains_its_scripts():
     page = str(offline(bars(3)).data)
     assert page.startswith("<div><iframe srcdoc=")
     assert "src=&quot;http" not in page

@@ -1,4 +1,4 @@
-"""Notebooks hold a parameters cell, prose, calls and charts: no definitions, no loops, no committed outputs."""
+"""Notebooks contain a parameters cell, prose, calls and charts: no definitions, no loops, no saved outputs."""
 
 import ast
 import json
@@ -32,12 +32,12 @@ def test_a_notebook_only_calls(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_what_it_printed(path):
+def test_a_notebook_is_stored_without_outputs(path):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(path))
 
 
 @pytest.mark.parametrize("path", [one for one in NOTEBOOKS if one.parent.name == "reproductions"], ids=lambda p: p.stem)
-def test_a_reproduction_has_the_parameters_that_the_runner_gives(path):
+def test_a_reproduction_has_the_parameters_of_the_runner(path):
     tagged = [cell for cell in cells(path) if "parameters" in cell["metadata"].get("tags", [])]
     assert len(tagged) == 1
     names = {node.id for node in ast.walk(ast.parse("".join(tagged[0]["source"]))) if isinstance(node, ast.Name)}

@@ -45,6 +45,6 @@ def test_an_sr_mirror_beside_bricks_on_neighbours():
         (["--drives", "3", "--copies", "2"], "3 bricks for 2 copies"),
     ],
 )
-def test_what_is_not_understood_is_one_line(arguments, complaint):
+def test_invalid_input_raises_one_line(arguments, complaint):
     result = run(*arguments)
     assert isinstance(result.exception, InputError) and complaint in str(result.exception)

@@ -1,4 +1,4 @@
-"""`storagekit drive`: what is listed, shown and checked, in text and for programs, and what is refused."""
+"""`storagekit drive`: its lists, pages and checks, as text and as JSON, and rejected input."""
 
 import json
 from xml.etree import ElementTree
@@ -10,7 +10,7 @@ from helpers import shared
 from storagekit.core.resources import data_path
 from storagekit.drive import drive_facts, drive_names, load_drive
 
-# requests of a hundred sectors far apart on the Atlas 10K: operation, category, block, blocks, us, us
+# requests of a hundred sectors, far apart, on the Atlas 10K: operation, category, block, blocks, us, us
 STREAM = "".join(
     f"{'RW'[number % 3 == 2]} X {number * 7919 % 170 * 100_000} {8 + number % 9} {4000 + 37 * number} 1000\n"
     for number in range(120)
@@ -40,7 +40,7 @@ def trace(tmp_path) -> str:
 
 
 def assert_whole(folder, names):
-    """These charts as pictures, and nothing else: no temporary names."""
+    """Exactly these charts exist as pictures; there are no temporary names."""
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         f"{name}{end}" for name in names for end in (".png", ".svg")
     )
@@ -59,7 +59,7 @@ def test_the_list_has_every_drive(storagekit):
     assert {line[at : at + 5].strip() for line in lines[1 : lines.index("")]} == {"known", "-"}
 
 
-def test_the_list_for_programs_says_where_facts_are_from(storagekit):
+def test_the_list_as_json_has_the_sources_of_the_facts(storagekit):
     found = {one["drive"]: one for one in json.loads(storagekit("drive", "list", "--json")[1])}
     assert list(found) == drive_names() and all(one["source"] for one in found.values())
     assert found["atlas10k"]["electronics"] and not found["cheetah15k3"]["electronics"]
@@ -81,7 +81,7 @@ def test_a_drive_is_shown_with_its_zones_and_electronics(storagekit):
     assert [int(line.split()[0]) for line in zones] == list(range(24))
 
 
-def test_a_drive_for_programs_adds_up(storagekit):
+def test_a_drive_as_json_adds_up(storagekit):
     found = json.loads(storagekit("drive", "show", "atlas10k", "--json")[1])
     assert sum(zone["size"] for zone in found["zones"]) == found["capacity_bytes"]
     assert found["revolution_ms"] == pytest.approx(60e3 / found["rpm"])
@@ -89,7 +89,7 @@ def test_a_drive_for_programs_adds_up(storagekit):
     assert found["electronics"]["buffer"]["segments"] == 10 and found["charts"] == []
 
 
-def test_a_file_of_ones_own_is_shown_and_drawn(storagekit, tmp_path):
+def test_a_users_file_is_shown_and_drawn(storagekit, tmp_path):
     folder = tmp_path / "new" / "charts"
     status, text, _ = storagekit("drive", "show", str(data_path("samples", "nearline.toml")), "--charts", str(folder))
     assert status == 0 and "controller, bus and buffer: not known" in text and "4,096  bytes" in text
@@ -97,8 +97,8 @@ def test_a_file_of_ones_own_is_shown_and_drawn(storagekit, tmp_path):
     assert str(folder / "nearline_zone_map.svg") in text
 
 
-def test_disksims_parameters_are_shown_as_they_are(storagekit, tmp_path):
-    """A track of 51,200 bytes in 10 ms; of two tracks 20 ms pass and 30 sectors of skew, 3 ms, with 102,400 bytes."""
+def test_disksims_parameters_are_shown(storagekit, tmp_path):
+    """A track of 51,200 bytes takes 10 ms. Two tracks, 102,400 bytes, take 20 ms plus 30 sectors of skew, 3 ms."""
     path = tmp_path / "small.parv"
     path.write_text(DISKSIM)
     (tmp_path / "small.seek").write_text("Seek distances measured: 2\n1, 1.0\n99, 9.0\n")
@@ -110,7 +110,7 @@ def test_disksims_parameters_are_shown_as_they_are(storagekit, tmp_path):
     assert found["electronics"]["buffer"]["segments"] == 4
 
 
-def test_a_check_says_what_the_model_has_and_how_near_it_comes(storagekit, trace, tmp_path):
+def test_a_check_describes_the_model_and_its_accuracy(storagekit, trace, tmp_path):
     folder = tmp_path / "charts"
     status, text, _ = storagekit("drive", "check", trace, "--drive", "atlas10k", "--charts", str(folder))
     assert (
@@ -130,7 +130,7 @@ def test_a_check_says_what_the_model_has_and_how_near_it_comes(storagekit, trace
         assert one["share_of_mean"] == pytest.approx(one["demerit_ms"] / one["measured_ms"])
 
 
-def test_a_check_of_a_drive_of_unknown_electronics_says_so(storagekit, trace):
+def test_a_check_of_a_drive_with_an_unknown_controller_reports_it(storagekit, trace):
     status, text, _ = storagekit("drive", "check", trace, "--drive", "cheetah15k3")
     assert status == 0 and "model: arm and platter; no buffer (no hits, reading ahead or writing behind)" in text
 
@@ -155,8 +155,8 @@ def test_a_stream_of_reads_has_no_figures_of_writes(storagekit, tmp_path):
     ],
 )
 def test_streams_measured_on_real_drives(storagekit, file, drive, apart, theirs):
-    """All requests no worse than 1.5 times DiskSim 4.0's demerit (ms, provenance.md), reads apart within 1.5% of their mean;
-    all classes add up."""
+    """The demerit of all requests is at most 1.5 times DiskSim 4.0's (ms, provenance.md), and isolated reads are within
+    1.5% of their mean. All classes add up."""
     path = shared("traces", "disksim-valid", f"{file}.trace.xz")
     classes = json.loads(storagekit("drive", "check", str(path), "--drive", drive, "--json")[1])["classes"]
     assert classes["read"]["requests"] + classes["write"]["requests"] == classes["all"]["requests"]
@@ -167,8 +167,8 @@ def test_streams_measured_on_real_drives(storagekit, file, drive, apart, theirs)
 
 @pytest.mark.slow
 def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
-    """From seeks a fifth too long to within 3% of those that were measured, over the middle of the arm's way; the file that
-    is written is a drive."""
+    """From seeks a fifth too long to within 3% of the measured ones, over the middle of the arm's range. The written
+    file is a drive."""
     path = shared("traces", "disksim-valid", "atlas10k.trace.xz")
     facts = drive_facts("atlas10k")
     facts["seek_ms"] = [[far, 1.2 * ms] for far, ms in facts["seek_ms"]]
@@ -178,7 +178,7 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
     assert status == 0 and f"drive file: {out}" in text and [one.name for one in out.parent.iterdir()] == [out.name]
     fitted, known = load_drive(out), load_drive("atlas10k")
     far = np.arange(500, 8000, 500)
-    # an overhead is identified with the curve alone; the file's is in its seeks
+    # an overhead is identified only with the curve; the file's overhead is part of its seeks
     takes, told = (np.asarray(one.seek(far)) + float(one.overhead) for one in (fitted, known))
     np.testing.assert_allclose(takes, told, rtol=0.03, atol=0.4e-3)
 

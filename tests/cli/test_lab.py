@@ -1,4 +1,4 @@
-"""`storagekit lab`: a folder of one's own with the package's notebooks, and JupyterLab in it with this interpreter."""
+"""`storagekit lab`: a user's folder with the package's notebooks, and JupyterLab in it with this interpreter."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def shipped(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def started(monkeypatch) -> list[list[str]]:
-    """What JupyterLab is started with, in place of starting it."""
+    """Arguments with which JupyterLab would be started."""
     from jupyterlab import labapp
 
     calls: list[list[str]] = []
@@ -76,7 +76,7 @@ def test_a_page_is_found_by_every_board_that_it_has(tmp_path):
     assert set(found.values()) == {f"{page}.ipynb" for page in pages if "/" not in page}
 
 
-def test_what_its_user_has_changed_is_kept_and_said(storagekit, shipped, started, tmp_path):
+def test_changed_pages_are_kept_and_reported(storagekit, shipped, started, tmp_path):
     folder = tmp_path / "mine"
     call = ("lab", "--folder", str(folder))
     storagekit(*call)
@@ -86,14 +86,14 @@ def test_what_its_user_has_changed_is_kept_and_said(storagekit, shipped, started
         "kept as you have changed it: shares.ipynb; rename yours to get the package's"
     ]
     assert source(folder / "shares.ipynb") == "my own" and "run" in (folder / "tour.ipynb").read_text()
-    # a newer package: a page that was only run is replaced, one that was changed is not
+    # a newer package: a page that was only run is replaced, a changed page is not
     write(shipped / "tour.ipynb", "newer")
     write(shipped / "shares.ipynb", "newer")
     assert storagekit(*call)[1].count("\n") == 1
     assert source(folder / "shares.ipynb") == "my own" and source(folder / "tour.ipynb") == "newer"
 
 
-def test_a_notebook_that_was_there_before_is_its_users(shipped, tmp_path):
+def test_an_earlier_notebook_belongs_to_the_user(shipped, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "tour.ipynb").write_bytes(b"\xff no notebook")
     filled = lab_folder.fill(tmp_path / "mine")
@@ -117,7 +117,7 @@ def test_bad_input_is_one_line_with_status_2(storagekit, shipped, started, tmp_p
     assert says in error and len(error.strip().splitlines()) == 1
 
 
-def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkeypatch):
+def test_without_jupyterlab_the_message_names_the_packages_to_install(storagekit, tmp_path, monkeypatch):
     monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "jupyterlab" else object())
     monkeypatch.chdir(tmp_path)
     status, _, error = storagekit("lab")
@@ -125,7 +125,7 @@ def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkey
     assert not (tmp_path / "storagekit-lab").exists()
 
 
-def test_reproduce_without_its_extra_says_what_to_install(storagekit, monkeypatch):
+def test_reproduce_without_its_extra_names_the_packages_to_install(storagekit, monkeypatch):
     monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "papermill" else object())
     status, _, error = storagekit("reproduce", "swift")
     assert status == 2 and error.count("\n") == 1
@@ -144,27 +144,27 @@ def test_the_kernel_is_this_interpreter_whatever_else_is_installed(tmp_path, mon
 
 def test_jupyterlab_really_starts_and_has_the_pages(tmp_path):
     with running_lab(tmp_path, {}) as (address, token):
-        # the address is told before anybody listens there
+        # the address is printed before the server listens
         for _ in range(100):
             try:
-                listed = asked(f"{address}/api/contents", token)
+                listed = get_json(f"{address}/api/contents", token)
                 break
             except urllib.error.URLError:
                 time.sleep(0.2)
         names = {one["name"] for one in listed["content"]}
-        kernel = asked(f"{address}/api/kernelspecs", token)["kernelspecs"]["python3"]["spec"]
+        kernel = get_json(f"{address}/api/kernelspecs", token)["kernelspecs"]["python3"]["spec"]
     assert {path.name for path in resources.notebooks_path().glob("*.ipynb")} <= names and "papers" in names
     assert kernel["argv"][0] == sys.executable
 
 
-def asked(address: str, token: str) -> dict:
+def get_json(address: str, token: str) -> dict:
     request = urllib.request.Request(address, headers={"Authorization": f"token {token}"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        assert answer.status == 200
-        return json.load(answer)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        assert response.status == 200
+        return json.load(response)
 
 
-def test_root_is_told_what_to_add(storagekit, shipped, started, monkeypatch):
+def test_for_root_the_message_names_the_missing_option(storagekit, shipped, started, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     status, _, errors = storagekit("lab", "--no-browser")
     assert status == 2 and "--allow-root" in errors and len(errors.splitlines()) == 1 and not started

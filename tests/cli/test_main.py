@@ -1,4 +1,4 @@
-"""The command line as a user meets it: exit status, what stands where, one line an error."""
+"""The command line as a user sees it: exit status, stdout and stderr, one line per error."""
 
 import json
 import subprocess
@@ -72,8 +72,8 @@ def test_bad_input_is_one_line_and_status_2(storagekit, tmp_path, monkeypatch, a
     assert text == ""
 
 
-def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatch):
-    """`--traces DIR` is the notebooks' parameter `traces`, whole; `-p traces=` overrides it."""
+def test_real_traces_are_passed_to_the_notebook(storagekit, tmp_path, monkeypatch):
+    """`--traces DIR` sets the notebooks' parameter `traces`, as an absolute path; `-p traces=` overrides it."""
     from storagekit.reproduce import runner
 
     seen = []
@@ -95,11 +95,11 @@ def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatc
 def test_a_book_that_fails_is_one_line_and_status_1(storagekit, monkeypatch, scored, state, status):
     from storagekit.reproduce import runner
 
-    site = runner.NotebookOutcome("site", state, 1.0, "the site was not made: no room")
+    site = runner.NotebookOutcome("site", state, 1.0, "the site was not made: disk full")
     monkeypatch.setattr(runner, "reproduce", lambda papers, **rest: runner.RunReport(scored, (), (), site=site))
     left, text, error = storagekit("reproduce")
     assert left == status and "dsptf.table1.gain" in text
-    assert error == ("storagekit: the site was not made: no room\n" if status else "")
+    assert error == ("storagekit: the site was not made: disk full\n" if status else "")
     assert (str(scored / "index.html") in text) is (status == 0)
 
 
@@ -108,7 +108,7 @@ def test_the_version_is_that_of_the_package(storagekit):
     assert (status, text) == (0, "storagekit 0.1.0\n")
 
 
-def test_the_list_names_what_there_is(storagekit):
+def test_the_list_has_all_sections(storagekit):
     status, text, _ = storagekit("list", "--json")
     assert status == 0
     sections = json.loads(text)
@@ -123,12 +123,12 @@ def test_the_list_names_what_there_is(storagekit):
     assert all(entry["what"] for entries in sections.values() for entry in entries)
 
 
-@pytest.mark.parametrize("asked", ["--version", "list", "-h", "plan size -h", "replay -h", "drive fit -h"])
-def test_lists_and_help_start_neither_jax_nor_numpy(asked):
-    """They answer in a tenth of the seconds that these take to start."""
+@pytest.mark.parametrize("arguments", ["--version", "list", "-h", "plan size -h", "replay -h", "drive fit -h"])
+def test_lists_and_help_start_neither_jax_nor_numpy(arguments):
+    """They finish in a tenth of the seconds that these imports take."""
     code = (
         "import sys; from storagekit.cli import main as cli\n"
-        f"sys.argv = ['storagekit', *{asked.split()!r}]\n"
+        f"sys.argv = ['storagekit', *{arguments.split()!r}]\n"
         "try: cli.main()\n"
         "except SystemExit: pass\n"
         "print([name for name in ('jax', 'numpy', 'altair', 'papermill', 'xarray') if name in sys.modules])"
@@ -152,11 +152,13 @@ def test_h_is_help_everywhere(storagekit):
         assert short == long and short[0] == 0 and "-h, --help" in short[1]
 
 
-@pytest.mark.parametrize("room", ["SCHEDULERS", "DISPATCHERS", "PLACEMENTS", "CACHES", "WRITES", "QUEUES", "DELAYS"])
-def test_what_is_read_of_a_member_is_what_it_says_itself(room):
-    members = getattr(catalogue, room)
-    live = {name: (member.__doc__ or "").strip().partition("\n")[0] for name, member in members.made().items()}
-    assert {entry.name: entry.what for entry in members.described()} == live and all(live.values())
+@pytest.mark.parametrize(
+    "catalogue_name", ["SCHEDULERS", "DISPATCHERS", "PLACEMENTS", "CACHES", "WRITES", "QUEUES", "DELAYS"]
+)
+def test_listed_descriptions_are_those_of_the_components(catalogue_name):
+    components = getattr(catalogue, catalogue_name)
+    live = {name: (component.__doc__ or "").strip().partition("\n")[0] for name, component in components.made().items()}
+    assert {entry.name: entry.what for entry in components.described()} == live and all(live.values())
 
 
 def test_formats_synthetic_traces_and_drives_are_all_listed_by_their_own_names():
@@ -170,7 +172,7 @@ def test_formats_synthetic_traces_and_drives_are_all_listed_by_their_own_names()
     assert sections["drives"] == {name: f"{fact['name']}, {fact['rpm']} rpm" for name, fact in facts.items()}
 
 
-def test_a_name_that_a_room_does_not_show_is_no_member():
+def test_a_name_that_a_package_does_not_export_raises():
     with pytest.raises(LookupError, match="schedule shows no FIFO"):
         first_line("schedule", "FIFO")
 

@@ -1,4 +1,4 @@
-"""Numbers of the command line: every option that takes one refuses, in one line, what none of them can be."""
+"""Numbers of the command line: every option with a number rejects invalid numbers in one line."""
 
 import pytest
 import typer
@@ -8,8 +8,8 @@ from storagekit.cli import main as cli
 from storagekit.core.resources import data_path
 
 TRACE = str(data_path("samples", "small.spc"))
-# how each command is asked otherwise; those without a number that a user gives are left out
-ASKED = {
+# other arguments of each command; commands without a number from the user are left out
+ARGUMENTS = {
     ("reproduce",): ["swift"],
     ("replay",): [TRACE],
     ("compare",): [TRACE, "--schemes", "hashing,dsptf"],
@@ -20,15 +20,15 @@ ASKED = {
     ("plan", "sessions"): ["--rate-mb", "1"],
     ("plan", "schemes"): ["--disks", "4", "--data-tb", "0.01"],
 }
-# options that take words
+# options with text values
 WORDS = (
     "--profile --out -p --traces --drive --layout --dispatch --schedule --write --slow --stop --format --schemes --against "
     "--scheduler-file --store --folder --goal --scheduler --charts --start"
 )
-# none of what any option counts or measures
-NONE = ["nan", "-inf", "inf", "-7", "1e400", "-1e300", "x", ""]
-# what only one option has, and what is beyond 32 or 64 bits
-FAR = [
+# invalid for any option that counts or measures
+INVALID = ["nan", "-inf", "inf", "-7", "1e400", "-1e300", "x", ""]
+# invalid for one option only, and numbers beyond 32 or 64 bits
+EXTREME = [
     ("replay", TRACE, "--seed", "99999999999999999999"),
     ("compare", TRACE, "--seeds", "99999999999999999999"),
     ("replay", TRACE, "--slots", "2000000000"),
@@ -48,29 +48,29 @@ COMMANDS = dict(leaves(typer.main.get_command(cli.app)))
 
 
 def numbers(command) -> list[str]:
-    """The options of a command that take a number."""
+    """Return the options of a command that take a number."""
     valued = [one for one in command.params if one.param_type_name == "option" and not one.is_flag and not one.is_eager]
     return [name for one in valued if (name := max(one.opts, key=len)) not in WORDS.split()]
 
 
-def test_every_command_that_takes_a_number_is_asked():
-    assert {words for words, command in COMMANDS.items() if numbers(command)} == set(ASKED)
+def test_every_command_with_a_number_is_tested():
+    assert {words for words, command in COMMANDS.items() if numbers(command)} == set(ARGUMENTS)
 
 
-@pytest.mark.parametrize("command", ASKED, ids=" ".join)
-def test_what_is_no_number_of_its_kind_is_refused_in_a_line(command, storagekit, tmp_path, monkeypatch):
+@pytest.mark.parametrize("command", ARGUMENTS, ids=" ".join)
+def test_invalid_numbers_are_rejected_in_one_line(command, storagekit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wrong = []
     for option in numbers(COMMANDS[command]):
-        for value in NONE:
-            status, text, told = storagekit(*command, *ASKED[command], f"{option}={value}")
-            if status != 2 or text or told.count("\n") != 1 or len(told) > 300:
-                wrong.append((option, value, status, text[:80], told[:200]))
+        for value in INVALID:
+            status, text, error = storagekit(*command, *ARGUMENTS[command], f"{option}={value}")
+            if status != 2 or text or error.count("\n") != 1 or len(error) > 300:
+                wrong.append((option, value, status, text[:80], error[:200]))
     assert wrong == []
 
 
-@pytest.mark.parametrize("words", FAR, ids=lambda words: " ".join(words).replace(TRACE, "TRACE"))
-def test_what_is_beyond_any_system_is_refused_in_a_line(words, storagekit, tmp_path, monkeypatch):
+@pytest.mark.parametrize("words", EXTREME, ids=lambda words: " ".join(words).replace(TRACE, "TRACE"))
+def test_extreme_numbers_are_rejected_in_one_line(words, storagekit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    status, text, told = storagekit(*words)
-    assert (status, text) == (2, "") and told.count("\n") == 1 and len(told) < 300, told
+    status, text, error = storagekit(*words)
+    assert (status, text) == (2, "") and error.count("\n") == 1 and len(error) < 300, error

@@ -1,4 +1,4 @@
-"""The planner's commands as a user meets them: what is printed, exit status, one line an error."""
+"""The planner's commands as a user sees them: output, exit status, one line per error."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_an_array_is_sized_for_a_response_time(storagekit):
     assert found["question"]["goal"] == {"kind": "ResponseGoal", "response": 15e-3, "rate": 500.0}
 
 
-def test_a_saturated_disk_is_said_in_words(storagekit):
+def test_a_saturated_disk_is_reported_in_words(storagekit):
     _, text, _ = storagekit("plan", "size", "--rate", "3000", "--response-ms", "20")
     assert "12 disks are saturated" in text and "inf" not in text and "1 disks" not in text
     assert "fewer than 14 disks need a looser goal" in text
@@ -52,7 +52,7 @@ def test_an_array_is_sized_for_a_throughput(storagekit):
     assert found["question"]["queue"] == 4
 
 
-def test_what_is_recommended_is_simulated_on_request(storagekit):
+def test_the_recommendation_is_simulated_on_request(storagekit):
     asked = ["plan", "--disks", "6", "--read-share", "0.9", "--locality", "3", "--check"]
     status, text, _ = storagekit(*asked)
     assert status == 0
@@ -136,7 +136,7 @@ def test_sessions_are_counted_and_simulated(storagekit):
     assert found["sessions"] == 8 and all(found["check"]["met"])
 
 
-def test_a_session_that_no_agents_serve_says_what_binds(storagekit):
+def test_an_infeasible_session_names_its_constraint(storagekit):
     status, text, _ = storagekit("plan", "sessions", "--rate-mb", "5000", "--agents", "4")
     assert status == 1 and text.startswith("not feasible: disk of agent 0")
 
@@ -162,7 +162,7 @@ def test_a_session_out_of_range_is_named_by_its_option(storagekit, option, value
 
 
 @pytest.mark.parametrize("asked", [("0.001", "64"), ("5", "2000")])
-def test_thousands_of_sessions_are_refused_at_once(storagekit, asked):
+def test_thousands_of_sessions_are_rejected_at_once(storagekit, asked):
     status, _, error = storagekit("plan", "sessions", "--rate-mb", asked[0], "--agents", asked[1])
     assert status == 2 and error.count("\n") == 1
     assert "more than 2000 sessions" in error and "ask with a higher rate or fewer agents" in error
@@ -171,6 +171,6 @@ def test_thousands_of_sessions_are_refused_at_once(storagekit, asked):
 @pytest.mark.parametrize(
     "more", [("--rate-mb", "-5"), ("--rate-mb", "5", "--group", "0"), ("--rate-mb", "5", "--agents", "0")]
 )
-def test_sessions_that_cannot_be_are_one_line(storagekit, more):
+def test_impossible_sessions_raise_one_line(storagekit, more):
     status, _, error = storagekit("plan", "sessions", *more)
     assert status == 2 and error.count("\n") == 1

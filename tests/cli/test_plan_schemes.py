@@ -1,4 +1,4 @@
-"""`storagekit plan schemes` as a planner meets it: the table, a program's JSON, pictures, exit status, one line an error."""
+"""`storagekit plan schemes` as a planner sees it: the table, JSON, pictures, exit status, one line per error."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_a_program_can_read_the_ranking_and_pictures_are_drawn(storagekit, tmp_p
     assert {path.suffix for path in folder.iterdir()} == {".png", ".svg"}
 
 
-def test_what_cannot_be_done_says_so_with_status_1(storagekit):
+def test_an_infeasible_plan_is_reported_with_status_1(storagekit):
     status, text, _ = storagekit(*ASKED, "--rate", "50000")
     assert status == 1 and "overloaded" in text and "disks, which would be 80% busy" in text
 

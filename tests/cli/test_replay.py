@@ -1,4 +1,4 @@
-"""`storagekit replay`: a trace on an SR-Mirror, and on bricks with memory, of which one is slow or down."""
+"""`storagekit replay`: a trace on an SR-Mirror, and on bricks with memory, one of them slow or down."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
 
 
 @pytest.mark.parametrize(
-    ("layout", "complaint"),
+    ("layout", "message"),
     [
         ("2x3", "layout '2x3': write D_s, D_r and D_m as in 2x3x1"),
         ("axbxc", "layout 'axbxc': write D_s"),
@@ -34,30 +34,30 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
         ("0x1x1", "striping 0: give a whole number"),
     ],
 )
-def test_a_layout_that_is_none_is_refused(layout, complaint):
+def test_an_invalid_layout_is_rejected(layout, message):
     result = run("--layout", layout)
-    assert isinstance(result.exception, InputError) and complaint in str(result.exception)
+    assert isinstance(result.exception, InputError) and message in str(result.exception)
 
 
-def told(*arguments) -> dict:
+def figures_of(*arguments) -> dict:
     return json.loads(run("--write", "immediate", "--json", *arguments).stdout)
 
 
 @pytest.mark.slow
-def test_bricks_with_memory_answer_sooner_and_slow_ones_later():
-    plain, quick, slow = told(), told("--cache-mb", "64"), told("--slow", "1=0.5")
+def test_responses_are_shorter_with_memory_and_longer_with_slow_bricks():
+    plain, quick, slow = figures_of(), figures_of("--cache-mb", "64"), figures_of("--slow", "1=0.5")
     assert quick["response_mean_ms"] < plain["response_mean_ms"] < slow["response_mean_ms"]
     assert slow["utilization"][1] > plain["utilization"][1]
 
 
 def test_a_brick_that_is_down_serves_nothing():
-    found = told("--stop", "0=0-5000")
+    found = figures_of("--stop", "0=0-5000")
     assert found["requests"] == 2000 and found["utilization"][0] == 0 and found["utilization"][1] > 0
 
 
-def test_a_drive_with_its_buffer_answers_writes_sooner_and_is_no_drive_of_claims():
-    """Two fifths are writes, behind which the arm is held longer than the host."""
-    plain, buffered = told("--dispatch", "hashing"), told("--dispatch", "hashing", "--buffered")
+def test_a_buffered_drive_completes_writes_sooner_and_has_no_claims():
+    """Two fifths are writes. They occupy the arm longer than the host waits."""
+    plain, buffered = figures_of("--dispatch", "hashing"), figures_of("--dispatch", "hashing", "--buffered")
     assert buffered["service_mean_ms"] < plain["service_mean_ms"]
     assert buffered["drive"] == plain["drive"] + ", buffered"
     result = run("--buffered")
@@ -70,7 +70,7 @@ class Built(Exception):
 
 @pytest.fixture
 def built(monkeypatch):
-    """The system that `replay` builds of these arguments, or the error that a user sees."""
+    """The system that `replay` builds from these arguments, or the error that a user sees."""
 
     def stop(trace, system, **options):
         raise Built(system)
@@ -87,13 +87,13 @@ def built(monkeypatch):
 
 @pytest.mark.parametrize("dispatch", dispatchers())
 def test_every_dispatcher_of_the_list_can_be_named(built, dispatch):
-    """On two bricks, on four of which one is slow and one is down; with every write that goes with it."""
-    member = type(dispatchers()[dispatch]()) if dispatch == "central" else dispatchers()[dispatch]
+    """On two bricks, on four bricks with one slow and one down, and with every compatible write rule."""
+    component = type(dispatchers()[dispatch]()) if dispatch == "central" else dispatchers()[dispatch]
     for bricks in ((), ("--replicas", "4", "--slow", "1=0.5", "--slow", "2=0")):
-        assert isinstance(built("--dispatch", dispatch, *bricks).dispatch, member)
+        assert isinstance(built("--dispatch", dispatch, *bricks).dispatch, component)
     for write in writes():
-        refused = built("--dispatch", dispatch, "--write", write)
-        assert not isinstance(refused, InputError) or (write == "background" and "\n" not in str(refused))
+        rejected = built("--dispatch", dispatch, "--write", write)
+        assert not isinstance(rejected, InputError) or (write == "background" and "\n" not in str(rejected))
 
 
 @pytest.mark.parametrize("schedule", schedulers())
@@ -102,9 +102,12 @@ def test_every_scheduler_of_the_list_can_be_named(built, schedule):
         assert isinstance(built("--schedule", schedule, *layout).schedule, schedulers()[schedule])
 
 
-def test_least_completion_knows_what_an_access_takes(built):
-    """A seek between any two cylinders, half a turn and the transfer: between half a turn and the longest seek with a turn;
-    twice as much on a brick of half the speed; of one that is down as if it were not."""
+def test_least_completion_uses_the_mean_service_time(built):
+    """The time is a mean seek, half a turn and the transfer: more than half a turn, less than the longest seek plus a
+    turn.
+
+    A brick of half the speed takes twice as long. A brick that is down counts as if it were up.
+    """
     service = built(
         "--dispatch", "least-completion", "--replicas", "3", "--slow", "1=0.5", "--slow", "2=0"
     ).dispatch.service
@@ -114,15 +117,15 @@ def test_least_completion_knows_what_an_access_takes(built):
     assert [float(one / service[0]) for one in service] == pytest.approx([1, 2, 1])
 
 
-def test_least_completion_heeds_queues_where_a_draw_does_not():
+def test_least_completion_uses_queues_and_randomized_does_not():
     slow = ("--slow", "1=0.5")
-    least, drawn = (told("--dispatch", name, *slow) for name in ("least-completion", "randomized"))
+    least, drawn = (figures_of("--dispatch", name, *slow) for name in ("least-completion", "randomized"))
     assert least["requests"] == drawn["requests"] == 2000
     assert least["response_p95_ms"] < 0.9 * drawn["response_p95_ms"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("--slow", "1"), "--slow '1': write BRICK=SPEED"),
         (("--slow", "1=2"), "speed 2 of brick 1"),
@@ -131,6 +134,6 @@ def test_least_completion_heeds_queues_where_a_draw_does_not():
         (("--cache-mb", "-1"), "cache of -1048576 bytes"),
     ],
 )
-def test_impossible_bricks_are_refused(arguments, complaint):
+def test_impossible_bricks_are_rejected(arguments, message):
     result = run(*arguments)
-    assert isinstance(result.exception, InputError) and complaint in str(result.exception)
+    assert isinstance(result.exception, InputError) and message in str(result.exception)

@@ -1,4 +1,4 @@
-"""`storagekit sweep`: what it prints, writes, keeps and refuses."""
+"""`storagekit sweep`: its output, files, stored points and rejected input."""
 
 import json
 import sys
@@ -55,7 +55,7 @@ def test_a_sweep_is_printed_written_and_kept(storagekit, file, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_workers_write_the_same_bytes(storagekit, file):
-    """With a class of the file's own, and nothing but what it says on stderr."""
+    """The file defines a class, and stderr contains only the program's own messages."""
     pytest.importorskip("distributed", reason="needs the extra `distributed`: Dask is not installed")
     assert storagekit("sweep", "depths.py", "--out", "one.nc")[0] == 0
     status, _, said = storagekit("sweep", "depths.py", "--out", "two.nc", "--workers", "2")
@@ -86,7 +86,7 @@ def test_a_grid_without_axes_is_one_point(storagekit, file):
     ],
     ids=["build", "axes", "kind", "requests", "syntax", "fault", "within build", "parameters", "seeds"],
 )
-def test_a_file_that_cannot_be_is_refused_in_a_line(storagekit, file, source, says):
+def test_an_invalid_file_is_rejected_in_one_line(storagekit, file, source, says):
     file.write_text(source)
     status, text, said = storagekit("sweep", "depths.py")
     assert status == 2 and not text and says in said and said.count("\n") == 1
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_is_refused_in_a_line(storagekit, file, source, sa
         (("depths.py", "--out", "."), "--out .: a folder; name a file that can be written"),
     ],
 )
-def test_options_that_cannot_be_are_refused_in_a_line(storagekit, file, options, says):
+def test_impossible_options_are_rejected_in_one_line(storagekit, file, options, says):
     status, text, said = storagekit("sweep", *options)
     assert status == 2 and not text and says in said and said.count("\n") == 1
 
@@ -116,7 +116,7 @@ def test_without_dask_the_remedy_is_named(storagekit, file, monkeypatch):
         assert status == 2 and "Dask is not installed: pip install 'storagekit[distributed]'" in said
 
 
-def test_a_scheduler_that_is_not_there_is_named(storagekit, file):
+def test_a_missing_scheduler_file_is_named(storagekit, file):
     pytest.importorskip("distributed", reason="needs the extra `distributed`: Dask is not installed")
     status, _, said = storagekit("sweep", "depths.py", "--scheduler-file", "none.json")
     assert status == 2 and "none.json: no such file; give the one that" in said

@@ -1,4 +1,4 @@
-"""What the commands that read a trace say of the file, beside what they print of it."""
+"""Messages about the file from the commands that read a trace, next to their output."""
 
 import json
 
@@ -16,7 +16,7 @@ LINES = 40
 
 
 def told(said: str) -> list[str]:
-    """What stands on stderr, but for bars of progress."""
+    """The text on stderr, without progress bars."""
     return [line for line in said.splitlines() if line.strip() and "run/s" not in line and "|" not in line]
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic over lanes, against NumPy's of each lane alone."""
+"""Arithmetic over a batch, against NumPy's results for each run alone."""
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ COLUMN = arrays.arrays(np.float32, st.sampled_from([1, 4, 30]), elements=st.samp
 
 
 @given(COLUMN, st.integers(-1, 45))
-def test_nth_least_is_where_sorting_puts_it_ties_and_all(column: np.ndarray, number: int):
+def test_nth_least_agrees_with_sorting_also_for_ties(column: np.ndarray, number: int):
     other = column[::-1]
     values = jnp.stack([column, other], axis=1)
     found = nth_least(values, jnp.full((1, 2), number, jnp.int32))
@@ -26,7 +26,7 @@ def test_nth_least_is_where_sorting_puts_it_ties_and_all(column: np.ndarray, num
 
 
 @pytest.mark.parametrize(
-    ("build", "says"),
+    ("build", "message"),
     [
         (lambda: real("abc"), "'abc' is not a number; give one, or one for each lane"),
         (lambda: real([1, [2, 3]]), r"\[1, \[2, 3\]\] is not a number"),
@@ -37,11 +37,11 @@ def test_nth_least_is_where_sorting_puts_it_ties_and_all(column: np.ndarray, num
         (lambda: PreselectionBids(ahead="x"), "'x' is not a number"),
     ],
 )
-def test_what_is_no_number_is_refused(unchecked, build, says):
-    assert_refused(build, says)
+def test_values_that_are_not_numbers_are_rejected(unchecked, build, message):
+    assert_refused(build, message)
 
 
-def test_numbers_are_taken_in_any_form_and_of_traced_ones_a_list_is_jax_s_own_error(unchecked):
+def test_numbers_are_accepted_in_any_form_and_a_list_of_traced_ones_raises_jaxs_error(unchecked):
     for number in (2, 2.0, np.int64(2), np.float64(2), jnp.float32(2)):
         assert real(number).dtype == np.float32 and real(number) == 2
     np.testing.assert_array_equal(real([1, 2.5]), np.asarray([1, 2.5], np.float32))

@@ -1,4 +1,4 @@
-"""A compilation that takes long is said in a line of our own."""
+"""A compilation that takes long is reported in one line."""
 
 import time
 
@@ -15,7 +15,7 @@ def announced():
 
 
 def compiled(constant: int) -> None:
-    """Compile a program that no other test has, of so many operations that it takes longer than a tick."""
+    """Compile a program that no other test has, with enough operations to take longer than a tick."""
 
     def program(x):
         for number in range(200):
@@ -25,7 +25,7 @@ def compiled(constant: int) -> None:
     jax.jit(program).lower(1.0).compile()
 
 
-def test_a_long_compilation_is_shown_and_its_end_ends_that(monkeypatch, capfd):
+def test_a_long_compilation_is_shown_until_its_end(monkeypatch, capfd):
     monkeypatch.setattr(compilation, "PATIENCE", 0.0)
     monkeypatch.setattr(compilation, "TICK", 0.01)
     compiled(12_347)
@@ -36,6 +36,6 @@ def test_a_long_compilation_is_shown_and_its_end_ends_that(monkeypatch, capfd):
     assert capfd.readouterr().err.strip() == ""
 
 
-def test_of_a_short_one_nothing_is_said(monkeypatch, capfd):
+def test_a_short_compilation_is_not_reported(monkeypatch, capfd):
     compiled(12_349)
     assert capfd.readouterr().err == "" and not compilation._under_way

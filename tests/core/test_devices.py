@@ -15,7 +15,7 @@ BACKEND = f"--xla_backend_extra_options={OPTIONS}"
 LEVEL = "--xla_backend_optimization_level"
 
 
-def test_every_core_is_a_device_unless_the_user_says_otherwise(monkeypatch):
+def test_every_core_is_a_device_unless_the_user_sets_another_number(monkeypatch):
     monkeypatch.delenv("JAX_NUM_CPU_DEVICES", raising=False)
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     assert environment()["JAX_NUM_CPU_DEVICES"] == str(cores())
@@ -70,7 +70,7 @@ def test_side_by_side_no_process_takes_a_gpu_whole(monkeypatch):
 
 
 def python(code: str, folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess:
-    """A new interpreter that knows nothing of this one's settings."""
+    """A new interpreter without this one's settings."""
     environment = {"PATH": "", "HOME": str(folder), "XDG_CACHE_HOME": str(folder), **more}
     kept = ("PYTHONPATH", "SYSTEMROOT")
     environment |= {name: os.environ[name] for name in kept if name in os.environ}
@@ -88,14 +88,14 @@ SIMULATED = (
 
 @pytest.mark.parametrize("first", ["import storagekit", "import jax; import storagekit"])
 def test_importing_storagekit_prepares_jax(tmp_path, first):
-    """Also where JAX has been imported, and not used."""
+    """Also where JAX was imported before, but not used."""
     code = "import jax.numpy as jnp; print(jax.local_device_count(), float(jax.jit(lambda x: x + 1)(jnp.ones(()))))"
     said = python(f"{first}; import jax; {code}", tmp_path)
     assert said.stdout.split() == [str(cores()), "2.0"]
     assert any(Path(tmp_path, "storagekit", "jax").iterdir())
 
 
-def test_what_the_user_told_jax_stays(tmp_path):
+def test_the_users_settings_of_jax_are_kept(tmp_path):
     said = python(
         "import jax; jax.config.update('jax_num_cpu_devices', 5); import storagekit; print(len(jax.devices()))",
         tmp_path,
@@ -104,7 +104,7 @@ def test_what_the_user_told_jax_stays(tmp_path):
 
 
 @pytest.mark.skipif(cores() < 2, reason="one core needs one device")
-def test_too_late_is_said_once(tmp_path):
+def test_a_late_import_is_reported_once(tmp_path):
     said = python(f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always").stderr
     assert said.count("JAX started before storagekit was imported") == 1 and "JAX_NUM_CPU_DEVICES=" in said
     assert "one device for all cores and with a pool of threads" in said
@@ -117,7 +117,7 @@ def test_too_late_is_said_once(tmp_path):
         ({"JAX_NUM_CPU_DEVICES": "1", "XLA_FLAGS": BACKEND}, False),
     ],
 )
-def test_what_the_user_has_set_is_not_missed(tmp_path, told, late):
+def test_the_users_settings_are_not_reported_as_missing(tmp_path, told, late):
     said = python(
         f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always", **told
     ).stderr
@@ -133,7 +133,7 @@ def test_each_setting_of_jax_stays_by_itself(tmp_path):
     assert python(code, tmp_path).stdout.split() == ["7", str(cores())]
 
 
-# a program in which XLA computes a constant for some seconds
+# a program with a constant that XLA computes for some seconds
 ALARMING = (
     "import numpy as np, jax; from jax import lax, numpy as jnp\n"
     "many = jnp.asarray(np.ones((400, 400), np.float32))\n"
@@ -142,7 +142,7 @@ ALARMING = (
 
 
 @pytest.mark.slow
-def test_xla_s_alarms_stay_off_the_terminal_unless_they_are_asked_for(tmp_path, monkeypatch):
+def test_xlas_alarms_are_not_printed_unless_requested(tmp_path, monkeypatch):
     assert "is taking >" in python(ALARMING, tmp_path).stderr
     assert python(f"import storagekit\n{ALARMING}", tmp_path).stderr == ""
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")

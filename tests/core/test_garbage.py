@@ -1,4 +1,4 @@
-"""The garbage collector comes back on after it was held off."""
+"""The garbage collector is switched on again after it was off for a block."""
 
 import gc
 

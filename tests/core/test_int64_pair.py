@@ -1,4 +1,4 @@
-"""Numbers of 64 bits against Python's."""
+"""Numbers of 64 bits against Python's integers."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,13 +22,13 @@ def joined(number: Wide) -> int:
 
 
 @given(numbers, numbers)
-def test_sums_and_differences_go_round(one, other):
+def test_sums_and_differences_wrap_around(one, other):
     assert joined(int64_pair.add(split(one), split(other))) == (one + other) % ALL
     assert joined(int64_pair.subtract(split(one), split(other))) == (one - other) % ALL
 
 
 @given(numbers, st.integers(-(2**63) + 1, 2**63 - 1))
-def test_of_two_the_earlier_is_known_wherever_they_are(one, ahead):
+def test_the_earlier_of_two_numbers_is_found_at_any_position(one, ahead):
     other = (one + ahead) % ALL
     assert bool(int64_pair.before(split(one), split(other))[0]) == (ahead > 0)
     assert joined(int64_pair.later(split(one), split(other))) == (other if ahead > 0 else one)
@@ -41,5 +41,5 @@ def test_products_are_exact(one, other):
     assert joined(found) == one * other
 
 
-def test_nothing_is_nothing():
+def test_zero_is_zero():
     assert all(np.all(word == 0) for word in int64_pair.zeros(2, 3)) and int64_pair.zeros(2, 3).high.shape == (2, 3)

@@ -1,4 +1,4 @@
-"""Student's t held against SciPy's distribution, and against a table."""
+"""Student's t against SciPy's distribution and against a table."""
 
 import numpy as np
 import pytest

@@ -231,7 +231,7 @@ def _validated() -> Iterator[Callable]:
 
 
 def test_annotations_of_the_package_are_found():
-    """An annotation in quotes with a name that only type checkers import has no validator: these are listed here."""
+    """An annotation in quotes with a name that only type checkers import has no validator. The test lists these."""
     lost, count = [], 0
     for function in _validated():
         count += 1

@@ -1,4 +1,4 @@
-"""`import storagekit as sk`: what it shows, what it costs, and that every example of a docstring is true."""
+"""`import storagekit as sk`: its names, its cost, and its examples, which must be correct."""
 
 import doctest
 import inspect
@@ -21,7 +21,7 @@ EXAMPLES = sorted(
     for path in Path(sk.__file__).parent.rglob("*.py")
     if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
 )
-ROOMS = [name for name in sk.__all__ if inspect.ismodule(getattr(sk, name))]
+PACKAGES = [name for name in sk.__all__ if inspect.ismodule(getattr(sk, name))]
 
 
 def fresh(code: str) -> str:
@@ -36,8 +36,8 @@ def test_nothing_heavy_is_imported_until_it_is_used():
     assert "simulate" in shown and "dispatch" in shown
 
 
-def test_every_name_is_there_and_no_other():
-    assert set(ROOMS) | set(FUNCTIONS) | {"InputError", "SimulationError"} == set(dir(sk))
+def test_exactly_the_public_names_exist():
+    assert set(PACKAGES) | set(FUNCTIONS) | {"InputError", "SimulationError"} == set(dir(sk))
     with pytest.raises(AttributeError, match="'storagekit' has no attribute 'simulat'"):
         _ = sk.simulat
 
@@ -49,7 +49,7 @@ def test_every_name_has_an_example(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_is_true(name):
+def test_every_example_is_correct(name):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for one in doctest.DocTestFinder().find(import_module(name)):
@@ -57,6 +57,6 @@ def test_every_example_is_true(name):
     assert not runner.failures, "".join(report)
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_every_room_says_what_it_is(name):
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_package_has_a_docstring(name):
     assert getattr(sk, name).__doc__
