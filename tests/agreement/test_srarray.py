@@ -173,7 +173,7 @@ def test_equation_16_under_rlook():
     disks, stripes, replicas = 6, 2, 3
     overhead = 2.7e-3
 
-    def closed(outstanding):
+    def closed(depth):
         system = System(
             ideal_drive(full_seek=S, revolution=R, sectors_per_track=TRACK, overhead=overhead),
             SRMirror(stripes, replicas, most_replicas=3),
@@ -182,18 +182,16 @@ def test_equation_16_under_rlook():
             drives=disks,
             slots=96,
         )
-        return Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0, alignment=1), outstanding))
+        return Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0, alignment=1), depth))
 
-    data = sweep(closed, {"outstanding": [6, 24, 96]}, requests=3000, seeds=8)
-    for outstanding in data.outstanding.values:
-        service = equations.rlook_service(S, R, stripes, replicas, 1.0, outstanding / disks)
+    data = sweep(closed, {"depth": [6, 24, 96]}, requests=3000, seeds=8)
+    for depth in data.depth.values:
+        service = equations.rlook_service(S, R, stripes, replicas, 1.0, depth / disks)
         one_disk = equations.disk_throughput(overhead + TRANSFER, service)
-        expected = equations.array_throughput(disks, outstanding, one_disk)
-        at = data.sel(outstanding=outstanding)
+        expected = equations.array_throughput(disks, depth, one_disk)
+        at = data.sel(depth=depth)
         assert float(at.request_rate.mean()) == pytest.approx(expected, rel=0.05)
-        assert (
-            equations.idle_share(disks, outstanding) < float(at.idle.mean()) < (disks - 1) / (disks + outstanding - 1)
-        )
-        stroke = S / (stripes * max(outstanding / disks, equations.SPARSE_QUEUE))
+        assert equations.idle_share(disks, depth) < float(at.idle.mean()) < (disks - 1) / (disks + depth - 1)
+        stroke = S / (stripes * max(depth / disks, equations.SPARSE_QUEUE))
         assert 0.7 * stroke < float(at.seek.mean()) - overhead < stroke
         assert_near(at.rotation, equations.rotation_even(R, replicas), slack=TRANSFER / 2)

@@ -25,8 +25,8 @@ def disk_time(mirrors: int, outstanding: int, read_share: float) -> float:
 @pytest.mark.parametrize(
     ("mirrors", "outstanding", "among"),
     [
-        (1, 9, 8),  # a disk that becomes free finds all requests except the one that it has just read
-        (2, 9, 7),  # and except the one that the other disk is reading
+        (1, 9, 8),  # a disk that becomes free finds all requests except its last read
+        (2, 9, 7),  # and except the other disk's current read
         (3, 9, 6),
         (2, 24, 22),
         (4, 24, 20),

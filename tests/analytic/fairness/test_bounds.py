@@ -118,7 +118,7 @@ def sfq(depth, weights, costs, factors, choices):
 
 @st.composite
 def bricks(draw):
-    """Depth, weights that sum to 1, minimum shares, costs, and the order in which requests complete."""
+    """Depth, weights that sum to 1, minimum shares, costs, and the completion order of the requests."""
     streams, events = draw(st.integers(2, 3)), draw(st.integers(1, 60))
     whole = np.array(draw(st.lists(st.integers(1, 6), min_size=streams, max_size=streams)))
     parts = np.array(draw(st.lists(st.sampled_from([1, 1 / 2, 1 / 8]), min_size=streams, max_size=streams)))
