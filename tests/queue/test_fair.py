@@ -168,10 +168,15 @@ def expected(queue: FairQueue, workload: Workload) -> list[list[int]]:
 COORDINATORS = (OneCoordinator(), InTurn(2), ByBrick())
 
 
-@pytest.mark.parametrize(
-    "delay", [Single(), Total(), Hybrid(MINIMUM), MinimumOnly(MINIMUM)], ids=lambda d: type(d).__name__
-)
-@pytest.mark.parametrize("coordinators", COORDINATORS, ids=lambda c: type(c).__name__)
+# by default each delay and each kind of coordinators; with -m slow all pairs
+DELAYS = Single(), Total(), Hybrid(MINIMUM), MinimumOnly(MINIMUM)
+PAIRS = [
+    pytest.param(*pair, marks=[] if number in (0, 1, 2, 4, 8, 9) else pytest.mark.slow)
+    for number, pair in enumerate(itertools.product(DELAYS, COORDINATORS))
+]
+
+
+@pytest.mark.parametrize(("delay", "coordinators"), PAIRS, ids=lambda one: type(one).__name__)
 def test_every_brick_serves_in_the_order_of_the_tags(delay, coordinators):
     for seed, depth in [(1, 1), (2, 4), (3, 16)]:
         queue, workload = FairQueue(depth, WEIGHTS, delay, coordinators=coordinators), random_workload(seed)
