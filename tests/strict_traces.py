@@ -171,7 +171,7 @@ def fio(lines, data) -> list[Request]:
     first = [line.split(b"#")[0].strip(b" \t\r") for line in data[:4096].split(b"\n")[:20]]
     commas = next((line.count(b",") for line in first if line), 0)
     if commas == 3:
-        raise ValueError("no offsets")
+        raise ValueError("without offsets")
     columns = min(max(commas + 1, 5), 7)
     found = []
     for text, _, _ in lines:

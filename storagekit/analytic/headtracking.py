@@ -128,7 +128,9 @@ class HeadTracking:
     def __post_init__(self):
         validate_fields(self)
         if not self.first_interval <= self.interval < math.inf:
-            raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
+            raise InputError(
+                f"interval {self.interval:g} s: must be at least first_interval, {self.first_interval:g} s"
+            )
         if self.speed_tolerance >= 0.1:
             raise InputError(
                 f"speed tolerance {self.speed_tolerance:g}: must be below 0.1; it is relative, 1e-3 is 0.1%"
@@ -528,11 +530,11 @@ def adjust_slack(
     srarray, section 3.2, which does not give its feedback loop.
     """
     if not 0 < goal < 1:
-        raise InputError(f"goal {goal:g}: must be a share between 0 and 1")
+        raise InputError(f"goal {goal:g}: must be above 0 and below 1")
     if not 0 <= start <= access.sectors_per_track:
         raise InputError(f"slack {start:g}: must be from 0 to the {access.sectors_per_track} sectors of a track")
     if min(rounds, batch) < 1:
-        raise InputError(f"{rounds} rounds of {batch} requests: there must be at least one of each")
+        raise InputError(f"{rounds} rounds of {batch} requests: give at least 1 of each")
     draw = np.random.default_rng(seed)
     allowed = (1 - goal) / 2 * batch
     slack, history, on_target = float(start), [], []
@@ -569,7 +571,7 @@ def accuracy(seen: Annotated[TrackedAccesses, instance_of(TrackedAccesses, "acce
     """
     error = (seen.measured - seen.predicted)[~seen.missed]
     if not len(error):
-        raise InputError(f"all of {len(seen.missed)} requests miss; give more of them or a larger slack")
+        raise InputError(f"all {len(seen.missed)} requests miss their target; give more requests or a larger slack")
     return Accuracy(float(seen.missed.mean()), float(error.mean()), float(error.std()), float(seen.measured.mean()))
 
 
@@ -582,7 +584,7 @@ def _intervals(tracking: HeadTracking) -> list[float]:
 
 def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -> Tracked:
     if drives < 1:
-        raise InputError(f"{drives} drives: there must be at least 1")
+        raise InputError(f"{drives} drives: give at least 1")
     require(
         drives * tracking.reads <= _MOST_DRAWN,
         "reads of all drives",

@@ -228,7 +228,9 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
     """
     demands = np.atleast_1d(np.asarray(demands, float))
     if demands.sum() + think <= 0:
-        raise InputError(f"demands {demands.tolist()} s: all are 0, and so is the think time; give a time above 0")
+        raise InputError(
+            f"demands {demands.tolist()} s: all demands and the think time are 0; give one of them above 0"
+        )
     queue = np.zeros_like(demands)
     for n in range(1, customers + 1):
         response = demands * (1 + queue)

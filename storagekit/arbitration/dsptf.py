@@ -171,7 +171,7 @@ class DSPTFClaims(AbstractArbitration):
         self.latency = named("network latency")(latency)
         self.bound = named("latency bound")(latency if bound is None else bound)
         self.waits = named("waits", whole)(waits)
-        give = "whether claims arrive, as sk.arbitration.Lossy(0.05)"
+        give = "a model of the delivery of claims, such as sk.arbitration.Lossy(0.05)"
         self.delivery = instance_of(AbstractDelivery, give)("delivery", Reliable() if delivery is None else delivery)
 
     def __check_init__(self):
@@ -183,7 +183,8 @@ class DSPTFClaims(AbstractArbitration):
     def check(self, facts):
         if facts.needed > 1:
             raise InputError(
-                f"claims on requests that need {facts.needed} parts: D-SPTF settles who serves the one; use NoArbitration()"
+                f"requests that need {facts.needed} parts: D-SPTF selects one brick for each request; use "
+                "NoArbitration()"
             )
 
     @property

@@ -124,10 +124,10 @@ class PreselectionBids(AbstractArbitration):
         self.latency = named("network latency")(latency)
         # The default is computed in 64 bits, before the conversion to 32 bits.
         twice = 2 * (latency if traced(latency) else np.asarray(latency, np.float64))
-        self.ahead = named("time to choose ahead")(twice if ahead is None else ahead)
+        self.ahead = named("lead time of the selection")(twice if ahead is None else ahead)
 
     def __check_init__(self):
-        for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
+        for label, time in (("network latency", self.latency), ("lead time of the selection", self.ahead)):
             SPAN.each(label, time)
             require_seconds(label, time, "latency")
         require((self.waits >= 0) & (self.waits <= 2), "waits", self.waits, "0, 1 or 2")

@@ -41,7 +41,7 @@ WAYS, SECTORS = 16, 16
 
 _BRICKS = partial(COUNT.up_to(10**5), "bricks with a cache")
 _SETS, _WAYS = (partial(BLOCKS, f"{what} of a brick's cache") for what in ("sets", "ways"))
-_SECTORS = partial(BLOCK, "sectors a block of a brick's cache")
+_SECTORS = partial(BLOCK, "sectors per block of a brick's cache")
 
 
 def _capacities(given) -> Any:
@@ -169,8 +169,8 @@ class BrickLRU(AbstractCache):
             raise InputError(f"{self.sets} sets for the caches of {self.bricks} bricks: they need {needed}; raise sets")
         if self.sets * self.ways > MOST_BLOCKS:
             raise InputError(
-                f"{self.sets} sets of {self.ways} blocks: caches count up to {MOST_BLOCKS} blocks; lower the capacity, or "
-                "raise sectors"
+                f"{self.sets} sets of {self.ways} blocks: at most {MOST_BLOCKS} blocks are possible; lower the "
+                "capacity, or raise sectors"
             )
 
     def _each(self) -> list:
@@ -184,7 +184,8 @@ class BrickLRU(AbstractCache):
     def check(self, facts):
         if facts.brick_drives > 1:
             raise InputError(
-                f"memory in bricks of {facts.brick_drives} drives: not modelled; use one drive a brick, or LRU for all"
+                f"a cache in each brick of {facts.brick_drives} drives: not modelled; give bricks of one drive, or "
+                "use LRU, one cache for the whole system"
             )
         if facts.drives > self.bricks:
             raise InputError(f"{facts.drives} bricks, but only {self.bricks} have a cache: raise BrickLRU.bricks")

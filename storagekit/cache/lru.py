@@ -81,13 +81,13 @@ class LRU(AbstractCache):
     hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)
     sets: int = eqx.field(static=True, default=2048, converter=partial(BLOCKS, "sets of an LRU cache"))
     ways: int = eqx.field(static=True, default=32, converter=partial(BLOCKS, "ways of an LRU cache"))
-    sectors: int = eqx.field(static=True, default=16, converter=partial(BLOCK, "sectors a block of an LRU cache"))
+    sectors: int = eqx.field(static=True, default=16, converter=partial(BLOCK, "sectors per block of an LRU cache"))
 
     def __check_init__(self):
         if self.sets * self.ways > MOST_BLOCKS:
             raise InputError(
-                f"{self.sets} sets of {self.ways} blocks in an LRU cache: it counts up to {MOST_BLOCKS} blocks; lower "
-                "sets, or raise sectors"
+                f"{self.sets} sets of {self.ways} blocks in an LRU cache: at most {MOST_BLOCKS} blocks are possible; "
+                "lower sets, or raise sectors"
             )
         check_capacity(self.capacity)
         check_hit_time(self.hit_time)

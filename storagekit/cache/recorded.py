@@ -25,7 +25,10 @@ def _distances(given: Any) -> Any:
     found = np.asarray(given)
     if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0:
         what = f"{found.dtype} in {found.ndim} axes" if found.dtype.kind in "iuf" else shown(given)
-        raise InputError(f"distances: given {what}; give whole numbers, 0 or more, as of workload.reuse.read_distances")
+        raise InputError(
+            f"distances: given {what}; give whole numbers of at least 0, for example the result of "
+            "workload.reuse.read_distances"
+        )
     return given if hasattr(given, "dtype") else found
 
 
@@ -59,7 +62,7 @@ class RecordedLRU(AbstractCache):
     distances: Int[AnyArray, "row"] = eqx.field(converter=_distances)
     capacity: Float[AnyArray, "..."] = eqx.field(converter=named("cache of"), default=0.0)
     hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)
-    sectors: int = eqx.field(static=True, default=16, converter=partial(BLOCK, "sectors a block of an LRU cache"))
+    sectors: int = eqx.field(static=True, default=16, converter=partial(BLOCK, "sectors per block of an LRU cache"))
 
     def __check_init__(self):
         check_capacity(self.capacity)

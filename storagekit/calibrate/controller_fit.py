@@ -57,11 +57,13 @@ class FittedElectronics(NamedTuple):
 
     def __str__(self) -> str:
         table = self.table
-        lines = ["controller, bus and buffer: " + (table.attrs["changed"] or "the buffer does as it was said to")]
+        lines = [
+            "controller, bus and buffer: " + (table.attrs["changed"] or ("the settings of the buffer are unchanged"))
+        ]
         columns = (table[name].values for name in ("parameter", "start", "fitted", "standard_error", "identified"))
         for name, start, fitted, error, identified in zip(*columns, strict=True):
             told = f" +- {error / MS:.4f} ms" if identified else " ms  not identified"
-            was = f"  (was {start / MS:.4f})" if fitted != start else ", kept as it was"
+            was = f"  (was {start / MS:.4f})" if fitted != start else ", unchanged"
             lines.append(f"{name:<32} {fitted / MS:9.4f}{told}{was}")
         was, is_now = (table.attrs[f"demerit_{name}"] / MS for name in ("start", "fitted"))
         return "\n".join([*lines, f"demerit on this log: {is_now:.3f} ms (was {was:.3f})"])
@@ -136,7 +138,8 @@ class Distributions(NamedTuple):
         if not members.size:
             most = max(np.count_nonzero(members) for members in classes)
             raise InputError(
-                f"{trace.source.name}: at most {most} reads or writes after the same, a fit takes {FEWEST}; give a longer log"
+                f"{trace.source.name}: at most {most} requests of one class (reads or writes, after a read or a "
+                f"write); a fit needs {FEWEST}; give a longer log"
             )
         return cls.at(members, took)
 

@@ -15,7 +15,7 @@ SHARES = np.linspace(0, 1, 501)
 
 @validate
 def demerit_by_class(
-    stream: Annotated[xr.Dataset, instance_of(xr.Dataset, "a stream, as measured_stream makes it")],
+    stream: Annotated[xr.Dataset, instance_of(xr.Dataset, "a stream from measured_stream")],
 ) -> xr.Dataset:
     """Return the demerit of a model for all requests of a stream, and for its reads and its writes.
 
@@ -40,16 +40,16 @@ def demerit_by_class(
         If the stream lacks one of these variables, or contains a value that is not a number.
     """
     if lacking := [name for name in ("measured", "service", "read") if name not in stream]:
-        raise InputError(f"a stream without {', '.join(lacking)}: give one, as measured_stream makes it")
+        raise InputError(f"the stream lacks {', '.join(lacking)}: give a stream from measured_stream")
     classes = _classes(stream)
     measured, modelled = (np.asarray(stream[name], float) for name in ("measured", "service"))
     rows = [_row(measured[mask], modelled[mask]) for mask in classes.values()]
     said = {
         "requests": ("1", "requests"),
-        "measured": ("s", "mean service time that the drive took"),
-        "modelled": ("s", "mean service time of the model"),
-        "demerit": ("s", "root mean square distance of the two distributions"),
-        "share": ("1", "demerit over the measured mean"),
+        "measured": ("s", "measured mean service time"),
+        "modelled": ("s", "modelled mean service time"),
+        "demerit": ("s", "root mean square distance between the measured and the modelled distribution"),
+        "share": ("1", "demerit divided by the measured mean"),
     }
     columns = zip(said.items(), zip(*rows, strict=True), strict=True)
     return xr.Dataset(
@@ -95,14 +95,17 @@ def modelled(stream: xr.Dataset) -> str:
         name: stream.attrs.get(name, 0.0) / MS for name in ("sector", "read_after_read", "read_after_write", "write")
     }
     if figures["sector"]:
-        parts.append(f"{figures['sector']:.3g} ms a sector on the bus")
+        parts.append(f"{figures['sector']:.3g} ms of bus transfer per sector")
     before = [figures["read_after_read"], figures["read_after_write"]]
     if any(before):
-        parts.append(f"the controller's {before[0]:.3g} ms before a read after a read, {before[1]:.3g} after a write")
-    left = "" if figures["write"] else ", no controller's time of writes"
+        parts.append(
+            f"a controller time of {before[0]:.3g} ms for a read after a read, {before[1]:.3g} ms for a read after a "
+            "write"
+        )
+    left = "" if figures["write"] else ", no controller time for writes"
     if figures["write"]:
-        parts.append(f"its {figures['write']:.3g} ms before a write")
-    return f"{', '.join(parts)}; no buffer (no hits, reading ahead or writing behind){left}"
+        parts.append(f"a controller time of {figures['write']:.3g} ms for a write")
+    return f"{', '.join(parts)}; no buffer (no hits, read-ahead or write-behind){left}"
 
 
 def _classes(stream: xr.Dataset) -> dict[str, np.ndarray]:

@@ -111,7 +111,7 @@ def zone_map(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
     skews = (tracks - across) * shape.track_skew + across * shape.cylinder_skew
     lost = skews + tracks * shape.track_spares + shape.group_spares
     columns = {
-        "first_byte": (begins * units.SECTOR, "bytes", "where its data begin"),
+        "first_byte": (begins * units.SECTOR, "bytes", "first byte of the zone"),
         "size": (np.diff(begins, append=shape.capacity) * units.SECTOR, "bytes", "data"),
         "first_cylinder": (np.asarray(shape.first_cylinder), "1", "first cylinder"),
         "cylinders": (np.asarray(shape.cylinders), "1", "cylinders"),

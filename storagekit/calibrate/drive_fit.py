@@ -33,7 +33,7 @@ class FittedDrive(NamedTuple):
 
     def __str__(self) -> str:
         table = self.table
-        lines = [f"{self.drive.name}, fitted to {table.attrs['trace']}"]
+        lines = [f"{self.drive.name}: fitted to {table.attrs['trace']}"]
         rows = zip(*(table[name].values for name in ("parameter", "value", "standard_error", "note")), strict=True)
         for name, value, error, note in rows:
             error = f" +- {error / units.MS:.6f}" if np.isfinite(error) else ""
@@ -103,7 +103,7 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     moving = np.count_nonzero(moves.distance)
     if moving < 2 * SAMPLES:
         raise InputError(
-            f"{trace.source.name}: {moving} requests move the arm and wait for the platter, a seek curve takes "
+            f"{trace.source.name}: {moving} requests move the arm and wait for the platter, but a seek curve needs "
             f"{2 * SAMPLES}; give a longer log"
         )
     far = np.arange(start.cylinders)
@@ -123,7 +123,7 @@ def _checked(trace: RequestTrace, start: Drive) -> np.ndarray:
     if np.unique(trace.offset).size < 2:
         raise InputError(f"{name}: offset is the same for all requests; log their offsets (fio: log_offset=1)")
     if np.size(start.revolution) != 1:
-        raise InputError(f"start: a drive of {np.size(start.revolution)} revolutions; give one of a single drive")
+        raise InputError(f"start: {np.size(start.revolution)} values of the revolution; give a drive with one value")
     thinks(trace)
     return service
 
@@ -170,9 +170,9 @@ def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
 
 def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: float) -> list[tuple]:
     """Return for each parameter: name, value, standard error, whether it was identified, and a note."""
-    kept = "not identified, kept as it was: "
-    untied = f"completions are tied to no angle of this geometry within {SEARCHED:.0%} of the start's revolution"
-    turning = "from the instants of completion"
+    kept = "not identified, initial value kept: "
+    untied = f"the completion times fit no revolution time within {SEARCHED:.0%} of the initial one"
+    turning = "from the completion times"
     if spindle is None:
         rows = [
             ("revolution", float(drive.revolution), np.nan, False, kept + untied),
@@ -190,16 +190,26 @@ def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: f
             return name, value, np.nan, False, kept + missing
         return name, value, told.error, True, f"from {told.requests} requests"
 
-    apart = "" if spindle else " (reads apart alone are used)"
+    apart = "" if spindle else " (only reads far from earlier requests are used)"
     rows += [
         row(
-            "overhead", float(drive.overhead), arm.still_read, f"too few reads move nothing; it is in the seeks{apart}"
+            "overhead",
+            float(drive.overhead),
+            arm.still_read,
+            f"too few reads without arm movement; the seek times include it{apart}",
         ),
-        row("head switch", float(drive.head_switch), arm.switched, f"too few requests change heads alone{apart}"),
+        row("head switch", float(drive.head_switch), arm.switched, f"too few requests with only a head switch{apart}"),
         row("write settle", float(drive.write_settle), arm.settle, f"too few writes wait for the platter{apart}"),
     ]
     written = arm.still_write.value if arm.still_write else np.nan
-    rows.append(row("write overhead", written, arm.still_write, "too few writes move nothing; it is in the settling"))
+    rows.append(
+        row(
+            "write overhead",
+            written,
+            arm.still_write,
+            "too few writes without arm movement; the settling time includes it",
+        )
+    )
     return rows
 
 
@@ -211,7 +221,11 @@ def _table(
     seek = arm.curve.seconds - float(drive.overhead)
     return xr.Dataset(
         {
-            "value": ("parameter", list(values), {"units": "s", "long_name": "fitted, or the start's"}),
+            "value": (
+                "parameter",
+                list(values),
+                {"units": "s", "long_name": "fitted value, or the value of the initial drive"},
+            ),
             "standard_error": ("parameter", list(errors), {"units": "s"}),
             "identified": ("parameter", list(identified)),
             "note": ("parameter", list(notes)),
@@ -219,7 +233,7 @@ def _table(
             "seek_error": (
                 "distance",
                 arm.curve.errors,
-                {"units": "s", "long_name": "standard error, of overhead and seek"},
+                {"units": "s", "long_name": "standard error of the sum of overhead and seek"},
             ),
         },
         coords={

@@ -24,11 +24,11 @@ REACH = 1024
 # outstanding requests a large one.
 OVERLAPPING = 0.1
 MEANINGS = {
-    "measured": "service time that the drive took",
-    "service": "service time of the model",
+    "measured": "measured service time",
+    "service": "modelled service time",
     "seek": "controller's overhead, arm movement and settling",
-    "rotation": "rotation until the first sector",
-    "transfer": "from the first sector to the last one's end on the bus",
+    "rotation": "rotational latency",
+    "transfer": "time from the first sector to the end of the transfer on the bus",
 }
 
 
@@ -113,8 +113,8 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     measured = _measured(trace, drive)
     if not (lies_apart(trace) & trace.read).any():
         raise InputError(
-            f"{trace.source.name}: no read lies more than {REACH} sectors from the {RECENT} requests before it, which alone "
-            "arm and platter explain; give a stream with such reads"
+            f"{trace.source.name}: no read lies more than {REACH} sectors from the {RECENT} requests before it; a "
+            "model without a buffer needs such reads; give another stream"
         )
     controller = controller or Controller()
     seek, rotation, transfer = (
@@ -159,8 +159,8 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     service = buffered_service(trace, drive, electronics)[:, 0]
     buffer = electronics.buffer
     size = f"{buffer.segments} segment{'s' if buffer.segments > 1 else ''} of {buffer.sectors} sectors"
-    model = f"arm and platter, controller and bus, and a buffer of {size}: hits, reading ahead"
-    model += " and writing behind" if buffer.writes_behind else "; writes are answered from the platter"
+    model = f"arm and platter, controller and bus, and a buffer of {size}: hits, read-ahead"
+    model += " and write-behind" if buffer.writes_behind else "; writes complete on the platter"
     return _beside(trace, drive, {"measured": measured, "service": service}, {"model": model})
 
 
@@ -215,8 +215,12 @@ def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], a
         {
             **{name: ("request", part, {"units": "s", "long_name": MEANINGS[name]}) for name, part in parts.items()},
             "read": ("request", trace.read, {"long_name": "whether a request is a read"}),
-            "apart": ("request", apart, {"long_name": "whether a request lies apart from those just before it"}),
-            "compared": ((), int(compared.sum()), {"units": "requests", "long_name": "reads apart"}),
+            "apart": ("request", apart, {"long_name": "whether a request is far from the requests just before it"}),
+            "compared": (
+                (),
+                int(compared.sum()),
+                {"units": "requests", "long_name": "reads far from earlier requests"},
+            ),
             "demerit": ((), far, {"units": "s", "long_name": "demerit"}),
         },
         attrs=made_by("trace")
@@ -262,8 +266,9 @@ def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
     early = np.mean(pause < -units.US) if pause.size else 0.0
     if early > OVERLAPPING:
         raise InputError(
-            f"{trace.source.name}: {early:.0%} of requests come before the one before is complete, at most {OVERLAPPING:.0%} "
-            "may; measure with one request outstanding and exact arrivals (fio: iodepth=1, log_issue_time=1)"
+            f"{trace.source.name}: {early:.0%} of the requests arrive before the previous request completes, at most "
+            f"{OVERLAPPING:.0%} are allowed; measure with one request outstanding and exact arrivals (fio: iodepth=1, "
+            "log_issue_time=1)"
         )
     return np.append(np.maximum(pause, 0.0), 0.0)
 
@@ -290,15 +295,16 @@ def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "
     """
     if trace.measured_response is None:
         raise InputError(
-            f"{trace.source.name}: measured_response is missing: no service times; give a disksim-validate file or a fio log"
+            f"{trace.source.name}: the trace has no service times (measured_response); give a disksim-validate file "
+            "or a fio log"
         )
     if len(trace.devices) != 1:
-        raise InputError(f"{trace.source.name}: {len(trace.devices)} devices; select one of them")
+        raise InputError(f"{trace.source.name}: the trace has {len(trace.devices)} devices; select one")
     end = int(trace.ends()[0])
     if end > drive.capacity * units.SECTOR:
         raise InputError(
-            f"{trace.source.name}: a request ends at byte {end}, the drive holds {drive.capacity * units.SECTOR}; "
-            "give the drive that was measured"
+            f"{trace.source.name}: a request ends at byte {end}, but the drive has {drive.capacity * units.SECTOR} "
+            "bytes; give the measured drive"
         )
     return trace.measured_response
 

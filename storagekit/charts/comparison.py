@@ -33,15 +33,15 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
     against = summary.attrs["against"]
     panels = [
         headed(_responses(summary, named, order), "Response time, mean and tail", 340),
-        headed(_differences(summary, named, order), f"More or less than {against}", 260),
+        headed(_differences(summary, named, order), f"Difference from {against}", 260),
     ]
     drawn = alt.hconcat(*panels, spacing=36).resolve_scale(color="independent", shape="independent")
     seeds = summary.attrs.get("replications", 1)
     where = summary.attrs.get("trace")
-    told = f"{seeds} seeds, whiskers: 95% intervals over them" + (
-        f"; trace {where.rsplit('/', 1)[-1]}" if where else ""
+    told = f"The runs have {seeds} seeds. Whiskers are 95% intervals over the seeds." + (
+        f" The trace is {where.rsplit('/', 1)[-1]}." if where else ""
     )
-    return finished(drawn, "Schemes beside one another", _finding(summary, warned or []), told)
+    return finished(drawn, "Response times of the schemes", _finding(summary, warned or []), told)
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:
@@ -49,7 +49,7 @@ def _finding(summary: xr.Dataset, warned: list[str]) -> str:
     against = summary.attrs["against"]
     others = [scheme for scheme in summary.scheme.values.tolist() if scheme not in (against, *warned)]
     if not others:
-        return "one scheme that keeps up" if against not in warned else "no scheme keeps up"
+        return "Only the baseline is not overloaded." if against not in warned else "Every scheme is overloaded."
     mean = summary.response_difference.sel(scheme=others)
     best = str(mean.sel(statistic="mean").idxmin("scheme").item())
     ours = mean.sel(scheme=best)
@@ -57,7 +57,7 @@ def _finding(summary: xr.Dataset, warned: list[str]) -> str:
     tail = 100 * float(summary.quantile_difference.sel(quantile=0.99, scheme=best, statistic="mean"))
     # a single seed has no interval
     sure = f" ({low:+.1f} to {high:+.1f})" if low == low else ""
-    return f"{best} beside {against}: {middle:+.1f}%{sure} in the mean, {tail:+.1f}% at 99%"
+    return f"{best} compared with {against}: {middle:+.1f}%{sure} in the mean, {tail:+.1f}% at the 99th percentile."
 
 
 def _responses(summary: xr.Dataset, named: dict[str, str], order: list[str]) -> Layered:

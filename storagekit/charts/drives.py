@@ -28,7 +28,7 @@ def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
     rows = wide.melt("distance", ["read", "write"], "kind", "ms")
     short = rows.loc[rows.distance <= max(SHORT * rows.distance.max(), SHORTEST), :]
     panels = [_seeks(part, heading) for part, heading in ((rows, "All distances"), (short, "Short distances"))]
-    average = f"a read's mean over all pairs of cylinders: {curve.attrs['average_seek'] * _MS:.2f} ms"
+    average = f"The mean seek of a read over all pairs of cylinders is {curve.attrs['average_seek'] * _MS:.2f} ms."
     return finished(_row(panels), f"Seek curve: {curve.attrs['drive']}", average)
 
 
@@ -47,7 +47,7 @@ def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
     whole = alt.Scale(domain=[0, float(ends[-1]) * _GB], nice=False)
     drawn = _lines(
         rows,
-        alt.X("at:Q", title="Place in the address space (GB)", scale=whole),
+        alt.X("at:Q", title="Address (GB)", scale=whole),
         alt.Y("rate:Q", title="Rate (MB/s)", scale=from_zero(float(rows.rate.max()))),
         _Series("kind", list(named.values())),
         alt.Order("order:Q"),
@@ -55,9 +55,12 @@ def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
     lengths = list(dict.fromkeys(f"{int(zones.sectors_per_track[end]):,}" for end in (0, -1)))
     count = f"{len(zones.zone)} zone{'s' if len(zones.zone) > 1 else ''}"
     ends = list(dict.fromkeys(f"{float(zones.media_rate[end]) * _MB:.1f}" for end in (0, -1)))
-    found = f"{' to '.join(ends)} MB/s within a track"
+    found = f"The rate within a track is {' to '.join(ends)} MB/s."
     return finished(
-        drawn, f"Zones: {zones.attrs['drive']}", found, f"{count}, {' to '.join(lengths)} sectors of 512 bytes a track"
+        drawn,
+        f"Zones: {zones.attrs['drive']}",
+        found,
+        f"The drive has {count}, with {' to '.join(lengths)} sectors of 512 bytes per track.",
     )
 
 
@@ -72,21 +75,21 @@ def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
         drawn = _lines(
             rows.loc[rows.kind == kind, :],
             alt.X("ms:Q", title="Service time (ms)", scale=alt.Scale(domain=[0, last])),
-            alt.Y("percent:Q", title=f"{named} that took no longer (%)", scale=alt.Scale(domain=[0, 100])),
+            alt.Y("percent:Q", title=f"{named} with at most this service time (%)", scale=alt.Scale(domain=[0, 100])),
             _Series("basis", ["measured", "modelled"]),
             alt.Order("share:Q"),
         )
         return headed(drawn, named)
 
-    heading = f"Measured and modelled: {PurePath(times.attrs['trace']).name}"
+    heading = f"Measured and modelled service times: {PurePath(times.attrs['trace']).name}"
     panels = [panel(kind) for kind in times.kind.values.tolist()]
     half = times.sel(share=0.5, method="nearest") * _MS
     found = "; ".join(
-        f"half of the {kind}s within {float(half.sel(kind=kind, basis='measured')):.2f} ms as measured, "
-        f"{float(half.sel(kind=kind, basis='modelled')):.2f} ms as modelled"
+        f"median of the {kind}s {float(half.sel(kind=kind, basis='measured')):.2f} ms measured, "
+        f"{float(half.sel(kind=kind, basis='modelled')):.2f} ms modelled"
         for kind in times.kind.values.tolist()
     )
-    return finished(_row(panels), heading, found, f"through the model of {times.attrs['drive']}")
+    return finished(_row(panels), heading, found, f"The modelled times are from the model of {times.attrs['drive']}.")
 
 
 class _Series(NamedTuple):

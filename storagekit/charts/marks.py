@@ -23,9 +23,14 @@ Layered = alt.LayerChart | alt.FacetChart
 
 def _summary(label: str, value: Any) -> xr.DataArray:
     """Return the validator of an array of means with their intervals."""
-    array = instance_of(xr.DataArray, "an array over `statistic`, as sk.interval makes it")(label, value)
+    array = instance_of(xr.DataArray, "an array with the dimension `statistic`, as returned by sk.interval")(
+        label, value
+    )
     if "statistic" not in array.dims:
-        raise InputError(f"{label} of {', '.join(map(str, array.dims))}: it has no `statistic`; sk.interval makes it")
+        raise InputError(
+            f"{label} of {', '.join(map(str, array.dims))}: it lacks the dimension `statistic`; give the result of "
+            "sk.interval"
+        )
     return array
 
 
@@ -215,7 +220,7 @@ def cut(words: str, scale: alt.Scale | None) -> str:
     if not words or look.get("type") == "log" or not isinstance(domain, list):
         return words
     least = min(float(end) for end in domain)
-    return f"{words}, axis from {least:g}" if least > 0 else words
+    return f"{words}, axis starts at {least:g}" if least > 0 else words
 
 
 def _legend(words: str | None) -> alt.Legend:

@@ -150,7 +150,7 @@ def trace_formats() -> list[CatalogueEntry]:
 
 
 def _paper(paper: str, claims: int) -> CatalogueEntry:
-    notebook = "a notebook" if reproduction_path(paper).exists() else "no notebook yet"
+    notebook = "a notebook" if reproduction_path(paper).exists() else "no notebook"
     return CatalogueEntry(paper, f"{claims} claims, {notebook}")
 
 

@@ -31,34 +31,41 @@ def compare(
         str,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="Dispatchers (see `storagekit list`), jsqD for the shortest queue of D, or SR-Mirrors as 2x3x1; "
-            "NAME:SCHEDULE for another scheduler of one scheme.",
+            help=(
+                "Schemes to compare: dispatchers (see `storagekit list`), jsqD for the shortest of D queues, or "
+                "SR-Mirrors such as 2x3x1. NAME:SCHEDULE sets the scheduler of one scheme."
+            ),
         ),
     ] = "hashing,dsptf,jsq2",
     drive: Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)] = "atlas10k",
-    drives: Annotated[int, typer.Option(help="Number of drives; an SR-Mirror has those of its layout.")] = 2,
+    drives: Annotated[int, typer.Option(help="Number of drives. For an SR-Mirror, the layout determines it.")] = 2,
     copies: Annotated[
-        int | None, typer.Option(help="Copies of each block, on neighbours; on all drives if not given.")
+        int | None, typer.Option(help="Copies of each block, on neighbouring drives; by default on all drives.")
     ] = None,
     schedule: Annotated[str, typer.Option(help="Scheduler of each drive.")] = "satf",
     write: Annotated[str, typer.Option(help="Write policy (see `storagekit list`).")] = "all-copies",
     latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
-    seeds: Annotated[int, typer.Option(help="Runs of each scheme; 2 at least for intervals.")] = 8,
+    seeds: Annotated[int, typer.Option(help="Number of runs of each scheme; intervals need at least 2.")] = 8,
     against: Annotated[
-        str | None, typer.Option(help="Baseline of the differences; the first scheme if not given.")
+        str | None, typer.Option(help="Baseline of the differences; by default the first scheme.")
     ] = None,
-    requests: Annotated[int | None, typer.Option(help="Number of requests from the beginning of the trace.")] = None,
+    requests: Annotated[
+        int | None, typer.Option(help=("Number of requests to use, from the start of the trace."))
+    ] = None,
     scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
     out: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help=f"Also write it, as the suffix says ({', '.join(WRITTEN)}); repeatable."),
+        typer.Option(
+            metavar="FILE",
+            help=(f"File for the result, in the format of its suffix ({', '.join(WRITTEN)}); repeatable."),
+        ),
     ] = None,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
-    """Run a trace through several schemes: response times and their tails, what disks do, and differences with intervals.
+    """Compare schemes on a trace: response times with quantiles, disk utilization, and differences with intervals.
 
-    The schemes meet the same requests on drives with the same phases, drawn anew for each seed.
+    All schemes serve the same requests, on drives with the same initial spindle angles. Each seed has different angles.
     """
     from storagekit.drive import load_drive
     from storagekit.simulation.compare import compare as run
@@ -66,10 +73,10 @@ def compare(
 
     for path in out or []:
         if path.suffix not in WRITTEN:
-            raise InputError(f"--out {str(path)!r}: give it a name that ends in {', '.join(WRITTEN)}")
+            raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
     names = [name.strip() for name in schemes.split(",") if name.strip()]
     if len(set(names)) < len(names):
-        raise InputError(f"--schemes {schemes!r}: name each once")
+        raise InputError(f"--schemes {schemes!r}: give each scheme once")
     arm, trace = load_drive(drive), read(file, form)
 
     def system(name: str):

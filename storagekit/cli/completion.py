@@ -63,7 +63,7 @@ def _formats() -> Iterable[str]:
 
 # every command accepts a drive in any of these forms
 A_DRIVE = (
-    "A drive by name (see `storagekit list`), a drive file, or a data sheet in a line: "
+    "Name of a drive (see `storagekit list`), a drive file, or data-sheet values: "
     "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB."
 )
 

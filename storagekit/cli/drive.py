@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from storagekit.calibrate.drive_figures import DatasheetFigures
     from storagekit.drive import Drive, Electronics
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
-Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write charts to, as PNG and SVG.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts, as PNG and SVG.")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completion.formats),
+    typer.Option(
+        "--format",
+        help="Format of the trace; by default recognized from the content.",
+        autocompletion=completion.formats,
+    ),
 ]
 
-drive_app = typer.Typer(help="Look into drives, and check them.", rich_markup_mode=None, no_args_is_help=True)
+drive_app = typer.Typer(help="Show, check and fit models of drives.", rich_markup_mode=None, no_args_is_help=True)
 _MS, _MB, _GB = 1e3, 1e-6, 1e-9
 # a line of `show`: label, figure, factor, format, unit
 _LINES = (
@@ -34,12 +38,12 @@ _LINES = (
     ("zones", "zones", 1, ",d", ""),
     ("spindle", "rpm", 1, ",.0f", "rpm"),
     ("revolution", "revolution", _MS, ",.3f", "ms"),
-    ("seek, track to track", "track_seek", _MS, ",.3f", "ms"),
-    ("seek, average", "average_seek", _MS, ",.3f", "ms, over all pairs of cylinders"),
-    ("seek, full stroke", "full_seek", _MS, ",.3f", "ms"),
+    ("track-to-track seek", "track_seek", _MS, ",.3f", "ms"),
+    ("average seek", "average_seek", _MS, ",.3f", "ms (mean over all pairs of cylinders)"),
+    ("full-stroke seek", "full_seek", _MS, ",.3f", "ms"),
     ("head switch", "head_switch", _MS, ",.3f", "ms"),
-    ("write settle", "write_settle", _MS, ",.3f", "ms more than a read's"),
-    ("overhead", "overhead", _MS, ",.3f", "ms of every access"),
+    ("write settle", "write_settle", _MS, ",.3f", "ms, added to the seek of a read"),
+    ("overhead", "overhead", _MS, ",.3f", "ms per access"),
     ("rate, outermost zone", "outer_media_rate", _MB, ",.2f", "MB/s within a track"),
     ("", "outer_sustained_rate", _MB, ",.2f", "MB/s over whole cylinders"),
     ("rate, innermost zone", "inner_media_rate", _MB, ",.2f", "MB/s within a track"),
@@ -54,7 +58,7 @@ def join(app: typer.Typer) -> None:
 
 @drive_app.command("list")
 def list_(as_json: Json = False) -> None:
-    """List the drives that come with storagekit: capacity, geometry, seek, rates, and whose electronics are known."""
+    """List the drives of the package: capacity, geometry, seek, rates, and whether the electronics are known."""
     from storagekit.calibrate import figures
     from storagekit.drive import drive_names
 
@@ -66,7 +70,18 @@ def list_(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(found, indent=1))
         return
-    heads = ("drive", "GB", "rpm", "cylinders", "heads", "seek ms", "outer MB/s", "inner MB/s", "electronics", "name")
+    heads = (
+        "drive",
+        "GB",
+        "rpm",
+        "cylinders",
+        "heads",
+        "seek (ms)",
+        "outer rate (MB/s)",
+        "inner rate (MB/s)",
+        "electronics",
+        "name",
+    )
     rows: list[tuple[str, ...]] = [
         (
             one["drive"],
@@ -84,8 +99,8 @@ def list_(as_json: Json = False) -> None:
     ]
     print("\n".join(_aligned([heads, *rows], left={0, 8, 9})))
     print(
-        "\nGB and MB of 10^9 and 10^6 bytes; seek: a read's, mean of all pairs of cylinders; rates within a track; "
-        "electronics:\ncontroller, bus and buffer. `storagekit drive show DRIVE` says more."
+        "\nA GB is 10^9 bytes, a MB 10^6 bytes. seek: mean of a read over all pairs of cylinders. Rates are within a "
+        "track.\nelectronics: controller, bus and buffer. `storagekit drive show DRIVE` prints all values of a drive."
     )
 
 
@@ -93,12 +108,12 @@ def list_(as_json: Json = False) -> None:
 def show(
     drive: Annotated[
         str,
-        typer.Argument(metavar="DRIVE", help="A drive by name, or a drive file.", autocompletion=completion.drives),
+        typer.Argument(metavar="DRIVE", help="Name of a drive, or a drive file.", autocompletion=completion.drives),
     ],
     charts: Charts = None,
     as_json: Json = False,
 ) -> None:
-    """Print a drive's figures and zones; with --charts DIR, draw its seek curve and its zones."""
+    """Print the data and zones of a drive; with --charts DIR, also draw its seek curve and its zones."""
     from storagekit.calibrate import figures, seek_curve, zone_map
     from storagekit.drive.electronics import electronics_facts
 
@@ -126,19 +141,20 @@ def show(
 
 @drive_app.command()
 def check(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Trace with measured service times.")],
     drive: Annotated[
         str,
-        typer.Option(help="The drive that was measured, by name, or a drive file.", autocompletion=completion.drives),
+        typer.Option(help="The measured drive: name or drive file.", autocompletion=completion.drives),
     ],
     charts: Charts = None,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
-    """Hold a drive's model against service times measured on it: the demerit of reads and writes.
+    """Compare the model of a drive with measured service times: the demerit of reads and writes.
 
-    TRACE is a disksim-validate file, or a fio log with offsets and times of issue: one request outstanding, the service time
-    of each. The demerit is the root mean square distance between the distributions of the measured and the modelled times.
+    TRACE is a disksim-validate file, or a fio log with offsets and issue times. It has one request outstanding, and the
+    service time of each request. The demerit is the root mean square distance between the distributions of the measured
+    and the modelled times.
     """
     from storagekit.calibrate.drive_check import demerit_by_class, distributions, modelled
     from storagekit.calibrate.measured_drive import buffered_stream, measured_stream
@@ -158,50 +174,54 @@ def check(
         told = {"trace": stream.attrs["trace"], "drive": stream.attrs["drive"], "model": modelled(stream)}
         print(json.dumps(told | {"classes": _classes(found), "charts": written}, indent=1))
         return
-    print(f"{stream.attrs['trace']} through the model of {stream.attrs['drive']}")
+    print(f"{stream.attrs['trace']}, simulated with the model of {stream.attrs['drive']}")
     print(fill(f"model: {modelled(stream)}", 110, subsequent_indent="  "), end="\n\n")
     print("\n".join(_check_lines(found)))
     if "read apart" in found.kind:
         recent, reach = stream.attrs["recent_requests"], stream.attrs["reach_sectors"]
-        print(f"\nread apart: more than {reach:,} sectors from each of the {recent} requests before, so in no buffer")
+        print(
+            f"\nread apart: reads more than {reach:,} sectors from each of the previous {recent} requests, whose data "
+            "are in no buffer"
+        )
     _say_written(written)
 
 
 @drive_app.command()
 def fit(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Trace with measured service times.")],
     start: Annotated[
         str,
         typer.Option(
-            help="The drive whose geometry it has, by name, or a drive file.", autocompletion=completion.drives
+            help="Initial model with the geometry of the drive: name or drive file.", autocompletion=completion.drives
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Drive file to write, JSON; --drive takes it.")],
-    keep_arm: Annotated[bool, typer.Option("--keep-arm", help="Fit controller, bus and buffer alone.")] = False,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Drive file to write (JSON), for use with --drive.")],
+    keep_arm: Annotated[bool, typer.Option("--keep-arm", help="Fit only controller, bus and buffer.")] = False,
     judge: Annotated[
-        bool, typer.Option("--judge", help="Fit to the first half, and say how near the second is.")
+        bool,
+        typer.Option("--judge", help=("Fit to the first half of the trace, and check the model on the second half.")),
     ] = False,
     form: Format = None,
 ) -> None:
-    """Fit the timing of a drive whose geometry is known to service times measured on it, and write a drive file.
+    """Fit the timing of a drive with known geometry to measured service times, and write a drive file.
 
-    TRACE is as for `check`, of some thousand requests all over the drive. Fitted are revolution, seek curve, head switch,
-    settling and overhead; then, where the start has them, the times of controller and bus, and what the buffer does. Each is
-    printed with its standard error, or with why it could not be.
+    TRACE has the form of `check`, with some thousand requests over the whole drive. The fit determines revolution, seek
+    curve, head switch, settling and overhead. If the initial model has them, it also determines the times of controller and
+    bus, and the settings of the buffer. The output has the standard error of each value, or the reason why it was not fitted.
     """
     from storagekit.calibrate.own_drive import fit_log, judged
     from storagekit.core.atomic_files import write_text
     from storagekit.workload.trace import read
 
     if out.suffix != ".json":
-        raise InputError(f"--out {str(out)!r}: a drive file is JSON; give it a name that ends in .json")
+        raise InputError(f"--out {str(out)!r}: a drive file is JSON; give a name that ends in .json")
     folder = next(one for one in out.absolute().parents if one.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise InputError(f"--out {str(out)!r}: cannot write in {str(folder)!r}; name a file in a folder to write to")
+        raise InputError(f"--out {str(out)!r}: cannot write to {str(folder)!r}; give a file in a writable folder")
     model, electronics, _ = _known(start)
     if keep_arm and electronics is None:
         raise InputError(
-            f"--keep-arm: nothing is known of the electronics of {start!r}; leave it out, or name another start"
+            f"--keep-arm: the electronics of {start!r} are unknown; omit --keep-arm, or give another --start"
         )
     requests = read(trace, form)
     half = len(requests) // 2
@@ -210,12 +230,15 @@ def fit(
     try:
         write_text(out, json.dumps(fitted.facts(), indent=1) + "\n")
     except OSError as fault:
-        raise InputError(
-            f"--out {str(out)!r}: {fault.strerror or fault}; name a file in a folder to write to"
-        ) from fault
+        raise InputError(f"--out {str(out)!r}: {fault.strerror or fault}; give a file in a writable folder") from fault
     if judge:
         found = judged(requests.take(slice(half, None)), (model, electronics), (fitted.drive, fitted.electronics))
-        print("\nthe second half, before and after:", *_check_lines(found[0]), *_check_lines(found[1])[1:], sep="\n")
+        print(
+            "\nsecond half of the trace, with the initial and the fitted model:",
+            *_check_lines(found[0]),
+            *_check_lines(found[1])[1:],
+            sep="\n",
+        )
     print(f"\ndrive file: {out}")
 
 
@@ -252,7 +275,7 @@ def _electronics_lines(electronics: "Electronics | None") -> list[str]:
     from storagekit.drive.electronics import electronics_facts
 
     if electronics is None:
-        return ["controller, bus and buffer: not known"]
+        return ["controller, bus and buffer: unknown"]
     lines = []
     titles = {"overheads": "controller", "extra_disconnect": "extra disconnect of writes"}
     for group, fields in electronics_facts(electronics).items():
@@ -276,13 +299,13 @@ def _zone_lines(zones) -> list[str]:
     rows = [
         (
             "zone",
-            "from GB",
+            "start (GB)",
             "GB",
-            "from cylinder",
+            "first cylinder",
             "cylinders",
             "sectors/track",
             "MB/s within a track",
-            "over cylinders",
+            "MB/s over cylinders",
         )
     ]
     for number in zones.zone.values.tolist():
@@ -319,7 +342,9 @@ def _check_lines(found) -> list[str]:
     def shown(value: float | int | None, form: str) -> str:
         return "-" if value is None else format(value, form)
 
-    rows: list[tuple[str, ...]] = [("", "requests", "measured ms", "modelled ms", "demerit ms", "of the measured mean")]
+    rows: list[tuple[str, ...]] = [
+        ("", "requests", "measured (ms)", "modelled (ms)", "demerit (ms)", "demerit / measured mean")
+    ]
     for kind, one in _classes(found).items():
         times = [shown(one[f"{name}_ms"], ".3f") for name in ("measured", "modelled", "demerit")]
         rows.append((kind, shown(one["requests"], ",d"), *times, shown(one["share_of_mean"], ".1%")))
@@ -347,7 +372,7 @@ def _written(folder: Path, pictures: dict[str, Any]) -> list[str]:
         shown = tqdm(pictures.items(), desc="charts", unit="chart", delay=2, leave=False)
         return [str(path) for name, chart in shown for path in write_chart(folder, name, chart)]
     except OSError as fault:
-        raise InputError(f"charts {str(folder)!r}: {fault.strerror or fault}; name a folder to write to") from fault
+        raise InputError(f"charts {str(folder)!r}: {fault.strerror or fault}; give a writable folder") from fault
 
 
 def _say_written(paths: list[str]) -> None:

@@ -20,21 +20,21 @@ def join(app: typer.Typer) -> None:
 
 def export(
     page: Annotated[
-        str, typer.Argument(metavar="PAGE", help=f"Which board: {BOARDS}.", autocompletion=completion.boards)
+        str, typer.Argument(metavar="PAGE", help=f"Board to export: {BOARDS}.", autocompletion=completion.boards)
     ],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; PAGE.html if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML file to write; by default PAGE.html.")] = None,
 ) -> None:
     """Write a page of the lab as one HTML file that works without Python and without a network.
 
-    Everything that can be chosen in it is asked now: up to a minute or two.
+    The command computes all results of the page, which takes up to two minutes.
     """
     from storagekit import lab
 
     asked, path = lab.page(page), out or Path(f"{page}.html")
     if not path.parent.is_dir():
-        raise InputError(f"folder {str(path.parent)!r}: no such folder; make it, or give another file")
+        raise InputError(f"folder {str(path.parent)!r}: no such folder; create it, or give another file")
     if path.is_dir() or not path.name:
-        raise InputError(f"file {str(path)!r}: a folder; give a file in it, as {path / (page + '.html')}")
+        raise InputError(f"file {str(path)!r}: this is a folder; give a file, for example {path / (page + '.html')}")
     if not os.access(path.parent, os.W_OK):
-        raise InputError(f"folder {str(path.parent)!r}: not to be written; give a file elsewhere")
+        raise InputError(f"folder {str(path.parent)!r}: not writable; give a file in another folder")
     print(f"{asked.title}: {lab.export(page, path)}")

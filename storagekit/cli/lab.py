@@ -26,14 +26,18 @@ def lab(
         str | None,
         typer.Argument(
             metavar="[PAGE]",
-            help="The page to open, as tour, or one of its boards, as array.",
+            help="Page to open, for example tour, or a board of a page, for example array.",
             autocompletion=completion.pages,
         ),
     ] = None,
-    folder: Annotated[Path, typer.Option(metavar="DIR", help="Folder of your copies of the pages.")] = FOLDER,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,
-    port: Annotated[int | None, typer.Option(help="Port of this machine; 8888 or the next free one.")] = None,
-    allow_root: Annotated[bool, typer.Option("--allow-root", help="Run as root too, as in a container.")] = False,
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Folder for your copies of the pages.")] = FOLDER,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help=("Do not open a browser; only print the address."))
+    ] = False,
+    port: Annotated[int | None, typer.Option(help="Port; by default 8888 or the next free port.")] = None,
+    allow_root: Annotated[
+        bool, typer.Option("--allow-root", help=("Allow to run as root, for example in a container."))
+    ] = False,
 ) -> None:
     """Open JupyterLab in your copies of the pages and of the papers' notebooks.
 
@@ -42,16 +46,17 @@ def lab(
     from storagekit.cli.lab_folder import fill, find
 
     if port is not None and not 0 < port <= HIGHEST_PORT:
-        raise InputError(f"port {port}: give 1 to {HIGHEST_PORT}")
+        raise InputError(f"port {port}: give a number from 1 to {HIGHEST_PORT}")
     require_extra("lab", "jupyterlab", "ipywidgets", "anywidget")
     if hasattr(os, "geteuid") and os.geteuid() == 0 and not allow_root:
         raise InputError(
-            "lab as root: whoever reaches JupyterLab may do anything; run as another user, or add --allow-root"
+            "lab as root: JupyterLab would give its users all rights on this machine; run as another user, or add "
+            "--allow-root"
         )
     filled = fill(folder)
     opened = f"/lab/tree/{find(page, folder, filled.pages)}" if page else "/lab"
     for name in filled.kept:
-        print(f"kept as you have changed it: {name}.ipynb; rename yours to get the package's", flush=True)
+        print(f"{name}.ipynb has your changes and is kept; rename it to get the version of the package", flush=True)
     options = [
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={opened}",

@@ -38,7 +38,7 @@ def fill(folder: Path) -> FolderReport:
         write_text(folder / RECORD, json.dumps(record, indent=1) + "\n")
     except OSError as fault:
         reason = fault.strerror or fault
-        raise InputError(f"folder {str(folder)!r}: {reason}; give one that you may write, --folder DIR") from fault
+        raise InputError(f"folder {str(folder)!r}: {reason}; give a writable folder, --folder DIR") from fault
     return FolderReport(_pages(folder), kept)
 
 
@@ -51,7 +51,7 @@ def find(page: str, folder: Path, pages: list[str]) -> str:
     for name in (wanted, f"{PAPERS}/{wanted}", _with_board(wanted)):
         if name in pages:
             return f"{name}.ipynb"
-    raise InputError(f"page {page[:60]!r}: not in {str(folder)!r}; there are {', '.join(pages)}")
+    raise InputError(f"page {page[:60]!r}: not in {str(folder)!r}; give one of {', '.join(pages)}")
 
 
 def _with_board(board: str) -> str | None:

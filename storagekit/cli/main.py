@@ -32,8 +32,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option(help="Folder of the results.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OUT = Path("build/reproductions")
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
@@ -58,27 +58,31 @@ def _common(
 def reproduce(
     papers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.", autocompletion=completion.papers),
+        typer.Argument(
+            metavar="[PAPER]...", help="Papers to reproduce; by default all.", autocompletion=completion.papers
+        ),
     ] = None,
-    profile: Annotated[str, typer.Option(help="quick or full (tighter intervals).")] = "quick",
+    profile: Annotated[str, typer.Option(help="quick, or full for narrower confidence intervals.")] = "quick",
     jobs: Annotated[
-        int | None, typer.Option(help="Notebooks to run side by side; one for each core if not given.")
+        int | None, typer.Option(help="Number of notebooks to run in parallel; by default one per core.")
     ] = None,
     out: Out = OUT,
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     parameter: Annotated[
         list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="A parameter, for the notebooks that have it; repeatable."),
+        typer.Option(
+            "-p", metavar="NAME=VALUE", help=("Value of a parameter, for all notebooks that have it; repeatable.")
+        ),
     ] = None,
     traces: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of real traces, used in the place of synthetic ones."),
+        typer.Option(metavar="DIR", help="Folder with real traces, which replace the synthetic traces."),
     ] = None,
 ) -> None:
-    """Run the notebooks of the papers and write charts, tables, the scorecard and a site to OUT.
+    """Run the notebooks of the papers. Write charts, tables, the scorecard and a site to OUT.
 
-    Open OUT/index.html. A second run repeats only the papers that changed. Exit status: 0 if all ran, 1 if a notebook or the
-    site failed, 2 for bad input.
+    Open OUT/index.html. A second run repeats only the papers that changed. Exit status: 0 if all notebooks ran, 1
+    if a notebook or the site failed, 2 for bad input.
     """
     require_extra("reproduce", "papermill", "ipykernel", "sphinx", "myst_nb", "furo", "latex2mathml")
     from storagekit.reproduce import parameters, runner
@@ -88,7 +92,7 @@ def reproduce(
         given = {"traces": str(traces)} | given
     report = runner.reproduce(papers or (), out=out, profile=profile, seed=seed, given=given, jobs=jobs)
     for name, took in report.took.items():
-        print(f"{name}: taken by {', '.join(took)}")
+        print(f"{name}: used by {', '.join(took)}")
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))
     _print_scorecard(report.out)
@@ -107,13 +111,13 @@ def _outcome_line(out: Path, outcome) -> str:
         return f"{outcome.paper}: failed after {outcome.seconds:.0f} s"
     page = out / "papers" / f"{outcome.paper}.html"
     page = page if page.exists() else out / outcome.paper / f"{outcome.paper}.ipynb"
-    state = "nothing changed" if outcome.state == "cached" else f"ran in {outcome.seconds:.0f} s"
+    state = "unchanged" if outcome.state == "cached" else f"ran in {outcome.seconds:.0f} s"
     return f"{outcome.paper}: {state}: {page}"
 
 
 @app.command()
 def scorecard(out: Out = OUT, as_json: Json = False) -> None:
-    """Print the scorecard of the last run again."""
+    """Print the scorecard of the last run."""
     from storagekit.reproduce.report import read_scorecard
 
     if as_json:
@@ -185,9 +189,7 @@ def _status() -> int:
         return _BROKEN_PIPE
     except OSError as fault:
         unwritten = 0 if fault.filename else _flushed()
-        return unwritten or _say(
-            f"{fault.filename or 'what is written'}: {fault.strerror or fault}; {_remedy(fault)}", 1
-        )
+        return unwritten or _say(f"{fault.filename or 'output'}: {fault.strerror or fault}; {_remedy(fault)}", 1)
 
 
 def _say(message: str, status: int) -> int:
@@ -202,10 +204,10 @@ def _warn(message: Warning | str, *_: object) -> None:
 def _remedy(fault: OSError) -> str:
     match fault.errno:
         case errno.ENOSPC | errno.EDQUOT:
-            return "make room there, or write elsewhere, and run again"
+            return "free space there, or write to another place, and run again"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "give a place that you may read and write"
-    return "mend that and run again"
+            return "give a place with read and write permission"
+    return "correct this and run again"
 
 
 def _flushed() -> int:
@@ -221,5 +223,5 @@ def _flushed() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(fault, BrokenPipeError):
             return _BROKEN_PIPE
-        return _say(f"standard output: {fault.strerror}; what was to be said is not whole: write it elsewhere", 1)
+        return _say(f"standard output: {fault.strerror}; the output is incomplete; redirect it to another place", 1)
     return 0

@@ -8,19 +8,24 @@ import typer
 from storagekit.cli import completion
 from storagekit.core.errors import InputError
 
-Check = Annotated[bool, typer.Option("--check", help="Simulate what is recommended, too.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
+Check = Annotated[bool, typer.Option("--check", help="Also simulate the recommendation.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Drive = Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)]
-ReadShare = Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")]
-Locality = Annotated[float, typer.Option(help="Seek locality, by which distances are divided.")]
-Background = Annotated[float, typer.Option(help="Share of the writes whose copies are propagated in idle time.")]
-Overhead = Annotated[float | None, typer.Option("--overhead-ms", help="Overhead of an access in the drive's place.")]
+ReadShare = Annotated[float, typer.Option(help="Fraction of reads among the requests, 0 to 1.")]
+Locality = Annotated[float, typer.Option(help="Seek locality: factor by which seek distances are divided.")]
+Background = Annotated[float, typer.Option(help="Fraction of the writes whose copies are propagated in idle time.")]
+Overhead = Annotated[
+    float | None,
+    typer.Option("--overhead-ms", help=("Overhead of an access, ms; by default the overhead of the drive.")),
+]
 Data = Annotated[float, typer.Option(help="Size of the data set, in capacities of one drive.")]
 
 plan_app = typer.Typer(
-    help="Rank schemes (RAID levels, codes, SR-Arrays) for disks and data; lay out an array of --disks disks; size one for a "
-    "goal; weigh memory against disks; promise sessions. Exit status: 0 an answer, "
-    "1 none is possible (and why), 2 bad input.",
+    help=(
+        "Rank schemes (RAID levels, codes, SR-Arrays) for given disks and data. Lay out an array of --disks disks. "
+        "Size an array for a goal. Compare memory with disks. Calculate guaranteed sessions. Exit status: 0 for an "
+        "answer, 1 if none is possible (with the reason), 2 for bad input."
+    ),
     rich_markup_mode=None,
     invoke_without_command=True,
 )
@@ -35,16 +40,16 @@ _MOST_AGENTS = 2000
 def layout(
     context: typer.Context,
     drive: Drive = "cheetah9lp",
-    disks: Annotated[int | None, typer.Option(help="Disks of the array.")] = None,
+    disks: Annotated[int | None, typer.Option(help="Number of disks of the array.")] = None,
     read_share: ReadShare = 1.0,
-    queue: Annotated[float, typer.Option(help="Outstanding requests for each disk.")] = 1.0,
+    queue: Annotated[float, typer.Option(help="Outstanding requests per disk.")] = 1.0,
     locality: Locality = 1.0,
-    objective: Annotated[str, typer.Option(help="latency or throughput.")] = "latency",
-    mirrors: Annotated[int, typer.Option(help="Copies on different disks; 0 for any number.")] = 1,
+    objective: Annotated[str, typer.Option(help="Objective: latency or throughput.")] = "latency",
+    mirrors: Annotated[int, typer.Option(help="Number of mirrors; 0 for any number.")] = 1,
     background: Background = 0.0,
     overhead_ms: Overhead = None,
     data: Data = 1.0,
-    scheduler: Annotated[str, typer.Option(help="RLOOK or RSATF, for throughput.")] = "RLOOK",
+    scheduler: Annotated[str, typer.Option(help="Scheduler for throughput: RLOOK or RSATF.")] = "RLOOK",
     check: Check = False,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +57,7 @@ def layout(
     if context.invoked_subcommand is not None:
         return
     if disks is None:
-        raise InputError("--disks: not given; say how many disks to lay out, or see `storagekit plan --help`")
+        raise InputError("--disks is missing; give the number of disks, or see `storagekit plan --help`")
     from storagekit.core.validation import one_of
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF, Latency, Throughput
@@ -81,20 +86,21 @@ def layout(
 @plan_app.command()
 def size(
     drive: Drive = "cheetah9lp",
-    rate: Annotated[float, typer.Option(help="Requests a second.")] = 100.0,
+    rate: Annotated[float, typer.Option(help="Request rate, requests/s.")] = 100.0,
     response_ms: Annotated[
-        float | None, typer.Option(help="Mean response time to meet; without it, --rate is the throughput to reach.")
+        float | None,
+        typer.Option(help=("Limit of the mean response time, ms. Without it, --rate is the required throughput.")),
     ] = None,
-    queue: Annotated[float, typer.Option(help="Outstanding requests for each disk, for a throughput.")] = 8.0,
+    queue: Annotated[float, typer.Option(help="Outstanding requests per disk, for a throughput goal.")] = 8.0,
     read_share: ReadShare = 1.0,
     locality: Locality = 1.0,
-    mirrors: Annotated[int, typer.Option(help="Copies on different disks.")] = 1,
+    mirrors: Annotated[int, typer.Option(help="Number of mirrors.")] = 1,
     background: Background = 0.0,
     overhead_ms: Overhead = None,
     data: Data = 1.0,
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
-    budget: Annotated[float | None, typer.Option(help="Most to spend; give --price too.")] = None,
-    most_disks: Annotated[int, typer.Option(help="Most disks to have: a budget that needs no price.")] = 256,
+    budget: Annotated[float | None, typer.Option(help="Limit of the total price; needs --price.")] = None,
+    most_disks: Annotated[int, typer.Option(help="Limit of the number of disks.")] = 256,
     check: Check = False,
     as_json: Json = False,
 ) -> None:
@@ -122,10 +128,12 @@ def size(
 
 @plan_app.command()
 def memory(
-    cache_mb: Annotated[float, typer.Option(help="Memory with the same effect as the disks, 10^6 bytes.")],
-    disks: Annotated[float, typer.Option(help="Disks added.")],
+    cache_mb: Annotated[float, typer.Option(help="Memory with the same effect as the added disks, 10^6 bytes.")],
+    disks: Annotated[float, typer.Option(help="Number of added disks.")],
     disk_mb: Annotated[float, typer.Option(help="Capacity charged for one added disk, 10^6 bytes.")],
-    ratio: Annotated[float | None, typer.Option(help="Price of a byte of memory over one of disk, today.")] = None,
+    ratio: Annotated[
+        float | None, typer.Option(help=("Current price of a byte of memory divided by the price of a byte of disk."))
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute the price ratio at which memory for a cache costs as much as added disks."""
@@ -137,15 +145,19 @@ def memory(
 
 @plan_app.command()
 def sessions(
-    rate_mb: Annotated[float, typer.Option(help="Data-rate of a session, 10^6 bytes a second.")],
+    rate_mb: Annotated[float, typer.Option(help="Data rate of a session, 10^6 bytes/s.")],
     drive: Drive = "cheetah9lp",
-    agents: Annotated[int, typer.Option(help=f"Storage agents, each with one drive; at most {_MOST_AGENTS}.")] = 8,
-    minutes: Annotated[float, typer.Option(help="How long a session lasts.")] = 60.0,
-    group: Annotated[int | None, typer.Option(help="Data blocks for each parity block; none without it.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Sessions write.")] = False,
+    agents: Annotated[
+        int, typer.Option(help=(f"Number of storage agents with one drive each; at most {_MOST_AGENTS}."))
+    ] = 8,
+    minutes: Annotated[float, typer.Option(help="Duration of a session, minutes.")] = 60.0,
+    group: Annotated[int | None, typer.Option(help="Data blocks per parity block; by default no parity.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="The sessions write; by default they read.")] = False,
     buffer_mb: Annotated[float, typer.Option(help="Client buffer for one stripe, 10^6 bytes.")] = 4.0,
-    link_gbps: Annotated[float, typer.Option(help="Each host's link to the switch, 10^9 bits a second.")] = 25.0,
-    mips: Annotated[float, typer.Option(help="Speed of each host, 10^6 instructions a second.")] = 10_000.0,
+    link_gbps: Annotated[
+        float, typer.Option(help=("Rate of the link between each host and the switch, 10^9 bits/s."))
+    ] = 25.0,
+    mips: Annotated[float, typer.Option(help="Speed of each host, 10^6 instructions/s.")] = 10_000.0,
     check: Check = False,
     as_json: Json = False,
 ) -> None:
@@ -164,10 +176,10 @@ def sessions(
     COUNT("--agents", agents)
     if agents > _MOST_AGENTS:
         raise InputError(
-            f"--agents {agents}: give at most {_MOST_AGENTS}, and for a larger cluster, plan each part separately"
+            f"--agents {agents}: give at most {_MOST_AGENTS}; plan each part of a larger cluster separately"
         )
-    _require_bytes(f"--rate-mb {rate_mb:g} for --minutes {minutes:g}: an object", rate_mb * _MB * minutes * MINUTE)
-    _require_bytes(f"--buffer-mb {buffer_mb:g}: a buffer", buffer_mb * _MB)
+    _require_bytes(f"--rate-mb {rate_mb:g} for --minutes {minutes:g}: the object", rate_mb * _MB * minutes * MINUTE)
+    _require_bytes(f"--buffer-mb {buffer_mb:g}: the buffer", buffer_mb * _MB)
     disk, host = Disk.like(load_drive(drive)), Host(mips * 1e6)
     cluster = Cluster((disk,) * agents, host, host, Network(link_gbps * 1e9 / 8, switched=True))
     size = round(rate_mb * _MB * minutes * MINUTE)
@@ -178,7 +190,7 @@ def sessions(
 def _require_bytes(label: str, size: float) -> None:
     if not 1 <= size <= _MOST_BYTES:
         change = "more" if size < 1 else "less"
-        raise InputError(f"{label} of {size:.4g} bytes: it must have from 1 to {_MOST_BYTES:.4g}; give {change}")
+        raise InputError(f"{label} has {size:.4g} bytes; it must have 1 to {_MOST_BYTES:.4g} bytes; give {change}")
 
 
 def _finish(answer, as_json: bool, check: bool) -> None:

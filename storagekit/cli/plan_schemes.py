@@ -23,15 +23,15 @@ def size_mix(words: str) -> float | dict[float, float]:
         pairs = [part.split(":") for part in words.split(",")]
         found = {float(size) * _KB: float(share) for size, share in pairs}
         if len(found) < len(pairs):
-            raise InputError(f"--size-kb {words[:40]!r}: a size is given twice; give each once")
+            raise InputError(f"--size-kb {words[:40]!r}: the same size twice; give each size once")
         return found
     except ValueError:
         raise InputError(
-            f"--size-kb {words[:40]!r}: write KB, as 64, or sizes with shares, as 4:0.8,1024:0.2"
+            f"--size-kb {words[:40]!r}: give a size in KB such as 64, or sizes with fractions such as 4:0.8,1024:0.2"
         ) from None
 
 
-SIMULATED = "Also simulate schemes without a formula, half a minute each: ARS, the shorter queue, split requests."
+SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
 
 def join(app: typer.Typer) -> None:
@@ -42,22 +42,24 @@ def join(app: typer.Typer) -> None:
 @plan_app.command()
 def schemes(
     disks: Annotated[int, typer.Option(help="Number of disks.")],
-    data_tb: Annotated[float, typer.Option(help="Amount of data, 10^12 bytes.")],
+    data_tb: Annotated[float, typer.Option(help="Size of the data, 10^12 bytes.")],
     drive: Drive = "cheetah9lp",
-    size_kb: Annotated[str, typer.Option(help="Request size, or sizes with shares: 4:0.8,1024:0.2.")] = "4",
-    read_share: Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")] = 1.0,
-    rate: Annotated[float | None, typer.Option(help="Requests a second.")] = None,
-    outstanding: Annotated[int | None, typer.Option(help="In place of --rate: requests kept outstanding.")] = None,
-    goal: Annotated[str | None, typer.Option(help="throughput, mean, p95, p99, cost or capacity.")] = None,
-    tolerate: Annotated[int, typer.Option(help="Number of lost disks that the scheme must tolerate.")] = 0,
-    mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time.")] = None,
-    p99_ms: Annotated[float | None, typer.Option(help="Limit of the 99% response time.")] = None,
+    size_kb: Annotated[str, typer.Option(help="Request size in KB, or sizes with fractions: 4:0.8,1024:0.2.")] = "4",
+    read_share: Annotated[float, typer.Option(help="Fraction of reads among the requests, 0 to 1.")] = 1.0,
+    rate: Annotated[float | None, typer.Option(help="Request rate, requests/s.")] = None,
+    outstanding: Annotated[
+        int | None, typer.Option(help=("Number of requests kept outstanding, instead of --rate."))
+    ] = None,
+    goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
+    tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
+    mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
+    p99_ms: Annotated[float | None, typer.Option(help="Limit of the 99th percentile of the response time, ms.")] = None,
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
     budget: Annotated[float | None, typer.Option(help="Limit of the total price.")] = None,
-    scheduler: Annotated[str | None, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = None,
-    copies: Annotated[bool, typer.Option("--copies", help="Also replicated bricks: hashing, D-SPTF.")] = False,
+    scheduler: Annotated[str | None, typer.Option(help="Scheduler, with --outstanding: RLOOK or RSATF.")] = None,
+    copies: Annotated[bool, typer.Option("--copies", help="Include replicated bricks with hashing or D-SPTF.")] = False,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
-    check: Annotated[int, typer.Option(help="Number of best schemes to simulate.")] = 0,
+    check: Annotated[int, typer.Option(help="Number of best schemes to simulate as a check.")] = 0,
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")
     ] = None,
@@ -120,4 +122,4 @@ def _drawn(answer, checked, folder: Path) -> list[str]:
     try:
         return [str(path) for path in write_chart(folder, "schemes", answer.chart(checked))]
     except OSError as fault:
-        raise InputError(f"charts {str(folder)!r}: {fault.strerror or fault}; name a folder to write to") from fault
+        raise InputError(f"charts {str(folder)!r}: {fault.strerror or fault}; give a writable folder") from fault

@@ -33,31 +33,34 @@ def join(app: typer.Typer) -> None:
 
 def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file that defines `build` and `axes`.")],
-    workers: Annotated[int, typer.Option(help="Processes of this machine to run it on.")] = 1,
+    workers: Annotated[int, typer.Option(help="Number of worker processes on this machine.")] = 1,
     scheduler_file: Annotated[
-        Path | None, typer.Option(metavar="JSON", help="A Dask cluster to run it on, by the file its scheduler wrote.")
+        Path | None, typer.Option(metavar="JSON", help="Scheduler file of the Dask cluster to use.")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder that stores the results; stored points are not run again."),
+        typer.Option(metavar="DIR", help="Folder that stores the results; stored points are not simulated again."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="NC", help="The results, as NetCDF; FILE's name with .nc if not given.")
+        Path | None,
+        typer.Option(metavar="NC", help=("NetCDF file for the results; by default the name of FILE with .nc.")),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Simulate every point of a grid, and print and write what was measured.
+    """Simulate every point of a grid, and print and write the results.
 
-    FILE is a Python file, which is run: it defines `build`, a function that returns a Scenario, and `axes`, a dictionary from
-    names of its parameters to lists of values; and, if it likes, seeds, requests, seconds, warm_up, allow_held_up, measures
-    (`help(storagekit.sweep)` says what they are). With a --store, a sweep that was stopped goes on where it was.
+    FILE is a Python file, which is executed. It defines `build`, a function that returns a Scenario, and `axes`, a dictionary
+    from names of its parameters to lists of values. It may also define seeds, requests, seconds, warm_up, allow_held_up and
+    measures (see `help(storagekit.sweep)`). With --store, a sweep that was stopped continues at the last stored point.
     """
     from storagekit.simulation import sweep as run
 
     if workers < 1:
         raise InputError(f"--workers {workers}: give at least 1")
     if workers > 1 and scheduler_file is not None:
-        raise InputError("--workers starts processes here, --scheduler-file uses a cluster that runs: give one of them")
+        raise InputError(
+            "--workers starts local processes, --scheduler-file uses a running cluster: give only one of them"
+        )
     target = Path(f"{file.stem}.nc") if out is None else out
     _make_room(target)
     with _defined(file) as told, _client(workers, scheduler_file) as client:
@@ -104,13 +107,15 @@ def _taken(file: Path, module: ModuleType) -> dict[str, Any]:
     told = {name: getattr(module, name) for name in _KNOWN if hasattr(module, name)}
     for name in _NEEDED:
         if name not in told:
-            raise InputError(f"{file}: defines no `{name}`; it needs a function `build` and a dictionary `axes`")
+            raise InputError(f"{file}: `{name}` is not defined; define a function `build` and a dictionary `axes`")
     if not callable(told["build"]) or not isinstance(told["axes"], dict):
-        raise InputError(f"{file}: `build` must be a function, `axes` a dictionary from its parameters to lists")
+        raise InputError(
+            f"{file}: `build` must be a function, and `axes` a dictionary from names of its parameters to lists"
+        )
     for name in _NUMBERS:
         if not isinstance(told.get(name, 0), int | float):
             raise InputError(
-                f"{file}: `{name}` is a {type(told[name]).__name__}; here that name is for a number; rename it"
+                f"{file}: `{name}` is a {type(told[name]).__name__}; this name is reserved for a number; rename it"
             )
     return told
 
@@ -134,9 +139,9 @@ def _make_room(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise InputError(f"--out {path}: {fault.strerror or fault}; name a file that can be written") from fault
+        raise InputError(f"--out {path}: {fault.strerror or fault}; give a writable file") from fault
     if path.is_dir():
-        raise InputError(f"--out {path}: a folder; name a file that can be written")
+        raise InputError(f"--out {path}: this is a folder; give a writable file")
 
 
 def _write(data: "xr.Dataset", path: Path) -> None:
@@ -149,7 +154,7 @@ def _write(data: "xr.Dataset", path: Path) -> None:
         with replacing(path) as temporary:
             plain.assign_coords(named).to_netcdf(temporary, engine="h5netcdf")
     except OSError as fault:
-        raise InputError(f"--out {path}: {fault.strerror or fault}; name a file that can be written") from fault
+        raise InputError(f"--out {path}: {fault.strerror or fault}; give a writable file") from fault
 
 
 def _axes(data: "xr.Dataset") -> list[str]:

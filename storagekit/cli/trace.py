@@ -10,11 +10,15 @@ import typer
 from storagekit.cli import completion
 from storagekit.core.errors import InputError
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, plain or compressed (gzip, bzip2, xz).")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Trace file, plain or compressed (gzip, bzip2, xz).")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completion.formats),
+    typer.Option(
+        "--format",
+        help="Format of the trace; by default recognized from the content.",
+        autocompletion=completion.formats,
+    ),
 ]
 Drive = Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)]
 Dispatch = Annotated[
@@ -55,33 +59,38 @@ def info(file: File, form: Format = None, as_json: Json = False) -> None:
 def replay(
     file: File,
     drive: Drive = "atlas10k",
-    buffered: Annotated[bool, typer.Option("--buffered", help="With the drive's controller, bus and buffer.")] = False,
-    replicas: Annotated[int, typer.Option(help="Bricks, each with a copy of every block.")] = 2,
+    buffered: Annotated[
+        bool, typer.Option("--buffered", help=("Include the controller, bus and buffer of the drive."))
+    ] = False,
+    replicas: Annotated[int, typer.Option(help="Number of bricks; each has a copy of every block.")] = 2,
     layout: Annotated[
-        str | None, typer.Option(help="D_s x D_r x D_m, as 2x3x1: an SR-Mirror in the place of bricks.")
+        str | None, typer.Option(help="Use an SR-Mirror D_s x D_r x D_m, such as 2x3x1, instead of replicated bricks.")
     ] = None,
     dispatch: Dispatch = "dsptf",
     schedule: Schedule = "satf",
     write: Write = "all-copies",
     latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
-    cache_mb: Annotated[float, typer.Option(help="LRU memory of each brick, MB (central: of all together).")] = 0.0,
+    cache_mb: Annotated[
+        float, typer.Option(help=("LRU cache of each brick, MB; with the dispatcher central, of the whole system."))
+    ] = 0.0,
     slow: Annotated[
-        list[str] | None, typer.Option(metavar="BRICK=SPEED", help="A brick at a share of its speed; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="BRICK=SPEED", help=("Run a brick at a fraction of its speed; repeatable.")),
     ] = None,
     stop: Annotated[
         list[str] | None,
-        typer.Option(metavar="BRICK=FIRST-LAST", help="A brick that is down between two requests; repeatable."),
+        typer.Option(metavar="BRICK=FIRST-LAST", help="Stop a brick from one request to another; repeatable."),
     ] = None,
     scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
-    slots: Annotated[int, typer.Option(help="Requests the system holds at once; others wait outside.")] = 256,
-    seed: Annotated[int, typer.Option(help="Seed of the spindles' phases.")] = 0,
+    slots: Annotated[int, typer.Option(help="Limit of requests in the system; further requests wait outside.")] = 256,
+    seed: Annotated[int, typer.Option(help="Seed of the initial spindle angles.")] = 0,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
-    """Run a trace through a system: utilization, response times, queue depth, bottleneck.
+    """Simulate a trace on a system, and print utilization, response times, queue depth and bottleneck.
 
-    On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
-    is time; --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no say there.
+    On an SR-Mirror (--layout), reads and the first copies of writes go to the nearest idle head. The other copies are written
+    in idle time. --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no effect then.
     """
     from storagekit.cli.catalogue import schedulers, writes
     from storagekit.core.validation import COUNT
@@ -154,12 +163,12 @@ def _condition(slow: list[str], stop: list[str], bricks: int):
     speeds = [1.0] * max(bricks, 1)
     slowdowns = []
     for given in slow:
-        brick, speed = _pair(given, "--slow", "BRICK=SPEED, as 1=0.5", int, float)
+        brick, speed = _pair(given, "--slow", "BRICK=SPEED, for example 1=0.5", int, float)
         slowdowns.append(Slowdown(brick, speed))
         if 0 <= brick < len(speeds):
             speeds[brick] = speed
     for given in stop:
-        brick, (first, last) = _pair(given, "--stop", "BRICK=FIRST-LAST, as 0=1000-2000", int, _range)
+        brick, (first, last) = _pair(given, "--stop", "BRICK=FIRST-LAST, for example 0=1000-2000", int, _range)
         slowdowns.append(outage(brick, first, last))
     return FaultSchedule(*slowdowns), speeds
 
@@ -174,7 +183,7 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
     try:
         return left(name), right(value)
     except ValueError:
-        raise InputError(f"{option} {given!r}: write {form}") from None
+        raise InputError(f"{option} {given!r}: give {form}") from None
 
 
 def array_of(drive, name: str, schedule, slots: int | None):

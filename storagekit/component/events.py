@@ -307,13 +307,17 @@ class Switch(Component):
 
     def __check_init__(self):
         for member in self.members:
-            instance_of(self.kind, f"members that are {self.kind.__name__}")(f"a {self.called} of several", member)
+            instance_of(self.kind, f"a component of the class {self.kind.__name__}")(
+                f"a {self.called} of a switch", member
+            )
         if traced(self.index):
             return
         index = np.asarray(self.index)
         wrong = index[(index < 0) | (index >= len(self.members))]
         if wrong.size:
-            raise InputError(f"{self.called} number {int(wrong.ravel()[0])} of {len(self.members)}: they count from 0")
+            raise InputError(
+                f"{self.called} number {int(wrong.ravel()[0])}: the switch has {len(self.members)}, numbered from 0"
+            )
 
     def each(self, private: tuple) -> Iterator[tuple[Any, Any]]:
         """Return the components with their private states.

@@ -68,7 +68,7 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
         raise
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(f"{shown(value)} is not a number; give one, or one for each lane")
+    raise InputError(f"{shown(value)} is not a number; give one number, or one for each run")
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
@@ -93,9 +93,9 @@ def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
         return value
     given = _whole_numbers(value)
     if np.max(given) > MOST_WHOLE:
-        raise InputError(f"{written(np.max(given))} is more than 32 bits hold; give at most {MOST_WHOLE}")
+        raise InputError(f"{written(np.max(given))} exceeds 32 bits; give at most {MOST_WHOLE}")
     if np.min(given) < -MOST_WHOLE:
-        raise InputError(f"{written(np.min(given))} is more than 32 bits hold; give at least {-MOST_WHOLE}")
+        raise InputError(f"{written(np.min(given))} exceeds 32 bits; give at least {-MOST_WHOLE}")
     return cast(Array, given.astype(np.int32))
 
 
@@ -113,7 +113,7 @@ def _whole_numbers(value: ArrayLike) -> np.ndarray:
         raise
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(f"{shown(value)} is not a whole number; give one")
+    raise InputError(f"{shown(value)} is not a whole number; give a whole number")
 
 
 def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayLike], Any]:
@@ -182,7 +182,7 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
     given = _whole_numbers(value)
     if np.max(np.abs(given)) <= MOST_WHOLE:
         return whole(given)
-    require(np.abs(given) < MOST_ADDRESS, "a number of", given, f"below {MOST_ADDRESS}", "sectors")
+    require(np.abs(given) < MOST_ADDRESS, "value", given, f"below {MOST_ADDRESS}", "sectors")
     return cast(Array, given.astype(np.int64))
 
 

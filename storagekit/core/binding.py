@@ -26,7 +26,7 @@ class Binding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        figures = "" if self.value is None or self.limit is None else f" ({self.value:.6g} against {self.limit:.6g})"
+        figures = "" if self.value is None or self.limit is None else f" ({self.value:.6g}, limit {self.limit:.6g})"
         return f"{self.constraint}{figures}" + (f"; {self.remedy}" if self.remedy else "")
 
     def to_dict(self) -> dict[str, Any]:

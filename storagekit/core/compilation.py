@@ -14,7 +14,7 @@ from tqdm import tqdm
 PATIENCE, TICK = 10.0, 1.0
 # Name of the JAX event that is recorded with a number at the start of a compilation, and with its duration at the end.
 _COMPILATION = "/jax/core/compile/backend_compile_duration"
-_SAID = "storagekit: compiling a program, once: the next run finds it"
+_SAID = "storagekit: compiling a program; later runs reuse the compiled program"
 
 
 @cache

@@ -23,6 +23,4 @@ def require_extra(extra: str, *modules: str) -> None:
     lacking = [name for name in modules if find_spec(name) is None]
     if lacking:
         be = "is" if len(lacking) == 1 else "are"
-        raise InputError(
-            f'{", ".join(lacking)} {be} not installed; `pip install "storagekit[{extra}]"` brings what it needs'
-        )
+        raise InputError(f'{", ".join(lacking)} {be} not installed; run `pip install "storagekit[{extra}]"`')

@@ -13,7 +13,7 @@ import numpy as np
 from storagekit.core.validation import ADDRESS, Span, several, validate
 
 # Drive, or scenario, of a trace that is analysed but not simulated.
-ALONE = "none: a trace by itself"
+ALONE = "none: a trace without a simulation"
 # Most entries of a list that is described in full.
 LISTED = 16
 

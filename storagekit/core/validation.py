@@ -94,7 +94,7 @@ def written(value) -> str:
     An int of 10^30 or more is described by its number of digits.
     """
     if isinstance(value, int) and abs(value) >= _LONG:
-        return f"of some {int(value.bit_length() / math.log2(10)) + 1} digits"
+        return f"of about {int(value.bit_length() / math.log2(10)) + 1} digits"
     given = np.asarray(value)
     if given.ndim or given.dtype.kind != "f":
         return str(value)
@@ -211,7 +211,7 @@ class Validator:
             raise InputError(self._refusal(label, value))
         given = numbers(label, value)
         if given.ndim and not self.many:
-            raise InputError(f"{label} of {given.size} values: give one number, and call again for each other number")
+            raise InputError(f"{label} of {given.size} values: give one number, and call once for each number")
         fits = (given > self.least) if self.above else (given >= self.least)
         fits = fits & (given <= self.most) & (self.endless | np.isfinite(given))
         if self.whole:
@@ -350,10 +350,10 @@ def several(kind: Callable[[str, Any], Any], least: int = 0, of: str = "values")
 
     def each(label: str, value: Any) -> tuple:
         if isinstance(value, str | bytes | dict) or not np.iterable(value):
-            raise InputError(f"{label} {shown(value)}: give several {of}, in a list")
+            raise InputError(f"{label} {shown(value)}: give a list of {of}")
         given = tuple(kind(label, one) for one in value)
         if len(given) < least:
-            raise InputError(f"{label} of {len(given)} {of}: give at least {least}")
+            raise InputError(f"{label}: given {len(given)} {of}; give at least {least}")
         return given
 
     return each
@@ -384,7 +384,7 @@ def instance_of(
         makes = isinstance(value, type) and issubclass(value, kind)
         # Some functions of this package return components, for example `dispatch.central`.
         if makes or (inspect.isroutine(value) and (value.__module__ or "").startswith("storagekit.")):
-            raise InputError(f"{label}: given {shown(value)}; give one that it makes, {value.__name__}(...)")
+            raise InputError(f"{label}: given {shown(value)}; give its result, {value.__name__}(...)")
         raise InputError(f"{label}: given {shown(value)}; give {give or f'a {kind.__name__}'}")
 
     return same
@@ -601,7 +601,7 @@ def require_broadcast(**values) -> None:
         np.broadcast_shapes(*shapes.values())
     except ValueError:
         named = ", ".join(f"{label.replace('_', ' ')} {shape}" for label, shape in shapes.items() if shape)
-        raise InputError(f"arrays of shapes that do not go together: {named}; give them one shape") from None
+        raise InputError(f"the shapes of the arrays do not match: {named}; give shapes that broadcast") from None
 
 
 def require_seconds(label: str, value, meaning: str) -> None:
@@ -656,5 +656,5 @@ def require_takes(label: str, function: Callable, given: Sequence[str]) -> None:
         inspect.signature(function).bind(*given)
     except (TypeError, ValueError) as fault:
         raise InputError(
-            f"{label}: the function cannot be called with {', '.join(given) or 'nothing'}: {fault}"
+            f"{label}: the function cannot be called with the arguments {', '.join(given) or '(none)'}: {fault}"
         ) from fault

@@ -120,7 +120,7 @@ class ARS(AsManyAsNeeded):
 
     window: Float[AnyArray, "..."] = eqx.field(converter=named("a window of"), default=0.03)
     patience: Float[AnyArray, "..."] = eqx.field(converter=named("a patience of"), default=1.0)
-    block: int = eqx.field(static=True, default=128, converter=partial(SECTORS, "sectors of a block"))
+    block: int = eqx.field(static=True, default=128, converter=partial(SECTORS, "sectors per block"))
     clients: int = eqx.field(static=True, default=5, converter=partial(COUNT, "clients"))
     shared: Int[AnyArray, "..."] = eqx.field(converter=_shared, default=False)
     pool: int = eqx.field(static=True, default=16, converter=partial(COUNT, "intervals in a pool"))
@@ -136,7 +136,8 @@ class ARS(AsManyAsNeeded):
     def check(self, facts):
         if facts.bricks > OF_WRITES:
             raise InputError(
-                f"unit intervals of {facts.bricks} bricks: at most {OF_WRITES}; simulate each group in a separate run"
+                f"unit intervals of {facts.bricks} bricks: at most {OF_WRITES} are possible; simulate each group in a "
+                "separate run"
             )
 
     @property

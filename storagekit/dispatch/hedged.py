@@ -46,7 +46,8 @@ class Hedged(AbstractDispatch):
     def check(self, facts):
         if not facts.alike:
             raise InputError(
-                f"hedged reads on {facts.layout}, whose parts are not copies of one another: use Redundant()"
+                f"hedged reads on {facts.layout}: the parts of this layout are not copies of one another; use "
+                "Redundant()"
             )
 
     @property

@@ -84,7 +84,7 @@ class LARD(AsManyAsNeeded):
 
     low: Float[AnyArray, "..."] = eqx.field(converter=named("a LARD threshold of"), default=25.0)
     high: Float[AnyArray, "..."] = eqx.field(converter=named("a LARD threshold of"), default=65.0)
-    allocated: Float[AnyArray, "..."] = eqx.field(converter=named("LARD targets allocated"), default=0.0)
+    allocated: Float[AnyArray, "..."] = eqx.field(converter=named("fraction of LARD targets allocated"), default=0.0)
     window: Float[AnyArray, "..."] = eqx.field(converter=named("LARD window"), default=0.0)
     targets: int = eqx.field(static=True, default=4096, converter=partial(TARGETS, "LARD targets"))
 
@@ -94,7 +94,7 @@ class LARD(AsManyAsNeeded):
         if not traced(self.low, self.high) and np.any(self.low > self.high):
             low, high = (written(np.ravel(one)[0]) for one in (self.low, self.high))
             raise InputError(f"LARD thresholds {low} and {high}: low must not exceed high")
-        SHARE.each("LARD targets allocated", self.allocated)
+        SHARE.each("fraction of LARD targets allocated", self.allocated)
         SPAN.each("LARD window", self.window)
 
     def init(self, sizes: StateSizes) -> LARDTable:

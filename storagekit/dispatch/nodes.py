@@ -66,7 +66,7 @@ def _times(given: Iterable) -> tuple[Float[AnyArray, "..."], ...]:
     try:
         return tuple(map(named("a mean service time of"), given))
     except TypeError:
-        raise InputError(f"{shown(given)} as mean service times: give a tuple, one for each brick") from None
+        raise InputError(f"mean service times {shown(given)}: give a tuple with one time for each brick") from None
 
 
 class Central(AsManyAsNeeded):
@@ -109,7 +109,12 @@ class Central(AsManyAsNeeded):
             for time in times:
                 TIME.each(f"a mean {label} time of", time)
         written = len(self.write_service)
-        require(written in (0, len(self.service)), "mean write service times", written, f"{len(self.service)}, or none")
+        require(
+            written in (0, len(self.service)),
+            "mean write service times",
+            written,
+            f"{len(self.service)}, one for each brick, or 0",
+        )
 
     def check(self, facts):
         if len(self.service) != facts.bricks:

@@ -399,7 +399,7 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
     given = np.asarray(shares, float)
     require((given >= 0) & np.isfinite(given), "a share of", given, "0 or more and finite")
     NUMBER("nodes chosen", count)
-    require(count <= len(given), "nodes chosen", count, f"at most {len(given)}, as many as there are")
+    require(count <= len(given), "nodes chosen", count, f"at most {len(given)}, the number of nodes")
 
     def included(left: frozenset[int], count: int) -> np.ndarray:
         chances = np.zeros(len(given))

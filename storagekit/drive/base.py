@@ -291,13 +291,15 @@ class AbstractDrive(AbstractLayout, SystemPart):
         refused = {
             f"{facts.arbitration} claims": facts.competes,
             "bricks that stop or are slower": facts.varies,
-            "writes that are delayed": facts.delays,
+            "delayed writes": facts.delays,
             "several replicas on a drive": facts.replicas > 1,
-            "writes that come after a read (parity)": facts.rewrites,
+            "writes that follow a read (parity)": facts.rewrites,
         }
         wrong = [what for what, found in refused.items() if found]
         if wrong:
-            raise InputError(f"drives with a buffer and {wrong[0]}: not modelled; give drives without (`load_drive`)")
+            raise InputError(
+                f"drives with a buffer cannot be combined with {wrong[0]}; give drives without a buffer (`load_drive`)"
+            )
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:

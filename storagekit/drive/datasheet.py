@@ -93,8 +93,8 @@ class Sheet(NamedTuple):
         rates = list(self._rates().values())
         if rates[0] < rates[-1]:
             raise InputError(
-                f"inner_rate {written(rates[-1])} bytes/s above an outer_rate of {written(rates[0])}: outer tracks are "
-                "longer; swap the two"
+                f"inner_rate {written(rates[-1])} bytes/s is above outer_rate {written(rates[0])} bytes/s, but outer "
+                "tracks are longer; swap the two"
             )
 
     def _rates(self) -> dict[str, float]:
@@ -103,7 +103,7 @@ class Sheet(NamedTuple):
         given = {label: rate for label, rate in (within | sustained).items() if rate is not None}
         if given.keys() not in (within.keys(), sustained.keys()):
             named = " and ".join(given) or "no rate"
-            raise InputError(f"{named}: give media_rate alone, or outer_rate and inner_rate")
+            raise InputError(f"{named}: give only media_rate, or outer_rate and inner_rate")
         return given
 
     @property
@@ -125,8 +125,8 @@ class Sheet(NamedTuple):
         cylinders = round(self.capacity / units.SECTOR / (mean * self.heads))
         if cylinders < 10 * len(lengths):
             raise InputError(
-                f"capacity {written(self.capacity)} bytes: {mean * self.heads:.0f} sectors a cylinder leave {cylinders} "
-                "cylinders; check it"
+                f"capacity {written(self.capacity)} bytes: with {mean * self.heads:.0f} sectors per cylinder the "
+                f"drive has only {cylinders} cylinders; check the capacity"
             )
         edges = np.round(np.linspace(0, cylinders, len(lengths) + 1)).astype(int)
         zones = [

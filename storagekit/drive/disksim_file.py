@@ -122,7 +122,7 @@ def disksim_facts(path: Path) -> dict[str, Any]:
     disk = _single(blocks, "disksim_disk", path)
     model = _inner(disk, "Model", "dm_disk") if disk else _single(blocks, "dm_disk", path)
     if model is None:
-        raise InputError(f"drive file {path}: no block disksim_disk or dm_disk; give a file that describes a disk")
+        raise InputError(f"drive file {path}: no disksim_disk or dm_disk block; give a file that describes a disk")
     layout = _inner(model, "Layout Model", "dm_layout_g1")
     mechanics = _inner(model, "Mechanical Model", "dm_mech_g1")
     facts = {name: _number(model, label, FIELDS[name]) for name, label in _MODEL.items()}
@@ -247,7 +247,7 @@ def _seek(mechanics: ParameterBlock, cylinders: int) -> list[list[float]]:
     if _chosen(mechanics, "Seek type", ("extracted", "hplplus10")) == "extracted":
         named = field(mechanics.values, "Full seek curve", mechanics.where)
         if not isinstance(named, str):
-            raise InputError(f"{mechanics.where}: field 'Full seek curve' is {named!r}; it must be a file")
+            raise InputError(f"{mechanics.where}: field 'Full seek curve' is {named!r}; it must be a file name")
         return _curve(mechanics.file.parent / named, mechanics)
     division, root, by_root, line, by_line, _ = _numbers(mechanics, "HPL seek equation values", 6)
     near = _numbers(mechanics, "First ten seek times", 10)
@@ -267,7 +267,7 @@ def _curve(path: Path, mechanics: ParameterBlock) -> list[list[float]]:
         lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or fault
-        raise InputError(f"{mechanics.where}: field 'Full seek curve' names {path}: {why}; put it there") from fault
+        raise InputError(f"{mechanics.where}: field 'Full seek curve' is {path}: {why}; put the file there") from fault
     where = f"seek curve file {path}"
     try:
         label, count = lines[0].split(":")
@@ -278,10 +278,11 @@ def _curve(path: Path, mechanics: ParameterBlock) -> list[list[float]]:
         good = False
     if not good:
         raise InputError(
-            f"{where}: it must be 'Seek distances measured: N', then lines of a distance, a comma, a time in ms"
+            f"{where}: the first line must be 'Seek distances measured: N', and each further line 'distance, time in "
+            "ms'"
         )
     if len(points) != promised:
-        raise InputError(f"{where}: {len(points)} distances where it says {promised}; correct either")
+        raise InputError(f"{where}: {len(points)} distances, but the first line states {promised}; correct one of them")
     return points
 
 
@@ -289,7 +290,7 @@ def _single(blocks: list[ParameterBlock], kind: str, path: Path) -> ParameterBlo
     found = [block for block in blocks if block.kind == kind]
     if len(found) > 1:
         names = ", ".join(block.name for block in found[:4])
-        raise InputError(f"drive file {path}: {len(found)} blocks {kind} ({names}); leave the one that is wanted")
+        raise InputError(f"drive file {path}: {len(found)} {kind} blocks ({names}); keep only one")
     return found[0] if found else None
 
 
@@ -326,7 +327,7 @@ def _chosen(block: ParameterBlock, label: str, known: tuple, otherwise: Any = No
     )
     if isinstance(value, ParameterBlock | list) or value not in known:
         shown = f"a {value.kind} block" if isinstance(value, ParameterBlock) else repr(value)[:40]
-        raise InputError(f"{block.where}: field {label!r} is {shown}; known are {', '.join(map(str, known))}")
+        raise InputError(f"{block.where}: field {label!r} is {shown}; give one of {', '.join(map(str, known))}")
     return value
 
 

@@ -212,7 +212,7 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
     known = known_electronics(name)
     if known is None:
         raise InputError(
-            f"drive {str(name)!r}: nothing is known of its controller, bus and buffer; name one that was measured"
+            f"drive {str(name)!r}: its controller, bus and buffer are unknown; give a drive with known electronics"
         )
     return known
 
@@ -253,7 +253,7 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
     groups = ("overheads", "bus", "buffer", "extra_disconnect")
     for group in sorted(facts.keys() - set(groups), key=str):
         raise InputError(
-            f"drive file {source}: electronics: group {group!r} is unknown; it is one of {', '.join(groups)}"
+            f"drive file {source}: electronics: group {group!r} is unknown; give one of {', '.join(groups)}"
         )
 
     def of(kind: Any, group: str) -> Any:
@@ -264,7 +264,7 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
         known = {_written(name, one): (name, one) for name, one in kind.__annotations__.items()}
         unknown = sorted(given.keys() - known.keys(), key=str)
         if unknown:
-            raise InputError(f"{where}: field {unknown[0]!r} is unknown; it is one of {', '.join(known)}")
+            raise InputError(f"{where}: field {unknown[0]!r} is unknown; give one of {', '.join(known)}")
         asked = {name for name, (own, _) in known.items() if own not in kind._field_defaults} | given.keys()
         values = {known[name][0]: checked(given, name, _rule(*known[name]), where) for name in sorted(asked)}
         return kind(
@@ -280,7 +280,9 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
 def require_possible(known: Electronics) -> None:
     """Raise InputError if a parameter of a drive's electronics is impossible."""
-    instance_of(Electronics, 'those of a drive, as sk.drive.load_electronics("atlas10k")')("electronics", known)
+    instance_of(Electronics, 'the electronics of a drive, such as sk.drive.load_electronics("atlas10k")')(
+        "electronics", known
+    )
     for group, kind in {"overheads": Overheads, "bus": Bus, "buffer": Buffer, "extra": ExtraDisconnect}.items():
         given = getattr(known, group)
         if group == "extra" and given is None:
@@ -289,7 +291,7 @@ def require_possible(known: Electronics) -> None:
         for name, one in kind.__annotations__.items():
             label, value = f"electronics: {group}: {name}", getattr(given, name)
             if isinstance(value, list | tuple):
-                raise InputError(f"{label} {shown(value)}: give a number, or an array with one for each lane")
+                raise InputError(f"{label} {shown(value)}: give a number, or an array with one number for each run")
             _possible(name, one)(label, value)
 
 

@@ -17,7 +17,7 @@ from storagekit.drive.geometry import Geometry, geometry
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import SeekTable, seek_table
 
-FACTS = instance_of(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
+FACTS = instance_of(Mapping, "the fields of a drive file, as returned by sk.drive.drive_facts")
 # Limits of the fields of a drive; times in ms.
 FIELDS = {
     "rpm": FieldRule(float, 60.0, 1e6),
@@ -74,8 +74,8 @@ def drive_from_facts(facts: Annotated[dict[str, Any], FACTS], source: str) -> Dr
     quickest = _quickest(seek, value)
     if value["write_settle_ms"] * units.MS + quickest < 0:
         raise InputError(
-            f"drive file {source}: field 'write_settle_ms' is {value['write_settle_ms']:g}; it must leave something of the "
-            f"quickest move, {quickest / units.MS:g} ms"
+            f"drive file {source}: field 'write_settle_ms' is {value['write_settle_ms']:g}; its sum with the shortest "
+            f"arm movement, {quickest / units.MS:g} ms, must not be negative"
         )
     return Drive(
         geometry=_geometry(facts, zones, value["heads"], source),
@@ -162,7 +162,9 @@ def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geomet
     shape = geometry(zones, heads, serpentine)
     ends = [*shape.first_sector[1:], shape.capacity]
     if any(end <= first for first, end in zip(shape.first_sector, ends, strict=True)):
-        raise InputError(f"drive file {source}: spares and reserved sectors leave a zone no room for data; lower them")
+        raise InputError(
+            f"drive file {source}: spares and reserved sectors leave no room for data in a zone; lower them"
+        )
     return shape
 
 
@@ -187,7 +189,8 @@ def _zones(facts: dict, cylinders: int, heads: int, source: str) -> list[dict]:
         track = fields["sectors_per_track"] - fields["track_spares"]
         if track < 1:
             raise InputError(
-                f"drive file {where}: {fields['track_spares']} spares a track leave none; lower 'track_spares'"
+                f"drive file {where}: {fields['track_spares']} spares per track leave no data sectors; lower "
+                "'track_spares'"
             )
         if fields["spares"] >= fields["sparing_cylinders"] * heads * track:
             raise InputError(f"drive file {where}: {fields['spares']} spares leave no room for data; lower 'spares'")

@@ -48,8 +48,6 @@ def checked(facts: dict[str, Any], name: str, rule: FieldRule, where: str) -> An
         whole = "a whole" if rule.kind is int else "a"
         raise InputError(f"{where}: field {name!r} is {shown(value)}; it must be {whole} number")
     if not rule.least <= value <= rule.most:
-        limit = (
-            f"between {rule.least:g} and {rule.most:g}" if math.isfinite(rule.most) else f"at or above {rule.least:g}"
-        )
-        raise InputError(f"{where}: field {name!r} is {value:g}; it must lie {limit}")
+        limit = f"between {rule.least:g} and {rule.most:g}" if math.isfinite(rule.most) else f"at least {rule.least:g}"
+        raise InputError(f"{where}: field {name!r} is {value:g}; it must be {limit}")
     return rule.kind(value)

@@ -23,7 +23,9 @@ def drive_name(label: str, value: Any) -> str | PathLike:
     """Return a name of a drive or a path to a file. Raise InputError if it is neither text nor a path."""
     if isinstance(value, str | PathLike):
         return value
-    raise InputError(f"{label} {shown(value)}: give that of a drive, of `storagekit list`, or a path to a file")
+    raise InputError(
+        f"{label} {shown(value)}: give the name of a drive (see `storagekit list`) or the path of a drive file"
+    )
 
 
 def drive_names() -> list[str]:
@@ -65,7 +67,7 @@ def load_drive(name: Annotated[str | Path, drive_name]) -> Drive:
     '9.2 GB, 6.0 ms a revolution'
     """
     if is_words(str(name)):
-        return drive_from_sheet(sheet_facts(str(name)), "in a line")
+        return drive_from_sheet(sheet_facts(str(name)), "given as text")
     path = drive_path(name)
     facts = drive_facts(path)
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
@@ -102,7 +104,8 @@ def drive_path(name: str | Path) -> Path:
     if len(path.name) > 255 or not path.is_file():
         near = ", ".join(get_close_matches(path.name[:40], drive_names(), cutoff=0.0))
         raise InputError(
-            f"drive {str(name)[:40]!r}: not known; give a path to a drive file, or a name of `storagekit list`, as {near}"
+            f"drive {str(name)[:40]!r}: unknown; give the path of a drive file, or a name from `storagekit list`, for "
+            f"example {near}"
         )
     return path
 
@@ -114,11 +117,11 @@ def file_facts(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         facts = tomllib.loads(text) if toml else json.loads(text)
     except RecursionError:
-        raise InputError(f"drive file {path}: nested too deep; it must be as data/drives has them") from None
+        raise InputError(f"drive file {path}: nested too deeply; see the files in data/drives") from None
     except (OSError, ValueError) as fault:
         raise InputError(f"drive file {path}: {fault}; it must be {'TOML' if toml else 'one JSON object'}") from fault
     if not isinstance(facts, dict):
-        raise InputError(f"drive file {path}: a {type(facts).__name__}; it must be one JSON object")
+        raise InputError(f"drive file {path}: the content is a {type(facts).__name__}; it must be one JSON object")
     return facts
 
 

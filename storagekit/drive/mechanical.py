@@ -69,7 +69,9 @@ class Drive(OneKind):
     DiskSim 4.0, trackSwitchPlusRotation. srarray, section 4.1, gives the cost of a track switch without settling.
     """
 
-    geometry: Annotated[Geometry, instance_of(Geometry, 'one of a drive, as sk.load_drive("atlas10k").geometry')]
+    geometry: Annotated[
+        Geometry, instance_of(Geometry, 'the geometry of a drive, such as sk.load_drive("atlas10k").geometry')
+    ]
     seek: Annotated[AbstractSeek, instance_of(AbstractSeek, "a seek curve, as sk.drive.LinearSeek(0.01, 10_000)")]
     revolution: Annotated[Float[AnyArray, "..."], TIME.each] = eqx.field(converter=named("revolution"))
     head_switch: Annotated[Float[AnyArray, "..."], SPAN.each] = eqx.field(converter=named("head switch"))
@@ -95,7 +97,7 @@ class Drive(OneKind):
             return
         switch = np.min(self.head_switch)
         quickest = min(np.min(moves), switch) if switch > 0 and self.heads > 1 else np.min(moves)
-        least = f"at least {-quickest:.6g}, the quickest move, which it must leave something of"
+        least = f"at least {-quickest:.6g}; its sum with the shortest arm movement must not be negative"
         require(self.write_settle + quickest >= -ROUNDING, "write_settle", self.write_settle, least, "s")
 
     @property

@@ -63,11 +63,12 @@ class Mixed(AbstractDrive):
             raise InputError("no kinds of drives: give at least one")
         if any(member.buffer.remembers for member in self.members):
             raise InputError(
-                "drives with a buffer among several kinds: not modelled; give drives without (`load_drive`)"
+                "drives with a buffer in a system with several kinds of drives: not modelled; give drives without a "
+                "buffer (`load_drive`)"
             )
         for kind in self.kinds:
             known = (kind >= 0) & (kind < len(self.members))
-            require(known, "a brick with a drive of kind", kind, f"from 0 to {len(self.members) - 1}")
+            require(known, "kind of the drive of a brick", kind, f"from 0 to {len(self.members) - 1}")
 
     @property
     def capacity(self) -> int:
@@ -89,7 +90,9 @@ class Mixed(AbstractDrive):
         for member in self.members:
             member.check(facts)
         if len(self.kinds) < facts.drives:
-            raise InputError(f"{len(self.kinds)} kinds of drives for {facts.drives} bricks: give the kind of each")
+            raise InputError(
+                f"kinds: {len(self.kinds)} numbers for {facts.drives} bricks; give one number for each brick"
+            )
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places | Starts:
         drives = self._drives()
@@ -125,10 +128,13 @@ class Mixed(AbstractDrive):
 
     def capacity_of(self, which: int) -> int:
         if isinstance(self.kinds[which], Tracer):
-            raise InputError(f"the kind of drive {which} while a run is compiled: ask for its capacity before")
+            raise InputError(f"the kind of drive {which} is unknown during compilation; determine its capacity before")
         found = {self.members[kind].capacity_of(which) for kind in np.ravel(self.kinds[which]).tolist()}
         if len(found) > 1:
-            raise InputError(f"drive {which} of {min(found)} or {max(found)} sectors: give it one kind in all lanes")
+            raise InputError(
+                f"drive {which} has {min(found)} sectors in some runs and {max(found)} in others; give it one kind in "
+                "all runs"
+            )
         return found.pop()
 
     def _drives(self) -> list[Drive]:

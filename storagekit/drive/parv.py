@@ -83,21 +83,21 @@ def _tokens(path: Path, above: tuple[Path, ...]) -> Iterator[_Token]:
             continue
         named = next(tokens, None)
         if named is None or named.text in _MARKS:
-            raise _fault(token, "'source' without a file", "name one after it")
+            raise _fault(token, "'source' without a file", "give a file name after it")
         yield from _tokens(path.parent / named.text, (*above, path))
 
 
 def _text(path: Path, above: tuple[Path, ...]) -> str:
     if path in above or len(above) == DEEPEST:
-        raise InputError(f"drive file {above[-1]}: sources {path}, which is being read already; leave that out")
-    by = f" (sourced by {above[-1]})" if above else ""
+        raise InputError(f"drive file {above[-1]}: includes {path}, which includes this file; remove the inclusion")
+    by = f" (included by {above[-1]})" if above else ""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or fault
         raise InputError(f"drive file {path}: {why}{by}; put it there, or correct the name") from fault
     if re.search(r"^\s*Disk brand name\s*:", text, re.MULTILINE):
-        raise InputError(f"drive file {path}: written for DiskSim 2; give one in the syntax of DiskSim 3 or 4")
+        raise InputError(f"drive file {path}: the syntax is of DiskSim 2; give a file in the syntax of DiskSim 3 or 4")
     return text
 
 
@@ -130,8 +130,8 @@ class _Parser:
 
     def stray(self, wanted: str) -> InputError:
         if self.next:
-            return _fault(self.tokens[self.at], f"{self.next!r} where {wanted} should be", "put that before it")
-        return _fault(self.tokens[-1], f"the file ends where {wanted} should be", "add what is missing")
+            return _fault(self.tokens[self.at], f"{self.next!r} instead of {wanted}", f"insert {wanted}")
+        return _fault(self.tokens[-1], f"the file ends before {wanted}", "add the missing part")
 
     def expect(self, *marks: str) -> str:
         if self.next not in marks or not self.next:
@@ -169,7 +169,7 @@ class _Parser:
         depth = 1
         while depth:
             if not self.next:
-                raise _fault(opened, "a list that is never closed", "add ']'")
+                raise _fault(opened, "a list without ']'", "add ']'")
             depth += {"[": 1, "]": -1}.get(self.take().text, 0)
 
     def block(self, words: list[_Token], depth: int) -> ParameterBlock:
@@ -183,7 +183,7 @@ class _Parser:
             label = self.words("a parameter")
             parameter = " ".join(word.text for word in label)
             if parameter in values:
-                raise _fault(label[0], f"parameter {parameter!r} a second time", "keep one")
+                raise _fault(label[0], f"parameter {parameter!r} is given twice", "keep one of them")
             self.expect("=")
             values[parameter] = self.value(depth)
             self.unclosed(opened, f"block {f'{kind} {name}'.strip()!r}", "}")
@@ -215,11 +215,11 @@ class _Parser:
 
     def unclosed(self, opened: _Token, what: str, mark: str) -> None:
         if not self.next:
-            raise _fault(opened, f"{what} is never closed", f"add {mark!r}")
+            raise _fault(opened, f"{what} is not closed", f"add {mark!r}")
 
     def deeper(self, opened: _Token, depth: int) -> None:
         if depth >= DEEPEST:
-            raise _fault(opened, f"more than {DEEPEST} blocks and lists inside one another", "leave some out")
+            raise _fault(opened, f"more than {DEEPEST} nested blocks and lists", "use fewer levels")
 
 
 def _plain(text: str) -> int | float | str:

@@ -48,7 +48,8 @@ class SeekTable(AbstractSeek):
         SPAN.each("seek times", self.times)
         if np.ndim(self.times) != 1:
             raise InputError(
-                f"seek times of {np.ndim(self.times)} axes: give a time for each distance from 0 up, in a list"
+                f"seek times: an array with {np.ndim(self.times)} axes; give a list with one time for each distance "
+                "from 0"
             )
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
@@ -176,9 +177,11 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
     """
     known = np.asarray(points, float)
     if known.ndim != 2 or known.shape[0] < 2 or known.shape[1] != 2:
-        raise InputError(f"seek curve: {known.shape} values; give at least two pairs [cylinders, time]")
+        raise InputError(f"seek curve: shape {known.shape}; give at least two pairs [cylinders, time]")
     if np.any(np.diff(known[:, 0]) <= 0) or known[0, 0] < 1:
-        raise InputError("seek curve: distances must rise from 1 cylinder; sort the points and drop repeats")
+        raise InputError(
+            "seek curve: distances must increase and start at 1 or more; sort the points and remove duplicates"
+        )
     TIME.each("seek curve: time", known[:, 1])
     distance = np.arange(cylinders)
     times = np.interp(distance, known[:, 0], known[:, 1])
@@ -214,7 +217,7 @@ def fit_seek(
 
     times = np.asarray(table.times, float)[1:]
     if not times.size:
-        raise InputError("a seek curve of distance 0 alone: give a time for each distance from 0 up, at least two")
+        raise InputError("a seek curve with only distance 0: give at least two times, one for each distance from 0")
     distance = np.arange(1, times.size + 1)
     terms = np.stack([np.ones_like(times), np.sqrt(distance), distance], axis=1)
     coefficients, _ = nnls(terms, times)
@@ -259,7 +262,7 @@ def seek_from_three(single: float, average: float, full: float, cylinders: int) 
         low = single + (full - single) / 3.0
         high = single + (full - single) * 8.0 / 15.0
         raise InputError(
-            f"average seek {average:g} s: with {single:g} s track to track and {full:g} s full stroke it must lie "
-            f"between about {low:g} and {high:g} s; check the three figures"
+            f"average seek {average:g} s: with {single:g} s track to track and {full:g} s full stroke, it must be "
+            f"between about {low:g} and {high:g} s; check the three values"
         )
     return SeekFit(settle, acceleration, coast)

@@ -77,9 +77,9 @@ def drive_from_sheet(facts: Annotated[dict[str, Any], FACTS], source: str) -> Dr
     where, known = f"data sheet {source}", _NEEDED | _CAPACITIES | _RATES | _OPTIONAL
     unknown = sorted(facts.keys() - known.keys() - set(_WORDS), key=str)
     if unknown:
-        raise InputError(f"{where}: field {shown(unknown[0])} is unknown; it is one of {', '.join(known)}")
+        raise InputError(f"{where}: field {shown(unknown[0])} is unknown; give one of {', '.join(known)}")
     if sum(name in facts for name in _CAPACITIES) != 1:
-        raise InputError(f"{where}: no or two capacities; give one of {' and '.join(_CAPACITIES)}")
+        raise InputError(f"{where}: give exactly one of {' and '.join(_CAPACITIES)}")
     asked = [name for name in known if name in _NEEDED or name in facts]
     figures = {known[name][0]: checked(facts, name, known[name][2], where) * known[name][1] for name in asked}
     try:

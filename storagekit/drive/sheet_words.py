@@ -51,12 +51,14 @@ def sheet_facts(line: str) -> dict[str, Any]:
     for part in line.split(","):
         word, mark, value = part.strip().partition("=")
         if not mark or word not in _KNOWN or word in given:
-            wrong = "given twice" if word in given else "not known"
-            raise InputError(f"drive: {part.strip()[:40]!r} is {wrong}; write {', '.join(_KNOWN)}, as in {_EXAMPLE}")
+            wrong = "given twice" if word in given else "unknown"
+            raise InputError(
+                f"drive: {part.strip()[:40]!r} is {wrong}; give {', '.join(_KNOWN)}, for example {_EXAMPLE}"
+            )
         given[word] = value.strip()
     for word in ("rpm", "seek", "rate", "size"):
         if word not in given:
-            raise InputError(f"drive: {word} is not given; write it as in {_EXAMPLE}")
+            raise InputError(f"drive: {word} is missing; give all values, for example {_EXAMPLE}")
     seeks = _numbers("seek", given["seek"], 3, _TIMES)
     rates = _numbers("rate", given["rate"], given["rate"].count("/") or 1, _RATES)
     size = _numbers("size", given["size"], 1, _SIZES)[0]
@@ -79,8 +81,10 @@ def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list
     unit = next((one for one in sorted(units, key=len, reverse=True) if value.lower().endswith(one.lower())), None)
     parts = value[: -len(unit)].split("/") if unit else []
     if unit is None or len(parts) != count:
-        many = "one number" if count == 1 else f"{count} numbers with a slash between them"
-        raise InputError(f"drive: {word}={value[:40]}: give {many} and a unit ({', '.join(units)}), as in {_EXAMPLE}")
+        many = "one number" if count == 1 else f"{count} numbers separated by slashes"
+        raise InputError(
+            f"drive: {word}={value[:40]}: give {many} and a unit ({', '.join(units)}), for example {_EXAMPLE}"
+        )
     return [_plain(word, part) * units[unit] for part in parts]
 
 
@@ -90,5 +94,5 @@ def _plain(word: str, value: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"drive: {word}={value[:40]!r} is not a number; write it as in {_EXAMPLE}")
+        raise InputError(f"drive: {word}={value[:40]!r} is not a number; give a number, for example {_EXAMPLE}")
     return number

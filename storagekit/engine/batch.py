@@ -37,7 +37,7 @@ def _members(label: str, value: Any) -> np.ndarray:
     """Return the numbers of runs as an array. Raise InputError for any other value."""
     given = np.asarray(NUMBER.each(label, value))
     if given.ndim != 1:
-        raise InputError(f"{label} of shape {list(given.shape)}: give numbers of lanes, in a row")
+        raise InputError(f"{label} of shape {list(given.shape)}: give a one-dimensional list of run numbers")
     return given.astype(int)
 
 
@@ -122,7 +122,7 @@ def stack(
         If the scenarios differ in structure.
     """
     if len({structure(scenario) for scenario in scenarios}) != 1:
-        raise InputError("scenarios of different structure cannot share a batch; sweep groups them for you")
+        raise InputError("scenarios with different structures cannot run in one batch; use sweep, which groups them")
 
     def merge(*leaves: ArrayLike) -> ArrayLike:
         return leaves[0] if np.ndim(leaves[0]) else np.repeat(np.asarray(leaves), len(seeds))[None, :]
@@ -280,7 +280,7 @@ def steps(
         If no event can happen any more, or if a sum is not finite.
     """
     if by not in (known := [one.name for one in runner.record.sums]):
-        raise InputError(f"a run until so much of {by!r}: its sums are {', '.join(known)}")
+        raise InputError(f"sum {by!r} is unknown; give one of {', '.join(known)}")
     done: Any = 0
     while np.min(done) < amount:
         tally, kept = runner.advance(stride)
@@ -320,10 +320,13 @@ def _check(tally: Tally, unfinished: Any) -> None:
     moved = np.sum([tally[one.name].sum(axis=0) for one in CORE], axis=0)
     stuck = (moved == 0) & unfinished
     if np.any(stuck):
-        raise SimulationError(f"{int(np.sum(stuck))} of {moved.size} runs stand still with requests outstanding")
+        raise SimulationError(
+            f"{int(np.sum(stuck))} of {moved.size} runs have outstanding requests but no further event; check the "
+            "components of the system"
+        )
     for name, sums in tally.items():
         if not np.all(np.isfinite(sums)):
-            raise SimulationError(f"the sum {name!r} is not finite; check the scenario's numbers")
+            raise SimulationError(f"the sum {name!r} is not finite; check the numbers of the scenario")
 
 
 def _join(parts: list) -> Any:

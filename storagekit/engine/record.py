@@ -86,21 +86,21 @@ class Sum:
     by_drive: bool = False
     along: Annotated[
         Mapping[str, Sequence[float] | np.ndarray],
-        instance_of(Mapping, "a mapping of dimensions to labels, as {'limit': [0.01]}"),
+        instance_of(Mapping, "a mapping of dimensions to labels, such as {'limit': [0.01]}"),
     ] = field(default_factory=dict)
 
     def __post_init__(self):
         validate_fields(self)
         if not isinstance(self.kind, type) or self.kind not in KINDS:
-            raise InputError(f"sum {self.name!r} of kind {self.kind}: give int for counts, float for what is measured")
+            raise InputError(f"sum {self.name!r} of kind {self.kind}: give int for counts, or float for other measures")
         if self.by_drive and self.along:
-            raise InputError(f"sum {self.name!r} by drive and along {', '.join(self.along)}: choose one")
+            raise InputError(f"sum {self.name!r} has both by_drive and along {', '.join(self.along)}: give only one")
         for word, labels in self.along.items():
             text(f"a dimension of sum {self.name!r}", word)
             one_by_one = isinstance(labels, Sequence | np.ndarray) and np.ndim(labels) == 1
             apart = one_by_one and len(labels) and len(set(labels)) == len(labels)
             if not apart or np.asarray(labels).dtype.kind not in "iuf" or not np.all(np.isfinite(labels)):
-                raise InputError(f"sum {self.name!r} along {word!r}: give its labels, numbers, each once")
+                raise InputError(f"sum {self.name!r} along {word!r}: give a list of different numbers as labels")
         require_takes(f"sum {self.name!r}", self.of, ("report", *self.along))
 
     def rows(self, drives: int) -> int:
@@ -147,9 +147,11 @@ class Sum:
         added = self.of(report, *self._labels(total.ndim))
         if jnp.shape(added) != total.shape:
             shapes = f"{list(jnp.shape(added))} to {list(total.shape)}"
-            raise InputError(f"sum {self.name!r} adds {shapes}: say by_drive or along, or add one row")
+            raise InputError(
+                f"sum {self.name!r} adds an array of shape {shapes}: set by_drive or along, or add one row"
+            )
         if self.kind is int and jnp.issubdtype(jnp.result_type(added), jnp.floating):
-            raise InputError(f"sum {self.name!r} is of kind int and adds fractions: give kind float")
+            raise InputError(f"sum {self.name!r} has kind int but adds fractions: give kind float")
         return total + jnp.asarray(added).astype(total.dtype)
 
     def _labels(self, ndim: int) -> list[Num[Array, "row *ones"]]:
@@ -279,9 +281,11 @@ class ServiceLog(AbstractLog):
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Services:
         if report.stream is None or report.sectors is None:
-            raise InputError("a log of streams' service, of requests without clients: use workload.Threads")
+            raise InputError("a log of the service of streams needs requests of clients: use workload.Threads")
         if self.backlog and scenario.arrivals.stream_count > MOST_LOGGED:
-            raise InputError(f"the backlog of {scenario.arrivals.stream_count} streams: at most {MOST_LOGGED} are kept")
+            raise InputError(
+                f"the backlog of {scenario.arrivals.stream_count} streams: at most {MOST_LOGGED} streams can be logged"
+            )
         drive, certain = first_true(report.served)
         return Services(
             report.elapsed,
@@ -313,7 +317,7 @@ class Record:
     """
 
     sums: Annotated[tuple[Sum, ...], several(instance_of(Sum), of="sums")] = ()
-    log: Annotated[AbstractLog, instance_of(AbstractLog, "a log, as sk.engine.ResponseLog()")] = field(
+    log: Annotated[AbstractLog, instance_of(AbstractLog, "a log, such as sk.engine.ResponseLog()")] = field(
         default_factory=NoLog
     )
 
@@ -323,7 +327,7 @@ class Record:
         names = [one.name for one in self.sums]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"two sums are called {name!r}: rename one, or share the object if they are the same")
+                raise InputError(f"two sums have the name {name!r}: rename one, or use one object if they are the same")
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Tally:
         """Return the sums before the first event.

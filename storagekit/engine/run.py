@@ -243,7 +243,7 @@ def run_key(label: str, value: Any) -> Any:
         return value
     is_key = isinstance(value, np.ndarray | jax.Array) and value.dtype == np.uint32
     if not is_key or value.ndim not in (1, 2) or value.shape[0] != 2:
-        raise InputError(f"{label} {shown(value)}: give what sk.engine.keys(seeds) makes, or a column of it")
+        raise InputError(f"{label} {shown(value)}: give the result of sk.engine.keys(seeds), or a column of it")
     return value
 
 
@@ -267,9 +267,9 @@ def require_room(state: PyTree, system: System, lanes: int) -> None:
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     if COPIES * size > (most := memory()):
         raise InputError(
-            f"a batch of {lanes} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} bytes, "
-            f"{COPIES} times its state; {most:.0f} are available: lower System.slots, the outstanding "
-            "requests, the cache, or seeds"
+            f"a batch of {lanes} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} "
+            f"bytes, {COPIES} times its state, but {most:.0f} bytes are available: lower System.slots, the "
+            "outstanding requests, the cache, or seeds"
         )
 
 
@@ -293,11 +293,11 @@ class Runner:
 
     def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
         instance_of(Scenario, "a Scenario(system, arrivals)")("scenario of a run", scenario)
-        instance_of(Record, "a record, as sk.engine.Record()")("record of a run", record)
+        instance_of(Record, "a record, such as sk.engine.Record()")("record of a run", record)
         run_key("key", key)
         if scenario.system.slots == AUTO:
             raise InputError(
-                "System.slots is not given: give it, or call `simulate`, `sweep` or `replay`, which find the number"
+                "System.slots is not given: give it, or call `simulate`, `sweep` or `replay`, which determine it"
             )
         say_if_late()
         announce_compilations()
@@ -353,7 +353,7 @@ class Runner:
         """
         so_far = int(np.max(np.asarray(self.run.first)))
         if so_far > MOST_WHOLE - count * CHUNK:
-            raise InputError(f"{so_far} requests in one run: there are numbers for {MOST_WHOLE}; run several seeds")
+            raise InputError(f"{so_far} requests in one run: at most {MOST_WHOLE} are possible; use several seeds")
         with addressed(self.wide), uncollected():
             self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
         return jax.tree.map(np.asarray, told)

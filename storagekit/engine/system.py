@@ -149,25 +149,34 @@ class System(eqx.Module):
     def __check_init__(self):
         sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick
         if each < 1 or self.drives % each:
-            raise InputError(f"bricks of {each} drives in a system of {self.drives}: give a divisor of that")
+            raise InputError(
+                f"bricks of {each} drives in a system of {self.drives}: give a number of drives per brick that "
+                "divides it"
+            )
         if sizes is not None and sum(sizes) != self.drives:
-            raise InputError(f"bricks of {sum(sizes)} drives in a system of {self.drives}: leave `drives` out")
+            raise InputError(f"bricks with {sum(sizes)} drives in total, in a system of {self.drives}: omit `drives`")
         if self.drives < 1:
             raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
         if used > self.drives:
-            raise InputError(f"a layout of {used} drives on {self.drives}: make it smaller or add drives")
+            raise InputError(
+                f"a layout of {used} drives in a system of {self.drives}: use a smaller layout or more drives"
+            )
         parts = int(np.max(self.placement.parts))
         if parts > MOST_PARTS:
-            raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; simulate each group in a separate run")
+            raise InputError(
+                f"{parts} copies of a block: at most {MOST_PARTS} are possible; simulate each group in a separate run"
+            )
         if self.slots < 1 and self.slots != AUTO:
             raise InputError(f"{self.slots} request slots: give at least 1")
         if not np.all(np.isin(self.synchronized, (0, 1))):
-            raise InputError(f"synchronized {self.synchronized}: give 1, all spindles in step, or 0, each by itself")
+            raise InputError(
+                f"synchronized {self.synchronized}: give 1 for synchronized spindles, or 0 for independent spindles"
+            )
         capacity = np.asarray(self.placement.capacity(self.drive))
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
-            raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1}")
+            raise InputError(f"a capacity of {wrong:.0f} sectors: give 1 to {MOST_SECTORS - 1} sectors")
         facts = self._facts(used)
         self.drive.check_buffer(facts)
         self.write.check_rules(facts)
@@ -206,18 +215,18 @@ class System(eqx.Module):
 
 # types of the arguments of a system, and examples for messages
 _MEMBERS: dict[str, tuple[type, str]] = {
-    "drive": (AbstractDrive, 'a drive, as sk.load_drive("atlas10k")'),
-    "placement": (AbstractPlacement, "a placement, as sk.placement.Replicas(2)"),
-    "dispatch": (AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()"),
-    "schedule": (AbstractSchedule, "a scheduler, as sk.schedule.SATF()"),
-    "write": (AbstractWrite, "a policy for writes, as sk.write.AllCopies()"),
-    "claims": (AbstractArbitration, "claims, as sk.arbitration.NoArbitration()"),
-    "queue": (AbstractQueue, "a queue, as sk.queue.Unlimited()"),
-    "cache": (AbstractCache, "memory, as sk.cache.NoCache()"),
-    "condition": (FaultSchedule, "a condition, as sk.faults.FaultSchedule(...)"),
+    "drive": (AbstractDrive, 'a drive, such as sk.load_drive("atlas10k")'),
+    "placement": (AbstractPlacement, "a placement, such as sk.placement.Replicas(2)"),
+    "dispatch": (AbstractDispatch, "a dispatcher, such as sk.dispatch.Hashing()"),
+    "schedule": (AbstractSchedule, "a scheduler, such as sk.schedule.SATF()"),
+    "write": (AbstractWrite, "a policy for writes, such as sk.write.AllCopies()"),
+    "claims": (AbstractArbitration, "an arbitration, such as sk.arbitration.NoArbitration()"),
+    "queue": (AbstractQueue, "a queue, such as sk.queue.Unlimited()"),
+    "cache": (AbstractCache, "a cache, such as sk.cache.NoCache()"),
+    "condition": (FaultSchedule, "a fault schedule, such as sk.faults.FaultSchedule(...)"),
 }
 _FIRST = ("drive", "placement", "dispatch", "schedule", "write")
-_ORDER = f"; System takes {', '.join(_FIRST)} in this order"
+_ORDER = f"; the arguments of System are {', '.join(_FIRST)} in this order"
 
 
 def _require_members(**given: object) -> None:
@@ -254,18 +263,18 @@ class Scenario(eqx.Module):
     arrivals: AbstractArrivals
 
     def __check_init__(self):
-        order = "; Scenario takes system and arrivals in this order"
+        order = "; the arguments of Scenario are system and arrivals, in this order"
         instance_of(System, f"a System(...){order}")("a scenario's system", self.system)
-        arrivals = "arrivals, as sk.workload.ClosedLoop(...)"
+        arrivals = "arrivals, such as sk.workload.ClosedLoop(...)"
         instance_of(AbstractArrivals, arrivals + order)("a scenario's arrivals", self.arrivals)
         most = self.arrivals.most_outstanding
         slots = self.system.slots
         if most is not None and slots != AUTO and most > slots:
-            raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")
+            raise InputError(f"{most} requests outstanding, but {slots} slots: raise System.slots")
         self.arrivals.check(self.system.placement.capacity(self.system.drive))
         self.system.queue.serve(self.arrivals.stream_count)
         longest = self.system.placement.longest
         if longest is not None:
             asked = self.arrivals.largest
-            limit = f"at most {longest}, an extent; make extents larger"
-            require(asked <= longest, "a request of up to", asked, limit, "sectors")
+            limit = f"at most {longest}, the length of an extent; use larger extents"
+            require(asked <= longest, "largest request", asked, limit, "sectors")

@@ -50,15 +50,15 @@ class Slowdown(eqx.Module):
 
     def __init__(self, brick: ArrayLike, speed: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER):
         self.brick, self.speed = named("brick", whole)(brick), named("speed of a brick")(speed)
-        self.begins = named("request with which a slowdown begins", whole)(begins)
-        self.ends = named("request with which a slowdown ends", whole)(ends)
+        self.begins = named("request at which a slowdown starts", whole)(begins)
+        self.ends = named("request at which a slowdown ends", whole)(ends)
         self.stops = not traced(self.speed) and bool(np.any(np.asarray(self.speed) == 0))
 
     def __check_init__(self):
         if not traced(self.speed):
             speed = np.asarray(self.speed)
             of = f"of brick {int(np.min(self.brick))}"
-            require((speed >= 0) & (speed <= 1), "speed", speed, "from 0, stopped, to 1, full speed", of)
+            require((speed >= 0) & (speed <= 1), "speed", speed, "from 0 (stopped) to 1 (full speed)", of)
         if np.any(np.asarray(self.brick) < 0):
             raise InputError(f"brick {int(np.min(self.brick))}: bricks are numbered from 0")
         if np.any(np.asarray(self.begins) < 0):
@@ -139,7 +139,7 @@ class FaultSchedule(Component):
     ):
         give = "a Slowdown(brick, speed), or outage(brick)"
         self.slowdowns = tuple(
-            instance_of(Slowdown, give)("a slowdown of a fault schedule", slowdown) for slowdown in slowdowns
+            instance_of(Slowdown, give)("slowdown of a fault schedule", slowdown) for slowdown in slowdowns
         )
         self.seeking, self.turning = named("seeking")(seeking), named("turning")(turning)
         self.timeout = named("client timeout")(timeout)
@@ -148,7 +148,7 @@ class FaultSchedule(Component):
         for name, part in (("seeking", self.seeking), ("turning", self.turning)):
             if not traced(part):
                 given = np.asarray(part)
-                limit = "from 0, speed does not concern it, to 1, it does in full"
+                limit = "from 0 (independent of the speed) to 1 (proportional to the speed)"
                 require((given >= 0) & (given <= 1), name, given, limit)
         if not traced(self.timeout):
             TIME.each("client timeout", self.timeout)
@@ -158,18 +158,20 @@ class FaultSchedule(Component):
         for slowdown in self.slowdowns:
             if np.any(np.asarray(slowdown.brick) >= facts.bricks):
                 raise InputError(
-                    f"a slowdown of brick {int(np.max(slowdown.brick))}: there are bricks 0 to {facts.bricks - 1}"
+                    f"a slowdown of brick {int(np.max(slowdown.brick))}: the system has bricks 0 to {facts.bricks - 1}"
                 )
         stops = [slowdown for slowdown in self.slowdowns if slowdown.stops]
         if len(stops) > MOST_STOPS:
-            raise InputError(f"{len(stops)} stops of bricks: at most {MOST_STOPS} in a run; leave some out")
+            raise InputError(f"{len(stops)} outages of bricks: at most {MOST_STOPS} are possible in a run; remove some")
         for one in stops:
             begin = np.asarray(one.begins)
             at_once = int(
                 np.max(sum((begin >= other.begins) & (begin < other.ends) & (other.speed == 0) for other in stops))
             )
             if at_once > facts.spare:
-                raise InputError(f"{at_once} bricks stopped at once: of this layout at most {facts.spare} may be")
+                raise InputError(
+                    f"{at_once} bricks are stopped simultaneously: this layout tolerates at most {facts.spare}"
+                )
 
     @property
     def varies(self) -> bool:

@@ -28,24 +28,24 @@ T = TypeVar("T")
 
 # names of pages and their questions; each page is the object `PAGE` in the module with its name in this package
 PAGES: dict[str, str] = {
-    "tour": "the service time of one request, step by step on a drawn disk",
-    "striping": "a large request to one agent, or in parts to several",
-    "sessions": "the number of guaranteed sessions, by striping width and unit",
-    "array": "all schemes for data on given drives, ranked",
-    "sr_array": "capacity for speed: striping, rotational replicas, mirrors",
-    "protocol": "the selection of a replica: four protocols over the load",
-    "adaptive": "nodes of different speeds, and their shares under ARS",
-    "trace": "characteristics of your own trace, and a scheme for it",
+    "tour": "the parts of the service time of one request, shown on a picture of the disk",
+    "striping": "when to stripe a large request over several agents",
+    "sessions": "the number of sessions that can be guaranteed, by striping width and unit",
+    "array": "a ranking of all schemes for given drives and data",
+    "sr_array": "spare capacity used for speed: striping, rotational replicas, mirrors",
+    "protocol": "throughput of four protocols that select a replica, by load",
+    "adaptive": "distribution of the load over nodes of different speeds under ARS",
+    "trace": "the characteristics of your own trace, and a scheme for it",
     "own_drive": "your own drive from its data sheet, compared with another",
     "fair": "rates of weighted streams on shared bricks",
-    "bound": "bounds of unfairness over any interval",
+    "bound": "the bound of the unfairness over any interval",
 }
 
 
 def page(name: str) -> LabPage:
     """Return the page with this name in `PAGES`. Raises InputError for other names."""
     if not isinstance(name, str) or name not in PAGES:
-        raise InputError(f"page {_shown(name)}: none of that name; there are {', '.join(PAGES)}")
+        raise InputError(f"page {_shown(name)}: no such page; give one of {', '.join(PAGES)}")
     return import_module(f"storagekit.lab.{name}").PAGE
 
 

@@ -24,18 +24,20 @@ def words(found: xr.Dataset) -> Said:
     asked = float(found.attrs["asked"])
     table = pd.DataFrame(
         {
-            "mean ms": response.to_numpy() / MS,
+            "mean response (ms)": response.to_numpy() / MS,
             "reads/s": [float(found.throughput.sel(protocol=one)) for one in response.index],
         },
         index=pd.Index(response.index, name="protocol"),
     )
     served = (
-        "the load is sustained" if float(found.throughput.min()) > 0.95 * asked else "some protocol does not sustain it"
+        "every protocol sustains it"
+        if float(found.throughput.min()) > 0.95 * asked
+        else "at least one protocol does not sustain it"
     )
     headline = (
         f"{response.index[0]}: {response.iloc[0] / MS:.1f} ms; {response.index[-1]}: {response.iloc[-1] / MS:.1f} ms"
     )
-    return Said(headline, [f"The load is {asked:g} reads a second; {served}."], table)
+    return Said(headline, [f"The load is {asked:g} reads/s; {served}."], table)
 
 
 def board() -> Board:
@@ -47,17 +49,17 @@ def board() -> Board:
         for node in range(4)
     }
     controls = speeds | {
-        "needed": Slider("m of 4 fragments", 1, 1, 4, few=[1, 2, 4]),
-        "rate": Slider("Reads a second", 150, 10, 400, 10, few=[50, 150, 300]),
+        "needed": Slider("Fragments needed (of 4)", 1, 1, 4, few=[1, 2, 4]),
+        "rate": Slider("Reads/s", 150, 10, 400, 10, few=[50, 150, 300]),
         "window": StepsControl("Window of ARS (s)", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10], few=[0.1, 1, 10]),
     }
-    waiting = "Compiling the three simulations: up to half a minute the first time, seconds after that."
+    waiting = "Compiling the three simulations: up to half a minute the first time, and a few seconds after that."
     return Board(answer, draw.what_if, controls, words, waiting)
 
 
 PAGE = LabPage(
-    "Nodes of several speeds",
-    "Four nodes of one disk hold the same data, whole or in fragments. Clients of ARS adapt their shares to the response "
-    "times of the nodes.",
+    "Nodes of different speeds",
+    "Four nodes with one disk each hold the same data, as copies or as fragments. Clients of ARS adapt the share of "
+    "each node to the response times of the nodes.",
     board,
 )

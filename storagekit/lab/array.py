@@ -14,18 +14,18 @@ from storagekit.lab.page import LabPage
 from storagekit.plan import MaxCapacity, MaxThroughput, MinCost, MinMean, MinP99, SchemesAnswer, schemes
 
 _TB = 1e12
-_RATE, _OUTSTANDING = "comes at a rate", "is kept outstanding"
+_RATE, _OUTSTANDING = "arrives at a rate", "keeps requests outstanding"
 _GOALS = {
     "shortest mean": MinMean(),
-    "shortest 99%": MinP99(),
+    "shortest 99th percentile": MinP99(),
     "most requests/s": MaxThroughput(),
     "fewest drives": MinCost(),
-    "most space": MaxCapacity(),
+    "most capacity": MaxCapacity(),
 }
 _CHART = ranking(
     (
-        Span("Mean response | 99% (ms)"),
-        Bars("throughput", "Requests/s at most", ",.0f"),
+        Span("Response time: mean | 99th percentile (ms)"),
+        Bars("throughput", "Maximum requests/s", ",.0f"),
     ),
     "Scheme",
 )
@@ -61,7 +61,7 @@ def answer(
         goal=_GOALS[goal],
     )
     if not found.feasible:
-        raise InputError(f"no scheme of {disks} drives does that: {found.binding}")
+        raise InputError(f"no scheme of {disks} drives meets these requirements: {found.binding}")
     return found
 
 
@@ -69,10 +69,10 @@ def words(found: SchemesAnswer) -> Said:
     """Return a text: the recommended scheme, its predicted performance, and the schemes that are too slow."""
     best, needs = found.ranking[0], found.needs
     load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
-    tail = f", 99% within {best.p99 / MS:.0f} ms" if math.isfinite(best.p99) else ""
+    tail = f", 99th percentile {best.p99 / MS:.0f} ms" if math.isfinite(best.p99) else ""
     lines = [
-        f"Mean response time {best.mean / MS:.1f} ms{tail}, mostly {best.binds}; maximum {best.throughput:,.0f} requests/s; "
-        f"disk utilization {best.utilization:.0%}.",
+        f"Mean response time {best.mean / MS:.1f} ms{tail}, mostly {best.binds}; maximum {best.throughput:,.0f} "
+        f"requests/s; disk utilization {best.utilization:.0%}.",
         f"Question: {needs.data / _TB:.3g} TB on {needs.disks} x {needs.drive.name}, {load}; "
         f"tolerated failures: {needs.tolerate}.",
     ]
@@ -85,13 +85,13 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
     shown = found.ranking[:_LISTED]
     return pd.DataFrame(
         {
-            "mean ms": [one.mean / MS for one in shown],
-            "99% ms": [one.p99 / MS for one in shown],
+            "mean response (ms)": [one.mean / MS for one in shown],
+            "99th percentile (ms)": [one.p99 / MS for one in shown],
             "requests/s": [one.throughput for one in shown],
-            "busy %": [100 * one.utilization for one in shown],
-            "capacity TB": [one.usable / _TB for one in shown],
+            "utilization (%)": [100 * one.utilization for one in shown],
+            "capacity (TB)": [one.usable / _TB for one in shown],
             "tolerates": [one.tolerates for one in shown],
-            "rebuild h": [one.rebuild / HOUR for one in shown],
+            "rebuild (h)": [one.rebuild / HOUR for one in shown],
         },
         index=pd.Index([one.name for one in shown], name="scheme"),
     )
@@ -112,13 +112,13 @@ def board() -> Board:
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),
-        "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25]),
+        "data": Slider("Data (% of raw capacity)", 25, 1, 80, few=[25]),
         "size": StepsControl("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),
         "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[30, 70]),
         "load": ChoiceControl("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
-        "rate": Slider("Requests/s, if at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
-        "outstanding": Slider("Outstanding, if kept", 32, 1, 512, few=[32]),
-        "tolerate": Slider("Drives that may fail", 1, 0, 3, few=[0, 1, 2]),
+        "rate": Slider("Requests/s, if they arrive at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
+        "outstanding": Slider("Requests outstanding, if kept", 32, 1, 512, few=[32]),
+        "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[0, 1, 2]),
         "goal": ChoiceControl("Goal", {name: name for name in _GOALS}, few=["shortest mean"]),
     }
     return Board(answer, draw, controls, words)
@@ -126,7 +126,7 @@ def board() -> Board:
 
 PAGE = LabPage(
     "Lay out an array",
-    "Some drives, some data, requests that come by themselves: RAID 10, 5, 6, a code, or rotational replicas? Every answer "
-    "here was computed from formulas when this page was written.",
+    "Which scheme suits given drives, data and requests: RAID 10, 5 or 6, an erasure code, or rotational replicas? "
+    "All results on this page are computed from formulas.",
     board,
 )

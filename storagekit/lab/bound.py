@@ -37,12 +37,22 @@ def words(found: xr.Dataset) -> Said:
         for name in found.stream.values
     )
     held = "; ".join(f"{name} is limited by {found.attrs[f'held_back_{name}']}" for name in found.stream.values)
-    lines = [f"Shared over both bricks together {gets}; {held}."]
+    lines = [f"With fairness over both bricks together: {gets}; {held}."]
     if math.isinf(bound):
-        return Said("No bound: g receives nothing at A, or only its minimum", lines)
-    head = f"At most {bound / _MB:.2f} MB apart, over any interval in which both are backlogged at A"
+        return Said("No bound: g receives no service at A, or only its minimum share", lines)
+    head = (
+        f"The service of the streams differs by at most {bound / _MB:.2f} MB over any interval in which both are "
+        "backlogged at A"
+    )
     return Said(
-        head, [*lines, "Service over weight, for batches of the mean make-up (DSFQ paper, equation 8, repaired)."]
+        head,
+        [
+            *lines,
+            (
+                "The bound is for service divided by weight, and batches of mean composition (DSFQ paper, equation 8, "
+                "repaired)."
+            ),
+        ],
     )
 
 
@@ -60,17 +70,17 @@ def board() -> Board:
         "weight_g": Slider("Weight of g, on A and B", 1, 0.5, 8, 0.5, few=few),
         "minimum": Slider("Minimum share of a brick (%)", 0, 0, 50, few=[0, 10]),
         "threads_f": Slider("Threads of f", 30, 1, 100, few=[30]),
-        "threads_g": Slider("Threads of g on each", 30, 1, 100, few=[30]),
+        "threads_g": Slider("Threads of g on each brick", 30, 1, 100, few=[30]),
         "coordinators": Slider("Coordinators of g", 1, 1, 16, few=[1, 4, 16]),
-        "rate_a": Slider("Brick A (MB/s)", 6, 1, 200, few=[6]),
-        "rate_b": Slider("Brick B (MB/s)", 4, 1, 200, few=[2, 4, 6, 12]),
+        "rate_a": Slider("Rate of brick A (MB/s)", 6, 1, 200, few=[6]),
+        "rate_b": Slider("Rate of brick B (MB/s)", 4, 1, 200, few=[2, 4, 6, 12]),
     }
     return Board(answer, draw, controls, words)
 
 
 PAGE = LabPage(
-    "How unfair may it be?",
-    "Stream f is on brick A, g on A and B. Rates are of the long run; meanwhile their service may drift apart, up to a "
-    "bound.",
+    "Bound of the unfairness",
+    "Stream f uses brick A, and stream g uses A and B. The rates are long-run means. Over short intervals the "
+    "service of the streams may differ, up to a bound.",
     board,
 )

@@ -76,15 +76,16 @@ def words(found: SharedBricks) -> Said:
     gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
     gain = total.rates["mail"] - single.rates["mail"]
     moved = (
-        f"{abs(gain) / _MB:.0f} MB/s {'more' if gain > 0 else 'less'} than" if abs(gain) >= _MB / 2 else "as much as"
+        f"{abs(gain) / _MB:.0f} MB/s {'more' if gain > 0 else 'less'} than" if abs(gain) >= _MB / 2 else "the same as"
     )
     held = "; ".join(f"{name} by {_named(share.binding.constraint)}" for name, share in total.shares.items())
     lines = [
-        f"Mail has {moved} with separate sharing of each brick, because the service of the backup at B counts at A.",
+        f"The rate of mail is {moved} with separate sharing of each brick, because the service of the backup at B "
+        "counts at A.",
         _delays(found),
-        f"Limited: {held}.",
+        f"Limits of the rates: {held}.",
     ]
-    return Said(f"Over both bricks together, MB/s: {gets}", lines, _table(found))
+    return Said(f"Rates with fairness over both bricks, MB/s: {gets}", lines, _table(found))
 
 
 def _named(constraint: str) -> str:
@@ -95,10 +96,13 @@ def _delays(found: SharedBricks) -> str:
     here, there = (found.delay("backup", brick) for brick in (0, 1))
     for set_back, other in ((here, "B"), (there, "A")):
         if set_back == float("inf"):
-            return f"The backup is served only at {other}, where it has more than its weight's share of both bricks."
+            return (
+                f"The backup is served only at {other}, where it already receives more than the share of its weight "
+                "in both bricks."
+            )
     return (
-        f"A request of the backup is delayed at A by {here / KB:,.0f} KB, and at B by {there / KB:,.0f} KB. The delay is the "
-        "service of its stream at the other brick in between."
+        f"A request of the backup is delayed at A by {here / KB:,.0f} KB, and at B by {there / KB:,.0f} KB. The delay "
+        "is the service that the backup received at the other brick since its last request."
     )
 
 
@@ -106,8 +110,8 @@ def _table(found: SharedBricks) -> pd.DataFrame:
     columns = {}
     for policy in _POLICIES:
         told = found.answers[policy]
-        columns[f"MB/s, {WAYS[policy]}"] = [rate / _MB for rate in told.rates.values()]
-        columns[f"ms, {WAYS[policy]}"] = [found.response(policy, name) / MS for name in STREAMS]
+        columns[f"rate (MB/s), {WAYS[policy]}"] = [rate / _MB for rate in told.rates.values()]
+        columns[f"response (ms), {WAYS[policy]}"] = [found.response(policy, name) / MS for name in STREAMS]
     return pd.DataFrame(columns, index=pd.Index(list(STREAMS), name="stream"))
 
 
@@ -130,16 +134,17 @@ def board() -> Board:
         "weight_backup": Slider("Weight of backup, on A and B", 1, 0.5, 8, 0.5, few=few),
         "weight_archive": Slider("Weight of archive, on B", 1, 0.5, 8, 0.5, few=few),
         "minimum": Slider("Minimum share of a brick (%)", 0, 0, 30, few=[0, 10]),
-        "rate_a": Slider("Brick A (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
-        "rate_b": Slider("Brick B (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
-        "waiting": Slider("Requests waiting, each", 16, 1, 64, few=[16]),
+        "rate_a": Slider("Rate of brick A (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
+        "rate_b": Slider("Rate of brick B (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
+        "waiting": Slider("Requests waiting per stream", 16, 1, 64, few=[16]),
     }
     return Board(answer, draw, controls, words)
 
 
 PAGE = LabPage(
     "Share fairly",
-    "Mail reads brick A, an archive brick B, a backup both. Shared over both bricks together, what the backup is served at B "
-    "counts against it at A. Weights, minimums and the bricks' rates are yours to choose.",
+    "Mail reads from brick A, an archive from brick B, and a backup from both. With fairness over both bricks, "
+    "service of the backup at B reduces its share of A. Choose the weights, the minimum shares and the rates of the "
+    "bricks.",
     board,
 )

@@ -126,11 +126,12 @@ def told(answer: Beside) -> Said:
         f"Relative to {list(answer.drives)[1].partition(': ')[2]}: {alone / its_alone:.2f} times the random reads, "
         f"{mine.outer_sustained_rate / its.outer_sustained_rate:.2f} times the sequential rate, "
         f"{_times(mine.capacity / its.capacity)} times the capacity.",
-        f"A random read of 4 KB takes {1 / alone / MS:.1f} ms, half a revolution {mine.revolution / 2 / MS:.1f} ms. "
-        f"A sequential read of the whole drive takes about {_in_a_row(yours.zones) / HOUR:,.1f} hours.",
+        f"A random read of 4 KB takes {1 / alone / MS:.1f} ms, of which half a revolution is "
+        f"{mine.revolution / 2 / MS:.1f} ms. A sequential read of the whole drive takes about "
+        f"{_in_a_row(yours.zones) / HOUR:,.1f} hours.",
     ]
     row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s sequentially"
-    return Said(f"{alone:,.0f} random reads a second, {many:,.0f} with 32 waiting; {row}", lines, _table(answer))
+    return Said(f"{alone:,.0f} random reads/s, {many:,.0f}/s with 32 outstanding; {row}", lines, _table(answer))
 
 
 def _times(ratio: float) -> str:
@@ -157,11 +158,11 @@ def _table(answer: Beside) -> pd.DataFrame:
     names = [
         "TB",
         "rpm",
-        "seek, track to track (ms)",
-        "seek, average (ms)",
-        "seek, full (ms)",
-        "MB/s, outermost",
-        "MB/s, innermost",
+        "track-to-track seek (ms)",
+        "average seek (ms)",
+        "full-stroke seek (ms)",
+        "rate, outermost zone (MB/s)",
+        "rate, innermost zone (MB/s)",
     ]
     columns = {name.partition(":")[0]: column(one.figures) for name, one in answer.drives.items()}
     return pd.DataFrame(columns, index=pd.Index(names, name="figure"))
@@ -177,7 +178,8 @@ def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
 
 PAGE = LabPage(
     "Your own drive",
-    "A drive from its data sheet next to another: seek curve, zones, and random reads by queue depth.",
+    "The page compares a drive from its data sheet with another drive: seek curve, zones, and random reads by queue "
+    "depth.",
     board,
 )
 

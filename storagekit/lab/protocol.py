@@ -93,20 +93,20 @@ def words(found: ComparedProtocols) -> Said:
     mean = rate.sel(statistic="mean").to_series().sort_values(ascending=False)
     best, second = mean.index[:2]
     apart = float(rate.sel(scheme=best, statistic="low")) > float(rate.sel(scheme=second, statistic="high"))
-    ahead = f"{mean.iloc[0] / mean.iloc[1] - 1:.0%} ahead of {second}"
+    ahead = f"{mean.iloc[0] / mean.iloc[1] - 1:.0%} more than {second}"
     headline = (
         f"{best}: {mean.iloc[0]:,.0f} requests/s, {ahead}"
         if apart
         else f"{best} and {second}: no significant difference"
     )
-    slow = f", one of them at {found.speed:.0%} of its speed" if found.speed < 1 else ""
+    slow = f", one of them at {found.speed:.0%} of full speed" if found.speed < 1 else ""
     lines = [f"{found.load} requests outstanding on {found.replicas} bricks{slow}; 95% intervals over {SEEDS} runs."]
     table = pd.DataFrame(
         {
             "requests/s": mean.to_numpy(),
             "+-": [_half(rate.sel(scheme=name)) for name in mean.index],
-            "mean ms": [float(response.sel(scheme=name, statistic="mean")) / MS for name in mean.index],
-            "99% ms": [float(tail.sel(scheme=name, statistic="mean")) / MS for name in mean.index],
+            "mean response (ms)": [float(response.sel(scheme=name, statistic="mean")) / MS for name in mean.index],
+            "99th percentile (ms)": [float(tail.sel(scheme=name, statistic="mean")) / MS for name in mean.index],
         },
         index=pd.Index(mean.index, name="protocol"),
     )
@@ -126,10 +126,10 @@ def board() -> Board:
     """Return the board with its controls."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
-        "replicas": Slider("Replicas, a brick each", 4, 2, MOST_BRICKS, few=[2, 4, 8]),
+        "replicas": Slider("Replicas (one brick each)", 4, 2, MOST_BRICKS, few=[2, 4, 8]),
         "load": StepsControl("Requests outstanding", 8, LOADS),
         "reads": Slider("Reads (%)", 90, 0, 100, 5, few=[50, 90]),
-        "latency": Slider("Latency, one way (ms)", 0.05, 0, 3, 0.05, few=[0.05, 3]),
+        "latency": Slider("One-way latency (ms)", 0.05, 0, 3, 0.05, few=[0.05, 3]),
         "speed": Slider("Speed of one brick (%)", 100, 20, 100, 5, few=[50, 100]),
     }
     waiting = "Compiling the simulation: several seconds the first time, about a second after that."
@@ -138,8 +138,8 @@ def board() -> Board:
 
 PAGE = LabPage(
     "Choose a protocol",
-    "Every brick has a copy of all data. A read is served by a brick that depends on its address (hashing), on a table that "
-    "follows the load (LARD), on the queues, or on the positions of the heads (D-SPTF). Each point is the mean of six "
-    "simulated runs.",
+    "Every brick has a copy of all data. The protocol selects the brick of a read by its address (hashing), by a "
+    "table that follows the load (LARD), by the queue lengths, or by the positions of the heads (D-SPTF). Each point "
+    "is the mean of six simulated runs.",
     board,
 )

@@ -98,15 +98,15 @@ def told(answer: Promised) -> Said:
     binds = "the disks" if even.disk[best] >= even.network[best] else "the network"
     lines = [
         f"Each object is best striped over {agents} of the {answer.cluster.agents} agents in units of {draw.in_words(unit)}"
-        + (f", {agents - int(even.shapes.data[best])} of them parity" if answer.request.group else "")
-        + f": a stripe for every {period:.2f} s, the first {2 * period:.2f} s after the start.",
+        + (f", with {agents - int(even.shapes.data[best])} parity blocks per stripe" if answer.request.group else "")
+        + f". A client receives a stripe every {period:.2f} s, the first {2 * period:.2f} s after the start.",
         f"The binding constraint is {binds}. The mean utilization of a disk is {even.busy[best]:.0%}; "
         "the rest is a reserve for random delays.",
         _of_units(answer),
         _of_striping(answer),
     ]
     return Said(
-        f"{sessions:,} sessions of {rate / 1e6:g} MB/s, {sessions * rate / 1e6:,.0f} MB/s in all",
+        f"{sessions:,} sessions of {rate / 1e6:g} MB/s, {sessions * rate / 1e6:,.0f} MB/s in total",
         [one for one in lines if one],
     )
 
@@ -116,7 +116,7 @@ def _of_units(answer: Promised) -> str:
     even, units = answer.even, np.unique(answer.even.shapes.unit)
     counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
     small, large = (draw.in_words(unit) for unit in (units[0], units[-1]))
-    return f"In units of {small} there would be {counts[0]:,}, in units of {large} {counts[1]:,}."
+    return f"With units of {small}, {counts[0]:,} sessions are possible; with units of {large}, {counts[1]:,}."
 
 
 def _of_striping(answer: Promised) -> str:
@@ -125,8 +125,8 @@ def _of_striping(answer: Promised) -> str:
     if agents.size < 2:
         return ""
     counts = [int(even.sessions[even.best(even.shapes.agents == count)]) for count in (agents[0], agents[-1])]
-    fewest = "Not striped" if agents[0] == 1 else f"Over {agents[0]} agents"
-    return f"{fewest}, there would be {counts[0]:,}; over {agents[-1]} agents, {counts[1]:,}."
+    fewest = "Without striping" if agents[0] == 1 else f"Striped over {agents[0]} agents"
+    return f"{fewest}, {counts[0]:,} sessions are possible; over {agents[-1]} agents, {counts[1]:,}."
 
 
 def _capital(words: str) -> str:
@@ -154,10 +154,12 @@ def board(
     controls = {
         "disk": ChoiceControl("Drive", likes, value=disks.value),
         "agents": StepsControl("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
-        "rate_mb": StepsControl("Session, MB/s", rate_mb, sorted({*RATES, rate_mb}), few=sorted({1, 5, 20, rate_mb})),
+        "rate_mb": StepsControl(
+            "Data rate of a session (MB/s)", rate_mb, sorted({*RATES, rate_mb}), few=sorted({1, 5, 20, rate_mb})
+        ),
         "parity": ChoiceControl("Parity blocks", GROUPS, value=parity, few=("none", "1 for 4")),
         "buffer_mb": StepsControl(
-            "Client's buffer, MB", buffer_mb, sorted({*BUFFERS, buffer_mb}), few=sorted({1, 4, 16, buffer_mb})
+            "Client buffer (MB)", buffer_mb, sorted({*BUFFERS, buffer_mb}), few=sorted({1, 4, 16, buffer_mb})
         ),
         "link": ChoiceControl("Links", LINKS, value=link, few=[link]),
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),

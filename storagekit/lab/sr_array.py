@@ -11,9 +11,12 @@ from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import LabPage
 from storagekit.plan import Latency, LayoutAnswer, Throughput, array
 
-_GOALS = {"most requests/s": Throughput(), "shortest alone": Latency()}
+_GOALS = {"most requests/s": Throughput(), "shortest single request": Latency()}
 _CHART = ranking(
-    (Bars("latency", "A request alone (ms)", ".1f"), Bars("throughput", "Requests/s at that queue", ",.0f")),
+    (
+        Bars("latency", "Response time of a single request (ms)", ".1f"),
+        Bars("throughput", "Requests/s with the selected queue", ",.0f"),
+    ),
     "D_s x D_r x D_m",
 )
 
@@ -33,7 +36,7 @@ def answer(
         mirrors=None,
     )
     if not found.feasible:
-        raise InputError(f"no layout of {disks} drives: {found.binding}")
+        raise InputError(f"no layout of {disks} drives is possible: {found.binding}")
     return found
 
 
@@ -42,21 +45,21 @@ def words(found: LayoutAnswer) -> Said:
     best = found.ranking[0]
     layout = best.layout
     parts = [f"striped over {layout.striping}"]
-    parts += [f"{layout.replicas} copies at even angles of each disk"] if layout.replicas > 1 else []
+    parts += [f"{layout.replicas} copies at equal angles on each disk"] if layout.replicas > 1 else []
     parts += [f"{layout.mirrors} mirrors"] if layout.mirrors > 1 else []
     lines = [
         f"{', '.join(parts).capitalize()}: {best.latency / MS:.2f} ms for a single request, {best.throughput:,.0f} "
         "requests/s.",
         "The rule of the SR-Array paper, rounded to whole disks, "
-        + (f"gives {found.paper.layout}." if found.paper else "gives no layout that fits."),
-        *([] if found.binding.constraint == "none" else [f"Limited by: {found.binding}"]),
+        + (f"gives {found.paper.layout}." if found.paper else "gives no feasible layout."),
+        *([] if found.binding.constraint == "none" else [f"Binding constraint: {found.binding}"]),
     ]
     shown = found.ranking[:6]
     table = pd.DataFrame(
         {
-            "alone, ms": [one.latency / MS for one in shown],
+            "single request (ms)": [one.latency / MS for one in shown],
             "requests/s": [one.throughput for one in shown],
-            "response ms": [one.response / MS for one in shown],
+            "response (ms)": [one.response / MS for one in shown],
         },
         index=pd.Index([str(one.layout) for one in shown], name="layout"),
     )
@@ -80,17 +83,18 @@ def board() -> Board:
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),
         "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[50, 70, 90, 100]),
-        "queue": Slider("Requests waiting, each drive", 2, 0.5, 32, 0.5, few=[1, 2, 8]),
-        "locality": Slider("Locality of seeks", 3, 1, 20, 0.5, few=[1, 3]),
-        "data": Slider("Data (% of raw space)", 10, 1, 60, few=[10, 30]),
-        "goal": ChoiceControl("Best at", {name: name for name in _GOALS}),
+        "queue": Slider("Requests waiting per drive", 2, 0.5, 32, 0.5, few=[1, 2, 8]),
+        "locality": Slider("Seek locality", 3, 1, 20, 0.5, few=[1, 3]),
+        "data": Slider("Data (% of raw capacity)", 10, 1, 60, few=[10, 30]),
+        "goal": ChoiceControl("Objective", {name: name for name in _GOALS}),
     }
     return Board(answer, draw, controls, words)
 
 
 PAGE = LabPage(
     "Rotational replicas",
-    "Spare capacity can buy speed: wider striping shortens seeks, copies at even angles of one disk shorten rotation, and "
-    "mirrors do both for reads. The best mix depends on the share of reads, the queue and the capacity.",
+    "Spare capacity can reduce response times. Wider striping shortens seeks, copies at equal angles on one disk "
+    "shorten the rotational latency, and mirrors do both for reads. The best combination depends on the fraction of "
+    "reads, the queue and the capacity.",
     board,
 )

@@ -71,7 +71,8 @@ def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50
     most = max(one.limit for one in widths)
     if rate >= most:
         raise InputError(
-            f"rate {rate:g}/s: these disks bear {most:.4g} at most, not striped; give less, or more agents"
+            f"rate {rate:g}/s: these disks sustain at most {most:.4g}/s, without striping; give a lower rate, or more "
+            "agents"
         )
     return StripingTimes(disk, agents, size, rate, widths)
 
@@ -90,17 +91,17 @@ def told(answer: StripingTimes) -> Said:
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
     if best is alone:
-        headline = f"At {rate}, do not stripe: {_between(alone)} a request"
+        headline = f"At {rate}, do not stripe: {_between(alone)} per request"
     else:
         not_striped = "more than the disks sustain" if alone.high == np.inf else _between(alone)
         where = f"{best.agents} of {answer.agents} agents"
-        headline = f"At {rate}, stripe over {where}: {_between(best)}; not striped, {not_striped}"
+        headline = f"At {rate}, stripe over {where}: {_between(best)} per request; without striping, {not_striped}"
     lines = [f"The disk utilization is {answer.rate / best.limit:.0%}."]
     if answer.agents > 1:
         lines.append(
-            f"Striped over all {widest.agents}: {_between(widest)}. The disks sustain {widest.limit:,.0f} requests/s, and "
-            f"{alone.limit:,.0f} without striping, because each part of a request costs a seek and half a revolution, "
-            f"{(answer.disk.seek + answer.disk.rotation) / MS:.1f} ms."
+            f"Striped over all {widest.agents} agents: {_between(widest)} per request. The disks then sustain "
+            f"{widest.limit:,.0f} requests/s, or {alone.limit:,.0f} without striping, because each part of a request "
+            f"costs a seek and half a revolution, {(answer.disk.seek + answer.disk.rotation) / MS:.1f} ms."
         )
     return Said(headline, lines)
 
@@ -140,8 +141,8 @@ def _rows(answer: StripingTimes) -> list[dict[str, object]]:
 
 
 PAGE = LabPage(
-    "Stripe or not",
-    "Storage agents with one disk each receive large requests. Should a request go to one agent, or in parts to several? "
-    "Striping shortens the transfer but makes every disk seek. Which effect is larger depends on the load.",
+    "When to stripe",
+    "Storage agents with one disk each receive large requests. Should a request go to one agent, or be striped over "
+    "several? Striping shortens the transfer but makes every disk seek. Which effect is larger depends on the load.",
     board,
 )

@@ -22,11 +22,11 @@ from storagekit.workload import Requests
 
 # the parts of an access in the model of the drive, in order
 PARTS = {
-    "overhead": "the drive takes the command",
+    "overhead": "command overhead",
     "move": "the arm moves",
-    "settle": "it settles to write",
-    "rotation": "the platter brings the sector",
-    "transfer": "the data pass",
+    "settle": "the head settles for a write",
+    "rotation": "the platter rotates to the sector",
+    "transfer": "the data are transferred",
 }
 MOST_REPLICAS = 6
 # number of random accesses for each mean
@@ -49,10 +49,10 @@ def board(
     controls = {
         "drive": drive_choice(drive),
         "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS, few=sorted({1, 2, MOST_REPLICAS, replicas})),
-        "arm": Slider("Arm, % inward", arm, 0, 100, few=sorted({0, 50, arm})),
-        "address": Slider("Address, % of data", address, 0, 100, few=sorted({5, 90, address})),
-        "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 50, platter})),
-        "size_kb": StepsControl("Size, KB", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
+        "arm": Slider("Arm position (% inward)", arm, 0, 100, few=sorted({0, 50, arm})),
+        "address": Slider("Address (% of data)", address, 0, 100, few=sorted({5, 90, address})),
+        "platter": Slider("Platter angle (% of a revolution)", platter, 0, 100, few=sorted({0, 50, platter})),
+        "size_kb": StepsControl("Size (KB)", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
     return Board(_asked, draw.request_way, controls, told)
@@ -65,8 +65,8 @@ def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: fl
 
 PAGE = LabPage(
     "The path of a request",
-    "A disk of an array holds several copies of each block, at even angles of one cylinder. Choose the position of the arm "
-    "and of the data, and step through the service time of the request.",
+    "A disk of an array holds several copies of each block, at equal angles in one cylinder. Choose the position of "
+    "the arm and of the data, and step through the service time of the request.",
     board,
 )
 
@@ -83,9 +83,9 @@ def told(way: xr.Dataset) -> Said:
         "All replicas are in this cylinder."
         if copies > 1
         else f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms.",
-        f"Then the platter rotates for {one['rotation']:.2f} ms to the begin of the data; a revolution takes "
+        f"Then the platter rotates for {one['rotation']:.2f} ms to the start of the data; a revolution takes "
         f"{way.attrs['revolution'] / MS:.2f} ms."
-        + (f" A write settles first, {one['settle']:.2f} ms." if one["settle"] else "")
+        + (f" Before a write, the head settles for {one['settle']:.2f} ms." if one["settle"] else "")
         + (f" Before that, the drive needs {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
     ]
     if copies > 1:
@@ -93,13 +93,13 @@ def told(way: xr.Dataset) -> Said:
         *first, last = [f"{more:.2f}" for more in later]
         others = f"{', '.join(first)} and {last} ms" if first else f"{last} ms"
         lines.append(
-            f"RSATF selects replica {taken}, which has the shortest positioning time; "
+            f"RSATF selects replica {taken}, which has the shortest positioning time; the access to "
             f"{'the others' if first else 'the other'} would end {others} later."
         )
     size = f"{way.attrs['size'] / KB:,.0f} KB"
     headline = (
-        f"The data are under the head after {float(under):.2f} ms, "
-        f"and all {size} are transferred after {float(totals.sel(replica=taken)):.2f} ms"
+        f"The first sector is under the head after {float(under):.2f} ms, and all {size} are transferred after "
+        f"{float(totals.sel(replica=taken)):.2f} ms"
     )
     return Said(headline, lines)
 
@@ -233,10 +233,15 @@ def _column(values: Iterable[AnyArray]) -> np.ndarray:
 
 def _require_possible(drive: Drive, replicas: int, arm: float, address: float, platter: float, size: float) -> None:
     if not isinstance(drive, Drive):
-        raise InputError(f"drive {getattr(drive, 'name', drive)}: it has no arm and no platter; give a disk")
+        raise InputError(f"drive {getattr(drive, 'name', drive)}: a drive without arm and platter; give a disk")
     COUNT("replicas", replicas)
     most = min(MOST_REPLICAS, drive.heads)
-    require(replicas <= most, "replicas", replicas, f"at most {most}, each on a track of its own of one cylinder")
+    require(
+        replicas <= most,
+        "replicas",
+        replicas,
+        f"at most {most}, because each replica needs a separate track of one cylinder",
+    )
     SHARE("arm", arm)
     SHARE("address", address)
     SHARE("platter", platter)

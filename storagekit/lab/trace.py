@@ -227,23 +227,23 @@ def told(answer: Advised) -> Said:
     source = answer.trace.source
     lines = [
         f"{Path(source.name).name} ({source.format}): {found.requests:,} requests in {found.duration:,.0f} s"
-        + (f", {found.rate:,.1f} a second" if found.rate else "")
+        + (f", {found.rate:,.1f} requests/s" if found.rate else "")
         + f"; {found.read_share:.0%} reads; {found.mean_size / KB:,.1f} KB on average; {found.devices} "
-        + f"device{'s' if found.devices > 1 else ''}, {found.footprint / 1e9:,.2f} GB touched.",
+        + f"device{'s' if found.devices > 1 else ''}, {found.footprint / 1e9:,.2f} GB accessed.",
         _burstiness(found),
         _locality(found),
     ]
     if not plan.feasible:
-        return Said("No scheme serves it on these drives", [str(plan.binding), *lines])
+        return Said("No scheme of these drives sustains the trace", [str(plan.binding), *lines])
     best = plan.ranking[0]
-    tail = f", 99% within {best.p99 / MS:,.0f} ms" if math.isfinite(best.p99) else ""
-    times = f" {answer.scale:g} times as fast" if answer.scale != 1 else ""
+    tail = f", 99th percentile {best.p99 / MS:,.0f} ms" if math.isfinite(best.p99) else ""
+    times = f" at {answer.scale:g} times the rate" if answer.scale != 1 else ""
     return Said(f"For requests like these{times}: {best.name}; mean {best.mean / MS:.1f} ms{tail}", lines, _table(plan))
 
 
 def _burstiness(found: TraceCharacteristics) -> str:
     if found.interarrival_cov is None:
-        return "All requests arrive at once."
+        return "All requests arrive at the same time."
     apart = found.interarrival_cov - 1
     regular = (
         "burstier than Poisson arrivals: expect longer times than the formulas give"
@@ -263,17 +263,17 @@ def _locality(found: TraceCharacteristics) -> str:
     if found.seek_locality is None:
         return onward
     near = f"{found.seek_locality:.1f} times shorter than" if found.seek_locality > 1.1 else "as long as"
-    return f"Distances between successive requests are {near} between random addresses; {onward}"
+    return f"The distances between successive requests are {near} the distances between random addresses. {onward}"
 
 
 def _table(plan: SchemesAnswer) -> pd.DataFrame:
     shown = plan.ranking[:_LISTED]
     return pd.DataFrame(
         {
-            "mean ms": [one.mean / MS for one in shown],
-            "99% ms": [one.p99 / MS for one in shown],
-            "busy %": [100 * one.utilization for one in shown],
-            "requests/s at most": [one.throughput for one in shown],
+            "mean response (ms)": [one.mean / MS for one in shown],
+            "99th percentile (ms)": [one.p99 / MS for one in shown],
+            "utilization (%)": [100 * one.utilization for one in shown],
+            "maximum requests/s": [one.throughput for one in shown],
             "tolerates": [one.tolerates for one in shown],
         },
         index=pd.Index([one.name for one in shown], name="scheme"),
@@ -287,14 +287,14 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
     speed-up of the recorded arrivals.
     """
     controls = {
-        "asked": Upload("Drop a trace", path_of(trace)),
+        "asked": Upload("Drop a trace file here", path_of(trace)),
         "drive": drive_choice(drive),
         "disks": Slider("Drives", disks, 2, 60, few=sorted({4, 12, 24, disks})),
-        "data": Slider("Data (% of raw space)", data, 1, 80, few=sorted({25, 60, data})),
+        "data": Slider("Data (% of raw capacity)", data, 1, 80, few=sorted({25, 60, data})),
         "scale": StepsControl(
             "Speed-up of the arrivals", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})
         ),
-        "tolerate": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
+        "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[1, 2]),
     }
     return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
 
@@ -305,8 +305,8 @@ def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: flo
 
 PAGE = LabPage(
     "Your own trace",
-    "The characteristics of a trace, and the schemes that serve such requests. This page shows the sample of the package; in "
-    "JupyterLab you can upload a file.",
+    "This page shows the characteristics of a trace, and the schemes that sustain such requests. It uses the sample "
+    "trace of the package. In JupyterLab you can upload a file.",
     board,
 )
 

@@ -15,14 +15,17 @@ from storagekit.mediator.transfer_plan import TransferPlan
 
 ASSUMPTIONS = (
     "seeks and rotational waits are independent and uniform from 0 to twice their mean (swift, section 5.1)",
-    "every disk, processor, ring and link serves in order of arrival, and nobody but sessions uses it",
-    "a session releases a stripe for every period, its blocks together; each stage has a period as its deadline",
-    "processors and network take certain times, the token's way its mean; requests and acknowledgements take none",
-    "a block is reserved at every agent for each period, that of parity too: a read keeps its rate when an agent fails",
-    "sessions do not come or go within a busy period of a disk",
-    "a block late at its disk makes no other late on the network",
-    "the test is sufficient, not necessary: a session that is refused might have been met",
-    "when an agent fails, the stripe then at its disks may be up to a period late: all sessions ask for parity at once",
+    "every disk, processor, ring and link serves blocks in order of arrival, and only sessions use it",
+    "a session releases one stripe per period, with all its blocks at the same time; the deadline of each stage is "
+    "one period",
+    "times of processors and network are constant, the token takes its mean time, and requests and acknowledgements "
+    "take no time",
+    "a block is reserved at every agent for each period, including parity, so that a read keeps its rate if an agent "
+    "fails",
+    "no session starts or ends within a busy period of a disk",
+    "a block that is late at its disk delays no other block on the network",
+    "the test is sufficient, not necessary: a rejected session might have met its deadlines",
+    "if an agent fails, the current stripe may be up to a period late, because all sessions read parity simultaneously",
 )
 
 
@@ -70,7 +73,7 @@ class Utilization:
         }
 
     def __str__(self) -> str:
-        lines = [f"disks {self.disks.mean():.1%} (the fullest {self.disks.max():.1%})"]
+        lines = [f"disks {self.disks.mean():.1%} (maximum {self.disks.max():.1%})"]
         lines += [f"agents' processors {self.processors.mean():.1%}"]
         lines += [f"ring {self.ring:.1%}"] if self.links is None else [f"agents' links {self.links.mean():.1%}"]
         return ", ".join(lines)
@@ -156,12 +159,12 @@ class Admitted:
 
     def __str__(self) -> str:
         layout, asked = self.layout, self.request
-        redundancy = f", {layout.parities} of them for parity" if layout.parity else ""
+        redundancy = f", {layout.parities} for parity" if layout.parity else ""
         lines = [
             f"session {self.session}: {'write' if asked.write else 'read'} of {asked.size} bytes at {asked.rate:g} bytes/s",
             f"unit {layout.unit} bytes, agents {', '.join(map(str, layout.agents))}{redundancy}",
-            f"a stripe for every {self.plan.period:.6g} s, the first there {2 * self.plan.period:.6g} s after the start",
-            f"reserved: {self.utilization}",
+            f"one stripe per {self.plan.period:.6g} s, the first {2 * self.plan.period:.6g} s after the start",
+            f"reserved time: {self.utilization}",
         ]
         return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])
 
@@ -191,4 +194,4 @@ class Rejected:
         }
 
     def __str__(self) -> str:
-        return f"refused: {self.binding}"
+        return f"rejected: {self.binding}"

@@ -11,7 +11,7 @@ from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, several, validate_fields
 
-_HOST = instance_of(Host, "one as Host()")
+_HOST = instance_of(Host, "a Host, such as Host()")
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,17 @@ class Cluster:
     swift, sections 2 and 5.
     """
 
-    disks: Annotated[tuple[Disk, ...], several(instance_of(Disk, "one as Disk(seek, rotation, rate)"), of="disks")]
+    disks: Annotated[
+        tuple[Disk, ...], several(instance_of(Disk, "a Disk, such as Disk(seek, rotation, rate)"), of="disks")
+    ]
     agent: Annotated[Host, _HOST]
     client: Annotated[Host, _HOST]
-    network: Annotated[Network, instance_of(Network, "one as Network(rate)")]
+    network: Annotated[Network, instance_of(Network, "a Network, such as Network(rate)")]
 
     def __post_init__(self):
         validate_fields(self)
         if not self.disks:
-            raise InputError("disks 0: a cluster must have at least 1 storage agent; give a disk for each")
+            raise InputError("0 disks: give at least one disk, one for each storage agent")
 
     @property
     def agents(self) -> int:

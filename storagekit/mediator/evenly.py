@@ -63,7 +63,7 @@ class Even:
         """
         among = np.flatnonzero(np.ones(self.shapes.count, bool) if chosen is None else chosen)
         if not among.size:
-            raise InputError("shapes: none to choose from; give more buffer, or more agents")
+            raise InputError("no shapes to select from; give a larger buffer, or more agents")
         order = np.lexsort((-self.shapes.unit[among], self.shapes.agents[among], -self.sessions[among]))
         return int(among[order[0]])
 
@@ -99,7 +99,8 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
     shapes = shapes_for(cluster, request, units_of(units))
     if not shapes.count:
         raise InputError(
-            f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe has room in the one on the other; give more"
+            f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe over these agents fits into the "
+            "buffer; give a larger buffer or more agents"
         )
     # Identical disks have the same load here, so one disk of each kind is enough.
     kinds = Cluster(tuple(dict.fromkeys(cluster.disks)), cluster.agent, cluster.client, cluster.network)

@@ -71,7 +71,7 @@ class FilledCluster:
             If no session is admitted.
         """
         if not self.admitted:
-            raise InputError(f"nothing to check: no session is admitted, {self.binding}")
+            raise InputError(f"the check needs an admitted session, but none is admitted: {self.binding}")
         late = [one.plan.period * number / self.sessions for number, one in enumerate(self.admitted)]
         plans = [replace(one.plan, start=one.plan.start + more) for one, more in zip(self.admitted, late, strict=True)]
         return rehearse(self.cluster, plans, seed)
@@ -93,10 +93,11 @@ class FilledCluster:
         first, _, assumed = str(self.admitted[0]).partition("\n\n")
         return "\n".join(
             [
-                f"{self.sessions} sessions, {self.rate / 1e6:.4g} MB/s in all; reserved: {self.admitted[-1].utilization}",
-                f"binding: {self.binding}",
+                f"{self.sessions} sessions, {self.rate / 1e6:.4g} MB/s in total; reserved time: "
+                f"{self.admitted[-1].utilization}",
+                f"binding constraint: {self.binding}",
                 "",
-                f"the first, {first}",
+                f"first session: {first}",
                 "",
                 assumed,
             ]
@@ -138,9 +139,7 @@ def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, PO
                 break
             admitted.append(answer)
             bar.update()
-    raise InputError(
-        f"more than {MOST} sessions of {request.rate:g} bytes/s fit: ask with a higher rate or fewer agents"
-    )
+    raise InputError(f"more than {MOST} sessions of {request.rate:g} bytes/s fit: give a higher rate or fewer agents")
 
 
 def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:

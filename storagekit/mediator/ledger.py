@@ -18,7 +18,7 @@ from storagekit.mediator.demand import Demand, demand, shape_of
 from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
 from storagekit.mediator.refusal import binding
 
-_PROPOSAL = instance_of(Proposal, "what Mediator.propose returns")
+_PROPOSAL = instance_of(Proposal, "a Proposal from Mediator.propose")
 
 
 class Ledger:
@@ -110,7 +110,7 @@ class Ledger:
         session = ADDRESS("session", session)
         with self._lock:
             if session not in self._book.held:
-                raise InputError(f"session {session}: it holds no reservation; release a session once, by its number")
+                raise InputError(f"session {session}: no such reservation; release each session once, by its number")
             self._book = self._book.without(session)
 
     def utilization(self) -> Utilization:

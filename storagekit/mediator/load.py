@@ -148,9 +148,10 @@ class LoadResult:
         }
 
     def __str__(self) -> str:
-        lines = [f"{int(self.arrived.sum())} sessions, {int(self.refused.sum())} refused: {self.refused_share()}"]
+        lines = [f"{int(self.arrived.sum())} sessions, {int(self.refused.sum())} rejected: {self.refused_share()}"]
         lines += [
-            f"  {one.name or f'{one.rate:g} bytes/s'}: {int(self.arrived[row].sum())}, refused {self.refused_share(row)}"
+            f"  {one.name or f'{one.rate:g} bytes/s'}: {int(self.arrived[row].sum())}, rejected "
+            f"{self.refused_share(row)}"
             for row, one in enumerate(self.classes)
         ]
         lines += [f"{name} {Interval.of(getattr(self, name))}" for name in ("offered", "carried", "disks", "network")]
@@ -163,7 +164,7 @@ def variable_load(
     policy: Annotated[Policy | None, POLICY],
     classes: Annotated[Sequence[SessionClass], several(instance_of(SessionClass), of="session classes")],
     offered: Annotated[float, _OFFERED],
-    sessions: Annotated[int, COUNT.up_to(MOST_SESSIONS, "; ask again with another seed for more")],
+    sessions: Annotated[int, COUNT.up_to(MOST_SESSIONS, "; repeat with another seed for more")],
     seed: int = 0,
     batches: Count = 10,
 ) -> LoadResult:
@@ -272,8 +273,8 @@ def _admit(
 
 def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: int) -> None:
     if not classes:
-        raise InputError("classes: none given; give at least 1")
-    Validator(least=2 * (batches + 1), whole=True, otherwise=", two for each batch and for the warm-up")(
+        raise InputError("no classes: give at least 1")
+    Validator(least=2 * (batches + 1), whole=True, otherwise=", two for each batch and two for the warm-up")(
         "sessions", sessions
     )
 
@@ -285,4 +286,4 @@ def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[Sess
         answer = mediator.propose(one.request("client"))
         if isinstance(answer, Rejected):
             named = f" {one.name!r}" if one.name else ""
-            raise InputError(f"class {number}{named}: the cluster cannot serve it even when empty, {answer.binding}")
+            raise InputError(f"class {number}{named}: even the empty cluster rejects it: {answer.binding}")

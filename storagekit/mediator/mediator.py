@@ -37,7 +37,7 @@ def units_of(units: Iterable[int]) -> NDArray:
     """
     found = np.array(sorted(set(several(UNIT, of="block sizes")("unit", units))))
     if not found.size:
-        raise InputError("units: none given; give at least 1, in bytes")
+        raise InputError("no units: give at least 1, in bytes")
     return found
 
 
@@ -66,7 +66,7 @@ class Mediator:
     @validate
     def __init__(
         self,
-        ledger: Annotated[Ledger, instance_of(Ledger, "one as Ledger(cluster)")],
+        ledger: Annotated[Ledger, instance_of(Ledger, "a Ledger, such as Ledger(cluster)")],
         policy: Annotated[Policy | None, POLICY] = None,
         units: Iterable[int] = UNITS,
     ) -> None:
@@ -93,7 +93,7 @@ class Mediator:
             If the cluster can never serve the request: the buffer is too small for the smallest unit, the cluster has
             fewer agents than a group needs, or it lacks an agent of the layout.
         """
-        instance_of(Request, "one as Request(client, rate, size)")("request", request)
+        instance_of(Request, "a Request, such as Request(client, rate, size)")("request", request)
         version = self.ledger.version
         state = self.ledger.state(request.client)
         if request.layout is not None:
@@ -171,7 +171,7 @@ class Mediator:
         -----
         A request that fits at a rate also fits at every lower rate, so bisection finds the limit.
         """
-        instance_of(Request, "one as Request(client, rate, size)")("request", request)
+        instance_of(Request, "a Request, such as Request(client, rate, size)")("request", request)
         network = self.ledger.cluster.network
         low, high = 0.0, float(self.ledger.cluster.rates.sum() + network.rate * network.rings)
         for _ in range(_HALVINGS):
@@ -191,7 +191,8 @@ class Mediator:
         agents = np.array(layout.agents)
         if agents.max() >= self.ledger.cluster.agents:
             raise InputError(
-                f"agent {agents.max()}: the layout names it, the cluster has agents 0 to {self.ledger.cluster.agents - 1}"
+                f"agent {agents.max()}: the layout has this agent, but the cluster has agents 0 to "
+                f"{self.ledger.cluster.agents - 1}"
             )
         asked = demand(self.ledger.cluster, request, shape_of(layout))
         found = examine(state, asked)
@@ -208,5 +209,7 @@ class Mediator:
     def _impossible(self, request: Request) -> str:
         """Return the reason why no shape is possible."""
         if request.buffer < self.units[0]:
-            return f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]}; give at least that"
-        return f"agents {self.ledger.cluster.agents}: a group with parity needs 2; give more, or no group"
+            return (
+                f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]} bytes; give at least this size"
+            )
+        return f"agents {self.ledger.cluster.agents}: a group with parity needs 2 agents; give more agents, or no group"

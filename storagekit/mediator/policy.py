@@ -120,4 +120,4 @@ class SmallUnits(Economical):
         return usual[np.argsort(shapes.unit[usual] > self.limit, kind="stable")]
 
 
-POLICY = instance_of(Policy, "one as Economical()")
+POLICY = instance_of(Policy, "a policy, such as Economical()")

@@ -117,7 +117,7 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
                 changed = True
         if not changed:
             return np.where(write, finish[0], finish[-1])
-    raise SimulationError(f"blocks still move after {_MOST_PASSES} passes; rehearse fewer sessions together")
+    raise SimulationError(f"the simulation did not converge in {_MOST_PASSES} passes; simulate fewer sessions together")
 
 
 def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:

@@ -109,11 +109,13 @@ def _require_possible(layout: StripeLayout, failed: int, spare: int, cluster: Cl
     REAL("share", share)
     require(0 < share <= 1, "share", share, "above 0 and at most 1", "of a disk's time")
     if not layout.parity:
-        raise InputError(f"agent {failed}: the object has no parity to restore it from; store it with a group")
+        raise InputError(
+            f"agent {failed}: the object has no parity, so the agent cannot be rebuilt; store the object with a group"
+        )
     if failed not in layout.agents:
-        raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(layout.agents)}")
+        raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(layout.agents)}")
     if spare in layout.agents:
-        raise InputError(f"spare agent {spare}: it holds blocks of the object already; take one that does not")
+        raise InputError(f"spare agent {spare}: it already has blocks of the object; give an agent without them")
     if not 0 <= spare < cluster.agents or max(layout.agents) >= cluster.agents:
         worst = max(spare, *layout.agents) if spare >= 0 else spare
-        raise InputError(f"agent {worst}: the cluster has agents 0 to {cluster.agents - 1}; name one of these")
+        raise InputError(f"agent {worst}: the cluster has agents 0 to {cluster.agents - 1}; give one of these")

@@ -112,7 +112,7 @@ def rate_with_agent_down(
     time to compute the missing data. A failure therefore does not reduce the rate of a session.
     """
     if failed not in layout.agents:
-        raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(layout.agents)}")
+        raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(layout.agents)}")
     return guaranteed_rate(cluster, layout, write, confidence) if layout.parity else 0.0
 
 
@@ -149,9 +149,9 @@ class RedundancyCost:
 
     def __str__(self) -> str:
         return (
-            f"{self.storage:.1%} more bytes to store and to write ({self.write_bytes}), {self.check_seconds:.3g} s of the "
-            f"client's processor for a stripe; {self.rate:.6g} bytes/s guaranteed and {self.rate_agent_down:.6g} with an "
-            f"agent down, against {self.plain_rate:.6g} and 0 without parity"
+            f"Parity adds {self.storage:.1%} to the bytes stored and written ({self.write_bytes}), and "
+            f"{self.check_seconds:.3g} s of client processor time per stripe. Guaranteed: {self.rate:.6g} bytes/s, or "
+            f"{self.rate_agent_down:.6g} with an agent down; without parity {self.plain_rate:.6g} and 0."
         )
 
 

@@ -10,11 +10,11 @@ from storagekit.mediator.request import Request
 
 # Name of each part of the network path, and the remedy if that part takes the longest time.
 _PARTS = {
-    "processor of agent": "a faster processor there, more agents or a larger unit",
-    "link of agent": "faster links or a larger unit",
-    "ring": "a faster ring or one more",
-    "processor of client": "a faster client, or fewer sessions of it at a time",
-    "link of client": "a faster link, or fewer sessions of this client at a time",
+    "processor of agent": "give the agent a faster processor, add agents, or use a larger unit",
+    "link of agent": "give the agents faster links, or use a larger unit",
+    "ring": "use a faster ring, or add a ring",
+    "processor of client": "use a faster client, or fewer simultaneous sessions of this client",
+    "link of client": "give the client a faster link, or use fewer simultaneous sessions of this client",
 }
 
 
@@ -65,17 +65,21 @@ def _disk(request: Request, state: AdmissionState, asked: Demand, found: Examine
     limit = float(disk_limit(state, asked)[shape, agent])
     fitting = int(fits(found.agent[shape]).sum())
     where = (
-        f"disk of agent {agent}: seconds for {unit} bytes and a block of each of its {others} sessions, over the period"
+        f"disk of agent {agent}: seconds needed per period for {unit} bytes and one block of each of its {others} "
+        "sessions"
     )
     if request.layout is not None:
-        remedy = "wait for a session at this agent to end, or ask for a lower rate"
+        remedy = "wait for a session at this agent to end, or request a lower rate"
     elif others:
-        remedy = f"{count} agents needed, {fitting} have room: wait for a session to end, add agents, or lower the rate"
+        remedy = (
+            f"{count} agents needed, {fitting} have enough free time: wait for a session to end, add agents, or lower "
+            "the rate"
+        )
     elif fitting:
         remedy = f"{count} agents needed, {fitting} are fast enough: add agents like these, or lower the rate"
     else:
         waiting = "wait for sessions at other agents to end, " if state.count.any() else ""
-        remedy = f"no session is in the way here: {waiting}lower the rate, add agents, or buffer larger stripes"
+        remedy = f"no session uses this agent: {waiting}lower the rate, add agents, or buffer larger stripes"
     return Binding(where, float(found.disk[shape, agent]) * limit, limit, remedy)
 
 
@@ -105,6 +109,6 @@ def _network(request: Request, state: AdmissionState, asked: Demand, shape: int,
     fullest = max(seconds, key=seconds.__getitem__)
     place = {"agent": f" {agent}", "client": f" {request.client}"}.get(fullest.split()[-1], "")
     whose = ("a session of another client", "another session of this client", "the session itself")[way]
-    where = f"network: seconds that a block of {whose} takes, most of it at the {fullest}{place}, over the period"
-    remedy = f"{_PARTS[fullest]}; or a lower rate, or wait for a session to end"
+    where = f"network: seconds needed per period by a block of {whose}, mostly at the {fullest}{place}"
+    remedy = f"{_PARTS[fullest]}; or request a lower rate, or wait for a session to end"
     return Binding(where, float(ways[way, shape, agent]) * limit, limit, remedy)

@@ -47,8 +47,8 @@ class Rehearsal:
     def __str__(self) -> str:
         worst = int(self.lateness.argmax())
         return (
-            f"{int(self.met.sum())} of {self.met.size} sessions met, {self.in_time.mean():.4%} of the stripes in time; "
-            f"the latest by {self.lateness[worst]:.6g} s, of session {worst}"
+            f"{int(self.met.sum())} of {self.met.size} sessions met all deadlines; {self.in_time.mean():.4%} of the "
+            f"stripes were on time; the largest delay was {self.lateness[worst]:.6g} s, in session {worst}"
         )
 
 
@@ -91,17 +91,17 @@ def rehearse(
     swift, section 5.1.
     """
     if not plans:
-        raise InputError("plans: none given; give at least 1")
+        raise InputError("no plans: give at least 1")
     found = [plan.transfers for plan in plans]
     counts = [one.count for one in found]
     if not all(counts):
-        raise InputError(f"plan {counts.index(0)}: it has no transfers, as its agents failed; leave it out")
+        raise InputError(f"plan {counts.index(0)}: it has no transfers, because its agents failed; omit it")
     session = np.repeat(np.arange(len(plans)), counts)
     agent, length, check, stripe = (
         np.concatenate([getattr(one.blocks, name) for one in found]) for name in ("agent", "length", "check", "stripe")
     )
     if agent.max() >= cluster.agents:
-        raise InputError(f"agent {agent.max()}: the cluster has agents 0 to {cluster.agents - 1}; name one of these")
+        raise InputError(f"agent {agent.max()}: the cluster has agents 0 to {cluster.agents - 1}; give one of these")
     names = {name: number for number, name in enumerate(dict.fromkeys(plan.client for plan in plans))}
     client = np.array([names[plan.client] for plan in plans])[session]
     write = np.array([plan.write for plan in plans])[session]

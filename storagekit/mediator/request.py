@@ -53,16 +53,17 @@ class Request:
 
     def __post_init__(self):
         validate_fields(self)
-        require(0 < self.confidence < 1, "confidence", self.confidence, "above 0 and below 1, as in 0.99")
+        require(0 < self.confidence < 1, "confidence", self.confidence, "above 0 and below 1, such as 0.99")
         if self.layout is not None:
             self._agree(self.layout)
 
     def _agree(self, layout: StripeLayout) -> None:
         if layout.size != self.size:
-            raise InputError(f"size {self.size}: the object of this layout has {layout.size} bytes; give that size")
+            raise InputError(f"size {self.size}: the object of this layout has {layout.size} bytes; give this size")
         if self.group is not None:
-            raise InputError(f"group {self.group}: a layout has its own redundancy; leave group out")
+            raise InputError(f"group {self.group}: the layout already defines the redundancy; omit group")
         if layout.stripe_bytes > self.buffer:
             raise InputError(
-                f"buffer {self.buffer} bytes: a stripe of this layout has {layout.stripe_bytes}; give at least that"
+                f"buffer {self.buffer} bytes: a stripe of this layout has {layout.stripe_bytes} bytes; give at least "
+                "this size"
             )

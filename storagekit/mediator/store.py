@@ -40,11 +40,13 @@ class Agents:
             If the plan is for a read, or if the size of `data` is not the object's size.
         """
         if not instance_of(TransferPlan, "a TransferPlan")("plan", plan).write:
-            raise InputError("plan of a read: give that of a write to store an object")
+            raise InputError("the plan is for a read; give the plan of a write to store an object")
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"data {shown(data)}: give bytes")
         if len(data) != plan.layout.size:
-            raise InputError(f"data of {len(data)} bytes: the plan is for {plan.layout.size}; give so many")
+            raise InputError(
+                f"data of {len(data)} bytes: the plan is for {plan.layout.size} bytes; give data of this size"
+            )
         blocks = plan.transfers.blocks
         for row in range(blocks.count):
             where, length = int(blocks.position[row]), int(blocks.length[row])
@@ -75,7 +77,7 @@ class Agents:
             failure of its agent.
         """
         if instance_of(TransferPlan, "a TransferPlan")("plan", plan).write:
-            raise InputError("plan of a write: give that of a read to retrieve an object")
+            raise InputError("the plan is for a write; give the plan of a read to retrieve an object")
         transfers, found = plan.transfers, np.zeros(plan.layout.size, np.uint8)
         blocks, moments = transfers.blocks, dict(plan.failures)
         have: dict[tuple[int, int], list[int]] = {}
@@ -83,7 +85,7 @@ class Agents:
         for row in np.argsort(transfers.disk_by, kind="stable"):
             agent = int(blocks.agent[row])
             if transfers.disk_by[row] > moments.get(agent, np.inf):
-                raise InputError(f"agent {agent}: it failed at {moments[agent]:g} s; read by the plan without it")
+                raise InputError(f"agent {agent}: it failed at {moments[agent]:g} s; use a plan without this agent")
             block = self._get(agent, int(blocks.offset[row]), int(blocks.length[row]))
             key = int(blocks.stripe[row]), int(blocks.group[row])
             if blocks.parity[row]:
@@ -100,7 +102,7 @@ class Agents:
 
         Each lost block is the exclusive or of the other blocks of its group.
         """
-        blocks = instance_of(Rebuild, "what TransferPlan.rebuild returns")("work", work).reads.blocks
+        blocks = instance_of(Rebuild, "the result of TransferPlan.rebuild")("work", work).reads.blocks
         sums: dict[int, NDArray] = {}
         for row in range(blocks.count):
             block = self._get(int(blocks.agent[row]), int(blocks.offset[row]), int(blocks.length[row]))
@@ -123,7 +125,8 @@ class Agents:
         part = self.parts.get(agent, bytearray())
         if len(part) < offset + length:
             raise InputError(
-                f"agent {agent}: it holds {len(part)} bytes, not the {length} from {offset} on; plan without it"
+                f"agent {agent}: it has {len(part)} bytes, but the plan reads {length} bytes at offset {offset}; use "
+                "a plan without this agent"
             )
         return np.frombuffer(bytes(part[offset : offset + length]), np.uint8)
 

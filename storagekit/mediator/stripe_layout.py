@@ -118,12 +118,13 @@ class StripeLayout:
         validate_fields(self)
         groups = self.groups
         if not self.agents:
-            raise InputError(f"groups {list(groups)}: no agents given; name at least 1")
+            raise InputError(f"groups {list(groups)}: no agents; give at least 1")
         if len(set(self.agents)) < len(self.agents):
-            raise InputError(f"agents {list(self.agents)}: name each of them once, from 0")
+            raise InputError(f"agents {list(self.agents)}: give each agent once, numbered from 0")
         if min(len(group) for group in groups) < 1 + self.parity:
             raise InputError(
-                f"groups {list(groups)}: each needs {1 + self.parity} agents or more; give more, or no parity"
+                f"groups {list(groups)}: each group needs at least {1 + self.parity} agents; give more agents, or no "
+                "parity"
             )
 
     @classmethod
@@ -159,8 +160,8 @@ class StripeLayout:
         parity = -(-data // group)
         if not data or data + parity != len(agents):
             raise InputError(
-                f"agents {len(agents)}: they do not form stripes with one parity block for every {group} data blocks; leave "
-                "one agent out"
+                f"agents {len(agents)}: stripes with one parity block for every {group} data blocks do not fit this "
+                "number; omit one agent"
             )
         parts = np.array_split(np.asarray(agents), parity)
         return cls(size, unit, tuple(tuple(part.tolist()) for part in parts), True)
@@ -210,7 +211,7 @@ class StripeLayout:
             If the failed agent holds nothing of the object, or if the spare agent holds a part of it.
         """
         if failed not in self.agents:
-            raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(self.agents)}")
+            raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(self.agents)}")
         groups = tuple(tuple(spare if agent == failed else agent for agent in group) for group in self.groups)
         return StripeLayout(self.size, self.unit, groups, self.parity)
 
@@ -224,7 +225,7 @@ class StripeLayout:
         """
         if (count := self.stripes * len(self.agents)) > MOST_BLOCKS:
             raise InputError(
-                f"blocks {count}: at most {MOST_BLOCKS} are gone through one by one; give a larger unit or a smaller object"
+                f"{count} blocks: at most {MOST_BLOCKS} are possible; give a larger unit or a smaller object"
             )
         stripe = np.arange(self.stripes)[:, None]
         index, first, width = [], [], []

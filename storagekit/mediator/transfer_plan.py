@@ -16,13 +16,15 @@ from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
 
 # Validator for the time at which an agent fails, seconds; -inf is before the start of the plan.
-_LOST_AT = Validator(unit="s", endless=True, otherwise=" of seconds; leave it out for before anything")
+_LOST_AT = Validator(unit="s", endless=True, otherwise=" of seconds; omit it for a failure before the start")
 
 
 def _failure(label: str, value: object) -> tuple[int, float]:
     """Return an agent's number and the time at which it is lost, or raise InputError for another value."""
     if not isinstance(value, Sequence) or len(value) != 2 or isinstance(value, str | bytes):
-        raise InputError(f"{label} {shown(value)}: give an agent and the second at which it fails, as in (3, 1.5)")
+        raise InputError(
+            f"{label} {shown(value)}: give an agent and the time of its failure in seconds, such as (3, 1.5)"
+        )
     return NUMBER("agent", value[0]), _LOST_AT("at", value[1])
 
 
@@ -62,7 +64,7 @@ class TransferPlan:
     rate: Speed
     write: bool
     start: Moment = 0.0
-    failures: Annotated[tuple[tuple[int, float], ...], several(_failure, of="agents with times")] = ()
+    failures: Annotated[tuple[tuple[int, float], ...], several(_failure, of="pairs of agent and time")] = ()
 
     def __post_init__(self):
         validate_fields(self)
@@ -121,7 +123,9 @@ class TransferPlan:
         agents = [NUMBER("agent", one) for one in np.atleast_1d(failed).tolist()]
         moments = np.atleast_1d(_LOST_AT.each("at", at)).astype(float).tolist()
         if len(moments) not in (1, len(agents)):
-            raise InputError(f"at {moments}: {len(moments)} times for {len(agents)} agents; give one, or one for each")
+            raise InputError(
+                f"at {moments}: {len(moments)} times for {len(agents)} agents; give one time, or one for each agent"
+            )
         if len(moments) == 1:
             moments *= len(agents)
         found = dict(self.failures)
@@ -144,7 +148,7 @@ class TransferPlan:
         lines = [
             f"{'write' if self.write else 'read'} of {layout.size} bytes at {self.rate:g} bytes/s for {self.client}",
             f"{layout.data} blocks of {layout.unit} bytes in a stripe on agents {list(layout.agents)}{groups}",
-            f"{layout.stripes} stripes, one for every {self.period:.6g} s, {self.transfers.count} transfers",
+            f"{layout.stripes} stripes, one per {self.period:.6g} s, {self.transfers.count} transfers",
         ]
         lines += [f"agent {agent} fails at {at:g} s" for agent, at in self.failures]
         return "\n".join([*lines, "", str(self.transfers)])
@@ -159,7 +163,7 @@ class TransferPlan:
         if lost := [other for other in others if other in group]:
             raise InputError(
                 f"agents {lost[0]} and {agent} fail: both are in group {number}, agents {list(group)}, whose parity "
-                "stands in for 1; use smaller groups"
+                "can replace only 1; use smaller groups"
             )
 
     def _lost(self, every: Transfers) -> NDArray:

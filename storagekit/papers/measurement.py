@@ -60,18 +60,21 @@ class Measurement:
         for name in ("measured", "low", "high"):
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):
-                raise InputError(f"{self.id}: {name} is {value}; give None, and why in the note")
+                raise InputError(f"{self.id}: {name} is {value}; give None, and the reason in the note")
         if self.measured is None or self.low is None or self.high is None:
             return
         slack = 1e-9 * max(abs(self.low), abs(self.high))
         if not self.low - slack <= self.measured <= self.high + slack:
-            raise InputError(f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}")
+            raise InputError(
+                f"{self.id}: measured {self.measured} is outside its interval {self.low} to {self.high}; correct the "
+                "interval"
+            )
 
 
 @validate
 def with_interval(
     id: str,
-    row: Annotated[xr.DataArray, instance_of(xr.DataArray, "a row of what interval or ratio returns")],
+    row: Annotated[xr.DataArray, instance_of(xr.DataArray, "a row from interval or ratio")],
     note: str = "",
     basis: str = "simulated",
     holds: bool | None = None,
@@ -94,7 +97,8 @@ def with_interval(
     """
     if row.dims != ("statistic",) or not set(STATISTICS) <= set(row.statistic.values.tolist()):
         raise InputError(
-            f"{id}: a row over {', '.join(map(str, row.dims)) or 'nothing'}: give one over statistic alone"
+            f"{id}: a row with the dimensions {', '.join(map(str, row.dims)) or '(none)'}: give a row with only the "
+            "dimension statistic"
         )
     mean, low, high = (float(row.sel(statistic=name)) for name in STATISTICS)
     if math.isfinite(low) and math.isfinite(high):

@@ -56,7 +56,7 @@ def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -
                 f"{what} {name!r}: unknown; give one of {', '.join(known)}, or a pair of a name and a dispatcher"
             )
         if names.count(name) > 1:
-            raise InputError(f"{what} {name!r} twice: give each row a name of its own")
+            raise InputError(f"{what} {name!r} is given twice: give each row a different name")
     return Rows(names, own)
 
 
@@ -106,8 +106,8 @@ def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others
             lacking = [name for name in names if name not in there]
             if lacking:
                 raise InputError(
-                    f"{findings.__name__} judges the paper's rows; not run: {', '.join(map(repr, lacking))}; run the "
-                    f"exhibit with these besides {', '.join(map(repr, there))}"
+                    f"{findings.__name__} needs all rows of the paper, but {', '.join(map(repr, lacking))} did not "
+                    f"run; run the exhibit with them and {', '.join(map(repr, there))}"
                 )
             return findings(data, *others, **named)
 
@@ -121,8 +121,8 @@ def _own(one: object, known: Collection[str], own: dict[str, AbstractDispatch], 
     if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)):
         raise InputError(f"{what} {shown(one)}: give a name, or a pair of a name and a dispatcher")
     name, dispatch = one
-    instance_of(AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()")(f"{what} {name!r}", dispatch)
+    instance_of(AbstractDispatch, "a dispatcher, such as sk.dispatch.Hashing()")(f"{what} {name!r}", dispatch)
     if name in known:
-        raise InputError(f"{what} {name!r}: the paper has that; give a row of your own another name")
+        raise InputError(f"{what} {name!r}: the paper has this row; give your row another name")
     own[name] = dispatch
     return name

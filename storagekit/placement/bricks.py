@@ -52,12 +52,14 @@ class Bricks(AbstractPlacement):
     """
 
     across: AbstractPlacement
-    disks: int = eqx.field(static=True, converter=partial(COUNT, "drives of a brick"))
+    disks: int = eqx.field(static=True, converter=partial(COUNT, "drives per brick"))
     unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     def __check_init__(self):
         if not isinstance(self.across, AbstractPlacement):
-            raise InputError(f"bricks under {shown(self.across)}: give a layout, whose drives are the bricks")
+            raise InputError(
+                f"layout of bricks {shown(self.across)}: give a layout; each of its drives becomes a brick"
+            )
         require_drives(self.across.drives, self.disks)
 
     @property

@@ -36,16 +36,22 @@ class Coded(AbstractPlacement):
     drives. With `data` 1 the fragments are replicas. Coding takes no time.
     """
 
-    data: Int[AnyArray, "..."] = eqx.field(converter=named("fragments that make the data", whole))
+    data: Int[AnyArray, "..."] = eqx.field(converter=named("data fragments", whole))
     fragments: Int[AnyArray, "..."] = eqx.field(converter=named("fragments", whole))
 
     def __check_init__(self):
         data, fragments = self.data, self.fragments
         if traced(data, fragments):
             return
-        require((fragments >= 1) & (fragments <= MOST_PARTS), "a code of", fragments, f"1 to {MOST_PARTS}", "fragments")
-        most = f"at least 1 and at most the {int(np.min(fragments))} there are"
-        require((data >= 1) & (data <= fragments), "fragments that make the data", data, most)
+        require(
+            (fragments >= 1) & (fragments <= MOST_PARTS),
+            "size of the code",
+            fragments,
+            f"1 to {MOST_PARTS}",
+            "fragments",
+        )
+        most = f"from 1 to {int(np.min(fragments))}, the number of fragments"
+        require((data >= 1) & (data <= fragments), "data fragments", data, most)
 
     @property
     def drives(self):

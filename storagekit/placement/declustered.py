@@ -64,7 +64,8 @@ class Declustered(AbstractPlacement):
             raise InputError(f"{int(np.max(copies))} copies of a block: give 1 to {MOST_PARTS}")
         if not np.all((bricks >= copies) & (bricks % copies == 0)):
             raise InputError(
-                f"{int(np.min(bricks))} bricks for {int(np.max(copies))} copies: give a multiple of the copies"
+                f"{int(np.min(bricks))} bricks for {int(np.max(copies))} copies: give a multiple of the number of "
+                "copies"
             )
         require_drives(bricks)
         if np.any(self.data < 0):
@@ -116,5 +117,8 @@ class Declustered(AbstractPlacement):
         """
         places = drive.capacity // self.extent - 1
         if places < 1:
-            raise InputError(f"extents of {self.extent} sectors on drives of {drive.capacity}: give at most half of it")
+            raise InputError(
+                f"extents of {self.extent} sectors on drives of {drive.capacity} sectors: give at most half of the "
+                "capacity"
+            )
         return places

@@ -70,7 +70,7 @@ class Node:
         _set(self, disks=COUNT("disks of a node", self.disks), raid5=flag("raid5", self.raid5))
         _set(self, serial=flag("serial", self.serial))
         if self.raid5 and self.disks < 3:
-            raise InputError(f"RAID 5 of {self.disks} drives: give at least 3, or mirror two")
+            raise InputError(f"RAID 5 of {self.disks} drives: give at least 3 drives, or mirror two drives")
         if self.sectors is not None:
             _set(self, sectors=SECTORS("sectors of a node's disk", self.sectors))
 
@@ -126,14 +126,18 @@ class Volume:
         sectors = {"sectors": "a volume", "segment": "a segment", "block": "a block"}
         _set(self, **{name: SECTORS(f"sectors of {of}", getattr(self, name)) for name, of in sectors.items()})
         _set(self, parts=COUNT("parts of a segment", self.parts))
-        _set(self, needed=COUNT("parts that make the data", self.needed))
+        _set(self, needed=COUNT("parts needed to read", self.needed))
         if self.needed > self.parts:
-            raise InputError(f"{self.needed} parts that make the data, of {self.parts}: it must be at most as many")
+            raise InputError(f"needed {self.needed} of {self.parts} parts: give at most the number of parts")
         for what, size in (("segment", self.segment), ("volume", self.sectors)):
             if size % self.block:
-                raise InputError(f"a {what} of {size} sectors in blocks of {self.block}: give a multiple of that")
+                raise InputError(
+                    f"a {what} of {size} sectors in blocks of {self.block} sectors: give a multiple of the block size"
+                )
         if self.segment % self.needed:
-            raise InputError(f"a segment of {self.segment} sectors in {self.needed} fragments: give a multiple of that")
+            raise InputError(
+                f"a segment of {self.segment} sectors in {self.needed} data fragments: give a multiple of this number"
+            )
         require_segments(self.segments)
 
     @property
@@ -209,9 +213,7 @@ def _laid_out(
 ) -> Int[np.ndarray, "field segment"]:
     for at, node in enumerate(nodes):
         if node.room > MOST_WHOLE:
-            raise InputError(
-                f"{node.room} sectors on node {at}, more than 32 bits hold: give the `sectors` of a disk to use"
-            )
+            raise InputError(f"node {at} has {node.room} sectors, which exceeds 32 bits: limit `sectors` of its disks")
     firsts = [*accumulate((node.drives for node in nodes), initial=0)]
     fillings = [_Filling(node, wraps) for node in nodes]
     columns = [*accumulate((volume.segments for volume in volumes), initial=0)]
@@ -255,7 +257,7 @@ def _on_disk(
         room, begins = room // (node.disks - 1), begins // (node.disks - 1)
     if node.serial and np.max(sizes) > room:
         raise InputError(
-            f"a part of {np.max(sizes)} sectors on a serial node, whose disks have room for {room}: make segments smaller"
+            f"a part of {np.max(sizes)} sectors on a serial node whose disks hold {room} sectors: use smaller segments"
         )
     if spread:
         begins = begins * room // np.max(begins + sizes)
@@ -280,6 +282,6 @@ def _full(number: int, segment: int, volume: Volume, fillings: list[_Filling]) -
     without = next(node for node, one in enumerate(fillings) if not one.fits(volume.part))
     held, room = sum(fillings[without].full), fillings[without].room * len(fillings[without].full)
     return InputError(
-        f"volume {number} on full nodes: no {volume.parts} left for its segment {segment}; node {without} holds {held} of "
-        f"{room} sectors, a part has {volume.part}: make them smaller, or let them wrap"
+        f"volume {number}, segment {segment}: fewer than {volume.parts} nodes have space; node {without} has {held} "
+        f"of {room} sectors in use, a part needs {volume.part}; use smaller volumes, or let them wrap"
     )

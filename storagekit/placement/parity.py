@@ -64,9 +64,7 @@ class ParityGroups(WithParity):
     def __check_init__(self):
         disks, parities, groups = self.disks, self.parities, self.groups
         require((parities >= 1) & (parities < MOST_PARTS), "parities", parities, f"1 to {MOST_PARTS - 1}")
-        require(
-            disks >= parities + 2, "a group of", disks, "two drives of data at least beside those of parity", "drives"
-        )
+        require(disks >= parities + 2, "size of a group", disks, "at least two more than the parity drives", "drives")
         require(groups >= 1, "groups", groups, "at least 1")
         require_drives(disks, groups)
 

@@ -76,7 +76,7 @@ def _each(given: Iterable) -> tuple:
         return tuple(given)
     except TypeError:
         raise InputError(
-            f"{shown(given)} alone: Segments takes a tuple of nodes and one of volumes; of one (Node(2),)"
+            f"nodes or volumes {shown(given)}: give a tuple of nodes and a tuple of volumes, for example (Node(2),)"
         ) from None
 
 
@@ -139,17 +139,18 @@ class Segments(AbstractPlacement):
     def __check_init__(self):
         validate_fields(self)
         if not self.nodes or not self.volumes:
-            raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of both")
+            raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of each")
         if self._most > len(self.nodes):
             raise InputError(
                 f"{self._most} parts of a segment on {len(self.nodes)} nodes: give at most one for each node"
             )
         if int(self.parts) > MOST_PARTS:
-            raise InputError(f"{int(self.parts)} parts of a request, parity counted: give at most {MOST_PARTS}")
+            raise InputError(f"{int(self.parts)} parts of a request, including parity: give at most {MOST_PARTS}")
         for volume in self.volumes:
             if self.whole_blocks and volume.block % volume.needed:
                 raise InputError(
-                    f"blocks of {volume.block} sectors in {volume.needed} fragments: give a multiple, or no whole_blocks"
+                    f"blocks of {volume.block} sectors in {volume.needed} data fragments: give a multiple of this "
+                    "number, or whole_blocks=False"
                 )
 
     @property
@@ -224,7 +225,7 @@ class Segments(AbstractPlacement):
             most = _least(node, first, drive)
             if (node.sectors or 0) > most:
                 raise InputError(
-                    f"{node.sectors} sectors of the disks of node {at}, which have {most}: give at most that"
+                    f"node {at} uses {node.sectors} sectors of disks with {most} sectors: give at most the capacity"
                 )
         return replace(self, nodes=self._measured(drive))
 
@@ -341,7 +342,7 @@ class Segments(AbstractPlacement):
 @validate
 def cut(
     trace: RequestTrace,
-    layout: Annotated[Segments, instance_of(Segments, "Segments, as sk.placement.Segments(nodes, volumes)")],
+    layout: Annotated[Segments, instance_of(Segments, "Segments, such as sk.placement.Segments(nodes, volumes)")],
 ) -> tuple[RequestTrace, Int[np.ndarray, " piece"]]:
     """Divide the requests of a trace at the ends of segments (ars, section 4.3).
 

@@ -57,7 +57,7 @@ class SRMirror(AbstractPlacement):
     stripes: Int[AnyArray, "..."] = eqx.field(converter=named("D_s", whole))
     replicas: Int[AnyArray, "..."] = eqx.field(converter=named("D_r", whole), default=1)
     mirrors: Int[AnyArray, "..."] = eqx.field(converter=named("D_m", whole), default=1)
-    data: Float[AnyArray, "..."] = eqx.field(converter=named("a data set of"), default=1.0)
+    data: Float[AnyArray, "..."] = eqx.field(converter=named("size of the data"), default=1.0)
     unit: int = eqx.field(static=True, default=64 * units.KB // units.SECTOR, converter=stripe_unit)
     most_replicas: int = eqx.field(static=True, default=6, converter=_MOST_REPLICAS)
 
@@ -67,12 +67,14 @@ class SRMirror(AbstractPlacement):
         stripes, replicas, data = self.stripes, self.replicas, self.data
         if traced(stripes, replicas, self.mirrors, data):
             return
-        most = f"at most {self.most_replicas}, what is written within a turn; lower D_r or raise most_replicas"
+        most = f"at most {self.most_replicas}, the number written within a revolution; lower D_r or raise most_replicas"
         require(replicas <= self.most_replicas, "D_r", replicas, most)
         every = replicas.astype(float) * self.mirrors
         require(every <= MOST_PARTS, "D_r x D_m", every, f"at most {MOST_PARTS}; lower the replicas or the mirrors")
-        room = f"above 0 and at most D_s, {np.min(stripes)}, as replicas fill the rest; raise D_s or lower the data"
-        require((data > 0) & (data <= stripes), "a data set of", data, room, "drives")
+        room = (
+            f"above 0 and at most D_s = {np.min(stripes)}, because replicas fill the rest; raise D_s or lower the data"
+        )
+        require((data > 0) & (data <= stripes), "size of the data", data, room, "drives")
         require_drives(stripes, replicas, self.mirrors)
 
     @property

@@ -180,7 +180,7 @@ class Striped(CutUp):
     A request needs all of its parts. The part on a drive is contiguous.
     """
 
-    disks: int = eqx.field(static=True, converter=partial(_DRIVES, "a stripe over"))
+    disks: int = eqx.field(static=True, converter=partial(_DRIVES, "stripe width"))
     unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     @property
@@ -300,7 +300,9 @@ class RAID5(WithParity):
 
     def __check_init__(self):
         if not traced(self.disks) and np.any(self.disks < 3):
-            raise InputError(f"RAID 5 of {int(np.min(self.disks))} drives: give at least 3, or mirror two")
+            raise InputError(
+                f"RAID 5 of {int(np.min(self.disks))} drives: give at least 3 drives, or mirror two drives"
+            )
         require_drives(self.disks)
 
     @property

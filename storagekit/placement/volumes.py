@@ -22,7 +22,7 @@ def _numbers(bricks) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(index(brick) for brick in volume) for volume in bricks)
     except TypeError as fault:
         raise InputError(
-            "bricks of volumes: give for each volume the numbers of its bricks, as in [[0], [1, 2]]"
+            "bricks of volumes: give a list of brick numbers for each volume, for example [[0], [1, 2]]"
         ) from fault
 
 
@@ -59,19 +59,19 @@ class AbstractVolumes(AbstractPlacement):
 
     def __check_init__(self):
         if not self.bricks:
-            raise InputError("no volumes: give for each the numbers of its bricks, as in [[0], [1, 2]]")
+            raise InputError("no volumes: give a list of brick numbers for each volume, for example [[0], [1, 2]]")
         for volume, on in enumerate(self.bricks):
             if not on:
-                raise InputError(f"volume {volume} has no bricks: give the numbers of those it is on")
+                raise InputError(f"volume {volume} has no bricks: give the numbers of its bricks")
             if min(on) < 0 or max(on) >= MOST_PARTS:
                 wrong = min(on) if min(on) < 0 else max(on)
-                raise InputError(f"brick {wrong} under volume {volume}: give 0 to {MOST_PARTS - 1}")
+                raise InputError(f"brick {wrong} of volume {volume}: give numbers from 0 to {MOST_PARTS - 1}")
             if len(set(on)) < len(on):
-                raise InputError(f"volume {volume} on bricks {on}: name each once")
+                raise InputError(f"volume {volume} on bricks {on}: give each brick once")
             if self.size % (self.unit * len(on)):
                 raise InputError(
                     f"a volume of {self.size} sectors on {len(on)} bricks in units of {self.unit}: give a multiple of "
-                    f"{self.unit * len(on)}, so that all rows are whole"
+                    f"{self.unit * len(on)}, so that all rows are complete"
                 )
 
     @property
@@ -83,8 +83,8 @@ class AbstractVolumes(AbstractPlacement):
         fullest = int(np.argmax(filled))
         if filled[fullest] > drive.capacity - self.slack:
             raise InputError(
-                f"volumes of {filled[fullest]} sectors on brick {fullest}, whose drive has room for "
-                f"{drive.capacity - self.slack}: lower their size or spread them"
+                f"volumes of {filled[fullest]} sectors in total on brick {fullest}, whose drive holds "
+                f"{drive.capacity - self.slack} sectors: use smaller volumes or more bricks"
             )
         # Computed on the host in 64 bits, so that the engine can reject a capacity that it cannot address.
         return np.int64(self.size) * len(self.bricks)

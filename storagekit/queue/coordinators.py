@@ -195,7 +195,7 @@ class _Several(AbstractCoordinators):
     """
 
     count: Int[AnyArray, "..."]
-    provided: int = eqx.field(static=True, converter=partial(COUNT, "coordinators provided for"))
+    provided: int = eqx.field(static=True, converter=partial(COUNT, "largest number of coordinators"))
 
     def __init__(self, count: ArrayLike, most: int | None = None):
         self.count = named("coordinators", whole)(count)
@@ -204,9 +204,7 @@ class _Several(AbstractCoordinators):
     def __check_init__(self):
         require(self.count >= 1, "coordinators", self.count, "at least 1")
         if not traced(self.count) and int(np.max(self.count)) > self.provided:
-            raise InputError(
-                f"{int(np.max(self.count))} coordinators where {self.provided} are provided for: raise most"
-            )
+            raise InputError(f"{int(np.max(self.count))} coordinators, but space for {self.provided}: raise most")
 
     @property
     def most(self):

@@ -66,13 +66,13 @@ class ByTime(AbstractCost):
     exact as this estimate.
     """
 
-    access: Float[AnyArray, "..."] = eqx.field(converter=named("an access of"))
-    rate: Float[AnyArray, "..."] = eqx.field(converter=named("a rate of"))
+    access: Float[AnyArray, "..."] = eqx.field(converter=named("access time"))
+    rate: Float[AnyArray, "..."] = eqx.field(converter=named("transfer rate"))
 
     def __check_init__(self):
         access = self.access
-        require((access >= 0) & (access < 10), "an access of", access, "0 or more and below 10", "s")
-        POSITIVE.in_unit("bytes a second").each("a rate of", self.rate)
+        require((access >= 0) & (access < 10), "access time", access, "0 or more and below 10", "s")
+        POSITIVE.in_unit("bytes a second").each("transfer rate", self.rate)
 
     def units(self, sectors):
         seconds = self.access + sectors * (units.SECTOR / self.rate)

@@ -112,22 +112,23 @@ class _Guaranteed(AbstractDelay):
     def check(self, weights):
         if len(self.minimum) != len(weights):
             raise InputError(
-                f"minimum shares of {len(self.minimum)} streams where {len(weights)} have weights: one for each"
+                f"minimum shares of {len(self.minimum)} streams, but weights of {len(weights)}: give one share for "
+                "each stream"
             )
         together = sum(np.asarray(share, float) for share in self.minimum)
-        require(together <= 1 + 1e-6, "minimum shares that sum to", together, "at most 1: a brick has no more to give")
+        require(together <= 1 + 1e-6, "sum of minimum shares", together, "at most 1; lower minimum shares")
         for stream, (share, weight) in enumerate(zip(self.minimum, weights, strict=True)):
             part = np.asarray(weight, float) / sum(np.asarray(one, float) for one in weights)
             share = np.asarray(share, float)
-            least = "0, for none, or more" if self.optional else "above 0; without one use Total()"
+            least = "at least 0; 0 means no minimum" if self.optional else "above 0; without minimum shares use Total()"
             possible = share >= 0 if self.optional else share > 0
-            require(possible, f"stream {stream}: a minimum share of", share, least)
+            require(possible, f"stream {stream}: minimum share", share, least)
             above = np.broadcast_arrays(share, part)
             require(
                 above[0] <= above[1] * (1 + 1e-6),
-                f"stream {stream}: a minimum share of",
+                f"stream {stream}: minimum share",
                 above[0],
-                f"at most its weight's, {float(np.min(part)):.4g}",
+                f"at most its weight divided by the sum of weights, {float(np.min(part)):.4g}",
             )
 
     def caps(self, weights):

@@ -45,7 +45,7 @@ class Depth(AbstractQueue):
         if facts.competes or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
                 "a queue of limited depth with claims, hedged, finishing or delayed parts, or bricks that stop: not "
-                "modelled; hand over everything"
+                "modelled; use Unlimited()"
             )
 
     def init(self, sizes: StateSizes):

@@ -133,11 +133,13 @@ class FairQueue(AbstractQueue):
 
     depth: Int[AnyArray, "..."]
     weights: tuple[Float[AnyArray, "..."], ...]
-    delay: Annotated[AbstractDelay, instance_of(AbstractDelay, "what counts of service elsewhere, as sk.queue.Total()")]
-    coordinators: Annotated[
-        AbstractCoordinators, instance_of(AbstractCoordinators, "who sends requests, as sk.queue.OneCoordinator()")
+    delay: Annotated[
+        AbstractDelay, instance_of(AbstractDelay, "a policy for service at other bricks, such as sk.queue.Total()")
     ]
-    cost: Annotated[AbstractCost, instance_of(AbstractCost, "what is shared, as sk.queue.ByBytes()")]
+    coordinators: Annotated[
+        AbstractCoordinators, instance_of(AbstractCoordinators, "the coordinators, such as sk.queue.OneCoordinator()")
+    ]
+    cost: Annotated[AbstractCost, instance_of(AbstractCost, "a cost of requests, such as sk.queue.ByBytes()")]
 
     def __init__(
         self,
@@ -158,13 +160,13 @@ class FairQueue(AbstractQueue):
         validate_fields(self)
         require(self.depth >= 1, "a queue depth of", self.depth, "at least 1")
         if not 1 <= len(self.weights) <= MOST_STREAMS:
-            raise InputError(f"weights of {len(self.weights)} streams: give them for 1 to {MOST_STREAMS}")
+            raise InputError(f"weights of {len(self.weights)} streams: give weights for 1 to {MOST_STREAMS} streams")
         if traced(*self.weights):
             return
         given = np.stack(np.broadcast_arrays(*(np.asarray(weight, float) for weight in self.weights)))
         require((given > 0) & np.isfinite(given), "a weight of", given, "above 0 and finite")
         widest = np.max(given.max(axis=0) / given.min(axis=0))
-        require(widest <= MOST_APART, "weights that differ by a factor of", widest, f"at most {MOST_APART:,}")
+        require(widest <= MOST_APART, "largest ratio of weights", widest, f"at most {MOST_APART:,}")
         self.delay.check(self.weights)
 
     @property
@@ -174,13 +176,16 @@ class FairQueue(AbstractQueue):
 
     def serve(self, streams):
         if streams > self.streams:
-            raise InputError(f"requests of {streams} streams where {self.streams} have weights: give one for each")
+            raise InputError(
+                f"requests of {streams} streams, but weights of {self.streams}: give one weight for each stream"
+            )
 
     def check(self, facts):
         if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
-                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not modelled; "
-                "send each request to those that serve it, or hand over everything"
+                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
+                "modelled; use a dispatcher that sends each request only to the bricks that serve it, or use "
+                "Unlimited()"
             )
 
     def init(self, sizes: StateSizes) -> Tags:
@@ -188,7 +193,8 @@ class FairQueue(AbstractQueue):
         bricks, streams = sizes.bricks, len(self.weights)
         if bricks > MOST_BRICKS:
             raise InputError(
-                f"fair queues on {bricks} bricks: at most {MOST_BRICKS}; simulate each group in a separate run"
+                f"fair queues on {bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group in a "
+                "separate run"
             )
         lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
         return Tags(

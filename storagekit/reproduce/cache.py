@@ -31,7 +31,7 @@ _CHANGING_NOTHING = (
     *("JAX_NUM_CPU_DEVICES", "XLA_PYTHON_CLIENT_"),
 )
 # They replace the fingerprint of an incomplete run, and of a run whose inputs changed while it ran.
-UNFINISHED, CHANGED = "", "its inputs changed while it ran"
+UNFINISHED, CHANGED = "", "its inputs changed during the run"
 
 
 def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> str:

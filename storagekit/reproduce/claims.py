@@ -98,7 +98,7 @@ def load_exhibits(paper: str) -> tuple[Exhibit, ...]:
     """Return the exhibits of a paper, in order. Raises InputError if it has no claims file."""
     path = data_path("claims", f"{paper}.yaml")
     if paper not in papers():
-        raise InputError(f"paper {paper!r}: no claims for it; there are {', '.join(papers())}")
+        raise InputError(f"paper {paper!r}: no claims for this paper; give one of {', '.join(papers())}")
     return read_exhibits(path)
 
 
@@ -133,7 +133,7 @@ def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
         )
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as e:
         reason = " ".join(str(e).split())
-        raise InputError(f"claims file {path}: {reason}; see data/README.md for its form") from e
+        raise InputError(f"claims file {path}: {reason}; see data/README.md for the format") from e
     except InputError as fault:
         raise InputError(f"claims file {path}: {fault}") from None
     _refuse_repeated([c.id for exhibit in exhibits for c in exhibit.claims], path)
@@ -143,7 +143,7 @@ def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
 def _refuse_repeated(ids: list[str], path: Path) -> None:
     repeated = sorted({name for name in ids if ids.count(name) > 1})
     if repeated:
-        raise InputError(f"claims file {path}: {repeated[0]} is there twice; give each its own id")
+        raise InputError(f"claims file {path}: {repeated[0]} has two claims; give each claim a separate id")
 
 
 def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
@@ -183,7 +183,7 @@ def _elements(entry: dict[str, Any], setup: dict[str, Any]) -> Iterator[tuple[tu
         over = entry["over"]
         names = setup[over] if isinstance(over, str) else over
         if not isinstance(value, list) or len(value) != len(names):
-            raise InputError(f"{entry['id']}: {value!r} has not one element for each of {names!r}")
+            raise InputError(f"{entry['id']}: {value!r} must have one element for each of {names!r}")
         for name, part in zip(names, value, strict=True):
             yield from _leaves(entry["id"], part, (str(name),))
     elif value is None:
@@ -196,21 +196,21 @@ def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, floa
     """Return the range of an element: the single range, or the range under the element's name."""
     ranges = entry.get("among")
     if ranges is not None and (entry["kind"] not in ("value", "ratio") or entry.get("range") or "value" not in entry):
-        raise InputError(f"{entry['id']}: among {ranges!r} is for printed numbers alone; leave it out")
+        raise InputError(f"{entry['id']}: among {ranges!r} is only possible for printed numbers; remove it")
     if isinstance(ranges, dict):
         named = {str(name): value for name, value in ranges.items()}
         if named.keys() != {str(name) for name in entry["value"]}:
-            raise InputError(f"{entry['id']}: among {ranges!r} has not one range for each of its values")
+            raise InputError(f"{entry['id']}: among {ranges!r} must have one range for each of its values")
         ranges = named[element[-1]]
     return None if ranges is None else _interval(entry["id"], ranges)
 
 
 def _interval(name: str, value: Any) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2:
-        raise InputError(f"{name}: a range is [low, high], not {value!r}")
+        raise InputError(f"{name}: range {value!r}; give [low, high]")
     low, high = (_number(name, end) for end in value)
     if low > high:
-        raise InputError(f"{name}: range {value!r} has its ends the wrong way round")
+        raise InputError(f"{name}: range {value!r} has a low end above its high end; swap them")
     return low, high
 
 

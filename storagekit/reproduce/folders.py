@@ -95,11 +95,11 @@ def short(room: Path) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=_SHORT, dir=place))
     except OSError as fault:
         told = (
-            ""
-            if place == usual
-            else f" and TMPDIR {usual[:60]!r}... longer than the {_LONGEST} bytes that sockets allow"
+            "" if place == usual else f", and TMPDIR {usual[:60]!r}... exceeds the {_LONGEST} bytes that sockets allow"
         )
-        raise InputError(f"folder {place!r}: {fault.strerror}{told}; name a short folder in TMPDIR") from fault
+        raise InputError(
+            f"folder {place!r}: {fault.strerror}{told}; set TMPDIR to a folder with a short path"
+        ) from fault
     try:
         with suppress(OSError):
             (room / _LINK).symlink_to(folder)
@@ -110,7 +110,7 @@ def short(room: Path) -> Iterator[Path]:
 
 def not_writable(out: Path, fault: OSError) -> InputError:
     """Return the error for a folder `out` that is not writable."""
-    return InputError(f"out {str(out)!r}: {fault.strerror or fault}; name a folder you can write, --out DIR")
+    return InputError(f"out {str(out)!r}: {fault.strerror or fault}; give a writable folder, --out DIR")
 
 
 def _locked(lock: int, out: Path) -> bool:
@@ -138,9 +138,7 @@ def _locked(lock: int, out: Path) -> bool:
 def _holder(lock: int, out: Path) -> str:
     number = os.pread(lock, 20, 0).strip()
     who = f"process {number.decode()}" if number.isdigit() else "another run"
-    return (
-        f"storagekit: {who} is at work in {out}: waiting until it is done; stop with Ctrl-C, or give another --out DIR"
-    )
+    return f"storagekit: {who} uses {out}; waiting until it ends; stop with Ctrl-C, or give another --out DIR"
 
 
 def _sweep(out: Path) -> None:

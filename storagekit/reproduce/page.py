@@ -128,7 +128,7 @@ class Page:
         strange = [one for one in about if one not in dataset.data_vars]
         if strange:
             raise InputError(
-                f"{name} is about {strange[0]!r}: no such measure; there are {', '.join(map(str, dataset.data_vars))}"
+                f"{name}: measure {strange[0]!r} is unknown; give one of {', '.join(map(str, dataset.data_vars))}"
             )
         attributes = self._attributes(name, dataset, made_from)
         self._write_data(name, dataset, attributes)

@@ -17,7 +17,7 @@ def read_notebook(path: Path) -> Any:
     try:
         return nbformat.read(path, as_version=4)
     except FileNotFoundError:
-        raise InputError(f"notebook {path}: not there") from None
+        raise InputError(f"notebook {path}: no such file") from None
     except Exception as fault:  # nbformat passes on the errors of json and jsonschema
         reason = " ".join(str(fault).split())[:200]
         raise InputError(f"notebook {path}: {reason}; it must be a Jupyter notebook") from fault
@@ -34,12 +34,12 @@ def read_parameters(path: Path) -> dict[str, Any]:
         if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", ())
     ]
     if len(cells) != 1:
-        raise InputError(f"notebook {path}: {len(cells)} cells are tagged `parameters`; tag one")
+        raise InputError(f"notebook {path}: {len(cells)} cells have the tag `parameters`; tag exactly one")
     try:
         return dict(_defaults(cells[0].source))
     except (SyntaxError, ValueError) as fault:
         raise InputError(
-            f"notebook {path}: its parameters cell holds more than names with plain values: {fault}"
+            f"notebook {path}: its parameters cell may only assign plain values to names: {fault}"
         ) from fault
 
 
@@ -61,7 +61,7 @@ def split(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (equals and name.strip().isidentifier()):
-            raise InputError(f"parameter {text!r}: give it as name=value, for instance -p runs=4")
+            raise InputError(f"parameter {text!r}: give it as name=value, for example -p runs=4")
         given[name.strip()] = value
     return given
 
@@ -93,7 +93,7 @@ def _instead(name: str, notebooks: Mapping[str, Mapping[str, Any]]) -> str:
     close = get_close_matches(name, there)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"there are {_listed(there)}" if there else "there are no parameters to give"
+    return f"give one of {_listed(there)}" if there else "the notebooks have no parameters"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -113,7 +113,9 @@ def _value(name: str, text: str, default: Any) -> Any:
         return _parse(text, default)
     except (ValueError, SyntaxError) as fault:
         example = str(default).lower() if isinstance(default, bool) else str(default)
-        raise InputError(f"parameter {name}={text!r}: not {_kind(default)}; for instance {name}={example}") from fault
+        raise InputError(
+            f"parameter {name}={text!r}: it must be {_kind(default)}; for example {name}={example}"
+        ) from fault
 
 
 def _parse(text: str, default: Any) -> Any:

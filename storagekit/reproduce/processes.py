@@ -46,5 +46,5 @@ def leave_at_once() -> NoReturn:
 
     A normal exit would wait for a notebook's thread, whose kernel has ended.
     """
-    print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
+    print("storagekit: stopped; the current runs are incomplete", file=sys.stderr, flush=True)
     os._exit(128 + (_asked or [signal.SIGINT])[0])

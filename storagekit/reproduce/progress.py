@@ -82,7 +82,7 @@ class Progress:
         met, judged = self._page.claims()
         with self._lock:
             self._left[paper] -= count
-            self._bar.set_postfix_str(f"claims met {met} of {judged} so far", refresh=False)
+            self._bar.set_postfix_str(f"{met} of {judged} claims met so far", refresh=False)
             self._bar.update(count)
 
 
@@ -106,12 +106,12 @@ def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow]
     label = " ".join([*papers, *(["lab"] if boards else [])])
     page.begin()
     if papers:
-        say(f"results so far, growing: {page.page}")
+        say(f"results so far, updated during the run: {page.page}")
     with tqdm(total=total, desc=label, unit="exhibit", smoothing=0, disable=not total) as bar:
         try:
             yield Progress(page, bar, papers)
         except BaseException:
             if page.stop():
-                say(f"what is there so far: {page.page}; the same command goes on")
+                say(f"results so far: {page.page}; repeat the command to continue")
             raise
     page.close()

@@ -19,7 +19,7 @@ from storagekit.core.resources import PACKAGE
 
 KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile", "basis", "version", "commit")
 """What each file says; `commit` where the package lies in a checkout."""
-NONE, UNTOLD = "none", "not told"
+NONE, UNTOLD = "none", "unknown"
 """Of a formula, which simulates nothing; of what a result should have said."""
 # Keys that a formula may lack.
 _OF_RUNS = ("drive", "scenario", "seeds", "requests")
@@ -55,15 +55,15 @@ def _requests(own: Mapping[str, Any]) -> Any:
     if "requests" in own:
         return own["requests"]
     by = {
-        "requests_per_run": "{} a run",
-        "seconds_per_run": "those of {} s a run",
-        "events_per_run": "those of {} events a run",
+        "requests_per_run": "{} per run",
+        "seconds_per_run": "as many as arrive in {} s per run",
+        "events_per_run": "as many as {} events per run",
     }
     lengths = [words.format(own[name]) for name, words in by.items() if name in own]
     warm = own.get("warm_up_requests", own.get("warm_up_seconds", 0))
     unit = " s" if "warm_up_seconds" in own else ""
-    before = "a warm-up found by MSER-5" if warm == "MSER-5" else f"the first {warm}{unit}"
-    return ", ".join([*lengths, *([f"{before} not counted"] if warm else [])]) or None
+    before = "the warm-up determined by MSER-5" if warm == "MSER-5" else f"the first {warm}{unit}"
+    return ", ".join([*lengths, *([f"without {before}"] if warm else [])]) or None
 
 
 @cache

@@ -39,12 +39,13 @@ table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 1
 .scorecard.scorecard small { color: #444; display: block; max-width: 24rem; font-size: 12px }
 """
 RULES = (
-    "A match is within 5% of the paper's number, near is within 15%; if the paper's number is 0, within 0.01 "
-    "and 0.03 in the unit of the claim. An order or a bound holds or is broken. A claim is met if it matches or holds. "
-    "The 95% confidence interval stands below the measured value. Evidence: paper, the row is judged by the paper alone; "
-    "input, a synthetic trace was generated to have this value; calibrated, a constant was fitted to it; printed, it is "
-    "arithmetic on printed numbers; hardware, the model does not include it; at-odds, the paper contradicts itself or does "
-    "not define it; ours, the paper does not state it. Alternatives: other attempts to meet the claim, and their results."
+    "A match is within 5% of the paper's number, near is within 15%; if the paper's number is 0, within 0.01 and "
+    "0.03 in the unit of the claim. An order or a bound holds or is broken. A claim is met if it matches or holds. "
+    "The 95% confidence interval is below the measured value. Evidence: paper, the claim is judged only by the "
+    "paper; input, a synthetic trace was generated to have this value; calibrated, a constant was fitted to it; "
+    "printed, it is arithmetic on printed numbers; hardware, the model does not include it; at-odds, the paper "
+    "contradicts itself or does not define it; ours, the paper does not state it. Alternatives: other attempts to "
+    "meet the claim, and their results."
 )
 
 
@@ -70,7 +71,7 @@ def read_scorecard(out: Path) -> list[dict[str, str]]:
             reader = csv.DictReader(file)
             rows = list(reader)
     except FileNotFoundError:
-        raise InputError(f"{path}: no scorecard there; run `storagekit reproduce` first") from None
+        raise InputError(f"{path}: no such scorecard; run `storagekit reproduce` first") from None
     except (OSError, UnicodeDecodeError, csv.Error) as fault:
         raise InputError(f"{path}: {fault}; run `storagekit reproduce` again") from fault
     if tuple(reader.fieldnames or ()) != COLUMNS or any(None in row.values() for row in rows):
@@ -106,7 +107,7 @@ def summary(rows: Iterable[tuple[str, str]]) -> str:
     told_shares = shares(told)
     alone = told_shares.pop("paper", None)
     if alone is not None:
-        parts.append(f"judged by the papers alone {alone.met} of {alone.judged} met ({alone.part:.0%})")
+        parts.append(f"judged only by the papers: {alone.met} of {alone.judged} met ({alone.part:.0%})")
     if told_shares:
         others = ", ".join(f"{evidence} {its.met} of {its.judged}" for evidence, its in told_shares.items())
         parts.append(f"by other evidence: {others}")
@@ -123,7 +124,7 @@ def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING
     shown : mapping of str to str
         HTML in the place of a paper's key; the key by default.
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "paper alone", "all", *EVIDENCE[1:]))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "only the paper", "all", *EVIDENCE[1:]))
     lines = []
     for paper in [*dict.fromkeys(row.paper for row in rows), ""]:
         its = [(row.evidence, row.verdict) for row in rows if paper in ("", row.paper)]

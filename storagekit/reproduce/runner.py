@@ -193,10 +193,10 @@ def reproduce(
     """
     jobs = devices.cores() if jobs is None else jobs
     if jobs < 1:
-        raise InputError(f"jobs {jobs}: at least one notebook must run; give 1 or more")
+        raise InputError(f"jobs {jobs}: give at least 1")
     one_of(*PROFILES)("profile", profile)
     if seed < 0:
-        raise InputError(f"seed {seed}: negative; give 0 or more")
+        raise InputError(f"seed {seed}: give at least 0")
     if seed > MOST_SEED:
         raise InputError(f"seed {seed}: give at most {MOST_SEED}")
     out, folder = _output_folder(out), notebooks or reproductions_path()
@@ -256,10 +256,10 @@ def _chosen(papers: Sequence[str], folder: Path) -> list[str]:
     there = available(folder)
     for paper in papers:
         if paper not in there:
-            known = "has no notebook yet" if paper in claims.papers() else "is not a paper here"
-            raise InputError(f"paper {paper!r} {known}; there are {', '.join(there) or 'none'}")
+            known = "has no notebook" if paper in claims.papers() else "is unknown"
+            raise InputError(f"paper {paper!r} {known}; give one of {', '.join(there) or '(none)'}")
     if not there:
-        raise InputError(f"{folder}: no reproduction notebooks there; name a folder with some")
+        raise InputError(f"{folder}: no reproduction notebooks in this folder; give another folder")
     return list(dict.fromkeys(papers)) or there
 
 
@@ -271,7 +271,7 @@ def _parameters(notebook: Path) -> dict[str, Any]:
     defaults = parameters.read_parameters(notebook)
     lacking = [name for name in _OURS if name not in defaults]
     if lacking:
-        raise InputError(f"notebook {notebook}: its parameters cell has no {', '.join(lacking)}")
+        raise InputError(f"notebook {notebook}: its parameters cell lacks {', '.join(lacking)}; add them")
     return {name: value for name, value in defaults.items() if name not in _OURS}
 
 
@@ -291,10 +291,12 @@ def _with_whole_paths(given: Mapping[str, str], took: Mapping[str, Sequence[str]
         return dict(given)
     folder = Path(given["traces"]).expanduser().resolve()
     if not folder.is_dir():
-        raise InputError(f"traces {given['traces']!r}: no such folder; name the one that your trace files lie in")
+        raise InputError(f"traces {given['traces']!r}: no such folder; give the folder of your trace files")
     files = sorted({file for paper in took["traces"] for file in trace_names(paper).values()})
     if files and not any(real_traces(paper, folder) for paper in took["traces"]):
-        raise InputError(f"traces {given['traces']!r}: none of {', '.join(files)} there; name the folder that has some")
+        raise InputError(
+            f"traces {given['traces']!r}: the folder has none of {', '.join(files)}; give a folder with some of them"
+        )
     return {**given, "traces": str(folder)}
 
 
@@ -386,8 +388,8 @@ def _failed(plan: _Plan, made: Path) -> str:
         plan.folder.mkdir(exist_ok=True)
         os.replace(made / name, plan.folder / name)
     except OSError:
-        return "nothing of it was kept"
-    return f"as far as it ran: {plan.folder / name}"
+        return "nothing was stored"
+    return f"executed part: {plan.folder / name}"
 
 
 def _score_all(out: Path, outcomes: Sequence[NotebookOutcome], without: Collection[str] = ()) -> Iterator[ScorecardRow]:

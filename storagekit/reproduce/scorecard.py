@@ -86,7 +86,7 @@ def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasur
             near = _closest(measurement.id, known)
             raise InputError(f"measurement {measurement.id!r}: no such claim; {near}")
         if measurement.id in found:
-            raise InputError(f"measurement {measurement.id!r} is given twice; give one per claim")
+            raise InputError(f"measurement {measurement.id!r} is given twice; give one measurement per claim")
         found[measurement.id] = measurement
     return [_row(claim, found.get(claim.id), unmeasured) for claim in claims]
 
@@ -116,7 +116,7 @@ def _closest(name: str, known: set[str]) -> str:
     near = sorted(k for k in known if k.split("[")[0] == stem) or sorted(
         k for k in known if k.rsplit(".", 1)[0] == stem.rsplit(".", 1)[0]
     )
-    return f"there are {', '.join(near)}" if near else "see data/claims"
+    return f"give one of {', '.join(near)}" if near else "see data/claims"
 
 
 def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> ScorecardRow:
@@ -151,10 +151,10 @@ def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict:
 def _missing(claim: Claim, unmeasured: str) -> str:
     trace = claim.needs.removeprefix("trace:")
     if trace in trace_names(claim.paper):
-        return f"needs the real trace {trace}: give the folder that has it, `--traces DIR`"
+        return f"The claim needs the real trace {trace}. Give its folder with `--traces DIR`"
     if claim.needs.startswith("trace:"):
-        return f"needs a trace that is not public: {trace}"
-    return unmeasured or "not measured in this release"
+        return f"The claim needs a trace that is not public: {trace}"
+    return unmeasured or "This release does not measure the claim"
 
 
 def _sentences(*parts: str) -> str:
@@ -189,9 +189,11 @@ def _found(claim: Claim, found: Measurement, verdict: str) -> str:
 
 def _judged(claim: Claim) -> str:
     """Return the reference by which a number is judged, if it is not the paper's number alone."""
-    excess = f"judged by its excess over {claim.beyond:g}" if claim.beyond else ""
+    excess = f"The claim is judged by the excess over {claim.beyond:g}" if claim.beyond else ""
     among = claim.among
-    rows = "" if among is None else f"judged by the range of the paper's rows, {among[0]:g} to {among[1]:g}"
+    rows = (
+        "" if among is None else f"The claim is judged by the range of the paper's rows, {among[0]:g} to {among[1]:g}"
+    )
     return "; ".join(filter(None, (excess, rows)))
 
 
@@ -206,10 +208,10 @@ def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
         holds = measured
     if claim.kind in ("order", "bound") or claim.expected is None:
         if holds is None:
-            raise InputError(f"{claim.id}: {measured} does not say whether the claim holds; give True or False")
+            raise InputError(f"{claim.id}: measured {measured}; give True or False, whether the claim holds")
         return None, "holds" if holds else "broken"
     if measured is None or isinstance(measured, bool):
-        raise InputError(f"{claim.id}: {measured} is no number to hold against {claim.expected}")
+        raise InputError(f"{claim.id}: measured {measured}; give a number to compare with {claim.expected}")
     if not isinstance(claim.expected, tuple) and (claim.beyond or claim.among):
         low, high = (claim.expected, claim.expected) if claim.among is None else claim.among
         likely = (low - claim.beyond - claim.within, high - claim.beyond + claim.within)

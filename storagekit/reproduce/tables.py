@@ -79,7 +79,7 @@ def folded(
     left = len(dict.fromkeys(rows["measure"])) - len(shown)
     parts = [table for group in _alike(rows, shown) for table in _table(rows, group)]
     more = f"{left} more measure{'s' * (left > 1)} and all rows" if left > 0 else "All rows"
-    parts.append(f"<p>{more}, in SI units: {escape(file)}. Beside a mean: its 95% interval.</p>")
+    parts.append(f"<p>{more}, in SI units: {escape(file)}. The 95% interval is next to each mean.</p>")
     parts.extend(_said(rows, claims, found, exhibit))
     heading = f"Table: {', '.join(_words(name) for name in shown)}"
     return (
@@ -223,7 +223,7 @@ def readable(unit: str, values: Iterable[float]) -> Unit:
         base = float(KB) if unit == "B" and all(size % KB == 0 for size in sizes) else 1e3
         power = next((power for power in (4, 3, 2, 1) if middle >= base**power), 0)
         return Unit(unit.replace("B", ("B", "KB", "MB", "GB", "TB")[power], 1), base**power)
-    return Unit({"1/s": "a second", "1/min": "a minute"}.get(unit, unit))
+    return Unit(unit)
 
 
 def _said(
@@ -247,7 +247,7 @@ def _said(
         )
     if lines:
         head = "".join(
-            f"<th>{name}</th>" for name in ("what the paper says besides", "paper", "measured", "95% interval")
+            f"<th>{name}</th>" for name in ("further numbers of the paper", "paper", "measured", "95% interval")
         )
         yield f"<table><thead><tr>{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table>"
 

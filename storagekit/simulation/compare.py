@@ -32,7 +32,7 @@ MOST_REQUESTS = 2**31 - 1
 @validate
 def compare(
     asked: "RequestTrace | AbstractArrivals",
-    schemes: Annotated["Mapping[str, System]", instance_of(Mapping, "systems by name")],
+    schemes: Annotated["Mapping[str, System]", instance_of(Mapping, "a mapping from names to systems")],
     *,
     seeds: int | Sequence[int] = SEEDS,
     against: str | None = None,
@@ -92,7 +92,7 @@ def compare(
     from storagekit.simulation.comparison import compared, overloads, summarized
 
     if not schemes:
-        raise InputError("no schemes to compare: give systems by name")
+        raise InputError("no schemes to compare: give a mapping from names to systems")
     for name, system in schemes.items():
         if not isinstance(system, System):
             raise InputError(f"scheme {name!r} is a {type(system).__name__}: give a System")
@@ -169,7 +169,7 @@ class Comparison:
         head = (
             f"{'scheme':<{width}}{'mean ms':>10}{'p50':>9}{'p95':>9}{'p99':>9}{'p99.9':>9}{'busiest':>9}{'claims':>8}"
         )
-        lines = [f"{head}{'requests/s':>12}   mean, against {self.against}"]
+        lines = [f"{head}{'requests/s':>12}   mean, difference from {self.against}"]
         for name, row in self.to_pandas().iterrows():
             times = "".join(f"{row[column] / MS:>9.2f}" for column in ("p50", "p95", "p99", "p999"))
             lines.append(
@@ -179,7 +179,7 @@ class Comparison:
         lines += [f"overloaded: {name}: {why}" for name, why in self.overloaded.items()]
         beyond = self.data.wrapped.to_series() if "wrapped" in self.data else {}
         lines += [
-            f"{name}: {share:.0%} of the requests have addresses that wrap around at its end"
+            f"{name}: the addresses of {share:.0%} of the requests exceed the capacity and wrap around"
             for name, share in beyond.items()
             if share > 0
         ]

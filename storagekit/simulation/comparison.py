@@ -95,7 +95,7 @@ def compared(
     if isinstance(asked, RequestTrace):
         data.attrs |= {"basis": "trace", "trace": asked.source.name, "scale": float(scale)}
         beyond = [wrapped(asked, _capacity(system)) for system in schemes.values()]
-        told = {"units": "1", "long_name": "share of the requests whose addresses wrap around"}
+        told = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
         data["wrapped"] = ("scheme", beyond, told)
     # in a closed loop the drives are always busy
     data.attrs["closed_loop"] = int(_closed(asked))
@@ -121,7 +121,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
     """
     named = data.assign(busiest=data.utilization.max("brick").assign_attrs(data.utilization.attrs))
     for name, difference in DIFFERENCES.items():
-        meaning = f"{data[name].attrs['long_name']}, difference from {against}, as a share of the value of {against}"
+        meaning = f"{data[name].attrs['long_name']}, difference from {against}, as a fraction of the value of {against}"
         base = data[name].sel(scheme=against, drop=True)
         named[difference] = (data[name] / base - 1).assign_attrs(units="1", long_name=meaning)
     return interval(named).assign_attrs(against=against)
@@ -150,9 +150,9 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
         if outside > HELD_UP:
             reasons.append(f"{outside:.1%} of the arrivals waited outside for a slot")
         if busiest > BUSY and not data.attrs["closed_loop"]:
-            reasons.append(f"its busiest brick works {busiest:.0%} of the time")
+            reasons.append(f"its busiest brick is busy {busiest:.0%} of the time")
         if np.all(np.diff(rising) > 0) and rising[-1] > RISEN * rising[0] and not data.attrs["closed_loop"]:
-            reasons.append(f"responses rose from {rising[0] * 1e3:.3g} to {rising[-1] * 1e3:.3g} ms over the run")
+            reasons.append(f"response times rose from {rising[0] * 1e3:.3g} to {rising[-1] * 1e3:.3g} ms over the run")
         if reasons:
             found[scheme] = "; ".join(reasons)
     return found
@@ -226,7 +226,8 @@ def _count(asked: RequestTrace | AbstractArrivals, requests: int | None) -> int:
         return len(asked) if requests is None else min(requests, len(asked))
     if not isinstance(asked, AbstractArrivals):
         raise InputError(
-            f"a {type(asked).__name__} to compare schemes on: give a trace, or arrivals such as ClosedLoop(requests, 16)"
+            f"arrivals of a comparison: given a {type(asked).__name__}; give a trace, or arrivals such as "
+            "ClosedLoop(requests, 16)"
         )
     return 20_000 if requests is None else requests
 

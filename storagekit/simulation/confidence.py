@@ -10,7 +10,7 @@ from storagekit.core.student_t import half_width
 from storagekit.core.validation import Validator, instance_of, validate
 
 DATA, ARRAY = (
-    instance_of(xr.Dataset, "a Dataset, as sk.replicate(...) returns"),
+    instance_of(xr.Dataset, "a Dataset, such as the result of sk.replicate(...)"),
     instance_of(xr.DataArray, "one variable of a Dataset"),
 )
 # confidence level of an interval; it is below 1, because the interval is unbounded at level 1
@@ -52,7 +52,7 @@ def interval(data: Annotated[xr.Dataset, DATA], dim: str = "seed", level: Annota
     """
     if dim not in data.dims:
         raise InputError(
-            f"no dimension {dim!r} to take an interval over: run `replicate` or `sweep` with several seeds"
+            f"the data have no dimension {dim!r} for an interval: run `replicate` or `sweep` with several seeds"
         )
     kept = data[[name for name, variable in data.data_vars.items() if dim in variable.dims]]
     count = kept.count(dim).where(kept.count(dim) > 1)

@@ -161,8 +161,8 @@ class ContentHash:
         if hasattr(one, "__dict__") and type(one).__basicsize__ <= _Plain.__basicsize__:
             return "object", [type(one), *_values(one, sorted(vars(one)))]
         raise InputError(
-            f"a sweep with a store has a {type(one).__module__}.{type(one).__qualname__} in it, of which it cannot be told "
-            "when it changes; leave the store out, or hold numbers, arrays, words or functions in its place"
+            f"a sweep with a store contains a {type(one).__module__}.{type(one).__qualname__}, whose changes cannot "
+            "be detected; omit the store, or use numbers, arrays, text or functions instead"
         )
 
     def _array(self, array: np.ndarray) -> tuple[str, Iterable[Any]]:

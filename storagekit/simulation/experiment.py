@@ -247,16 +247,14 @@ def sweep(
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
     if not callable(build):
-        raise InputError(
-            f"what builds a sweep's scenarios: given {shown(build)}; give a function that makes one, and the axes after it"
-        )
-    instance_of(Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")("axes", axes)
+        raise InputError(f"build: given {shown(build)}; give a function that returns a scenario, followed by the axes")
+    instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
     asked = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
     check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
-        raise InputError("an axis of the sweep has no values; give each at least one")
+        raise InputError("an axis of the sweep has no values; give at least one for each axis")
     scenarios = [built(build, point) for point in points]
     began = time.perf_counter()
     shelf = NoStore() if store is None else Store(store)
@@ -314,8 +312,8 @@ def _others(flat: xr.Dataset) -> dict:
 def _refuse_held_up(waited: float, slots: int) -> None:
     if waited > 0:
         raise InputError(
-            f"{waited:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
-            "allow_held_up=True (delayed writes: Background.most may be too few as well)"
+            f"{waited:.0f} arrivals waited outside, because {slots} slots are too few; raise System.slots, lower the "
+            "load, or pass allow_held_up=True (with delayed writes, Background.most may also be too small)"
         )
 
 
@@ -344,7 +342,7 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
     if len(set(listed)) < len(listed):
         raise InputError(f"seeds {shortened(listed)}: give each once; equal seeds would be counted as independent")
     if not all(0 <= seed < 2**32 for seed in listed):
-        raise InputError(f"seeds {shortened(listed)}: each must lie between 0 and {2**32 - 1}")
+        raise InputError(f"seeds {shortened(listed)}: give numbers between 0 and {2**32 - 1}")
     return listed
 
 
@@ -370,9 +368,11 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
     own = {word for one in sums_of(measures) for word in one.along}
     for name, values in axes.items():
         if AXIS + name in axes:
-            raise InputError(f"axes named {name!r} and {AXIS + name!r}: results may call both the latter; rename one")
+            raise InputError(
+                f"axes named {name!r} and {AXIS + name!r}: both could get the latter name in the result; rename one"
+            )
         if name in ("seed", "brick", "quantile", "statistic", *own, *others):
-            raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
+            raise InputError(f"an axis named {name!r}: the result has a dimension with this name; give another name")
         if isinstance(values, str | bytes) or not np.iterable(values) or not hasattr(values, "__len__"):
             raise InputError(f"axis {name!r} is {shown(values)}: give a list of values")
 
@@ -398,13 +398,11 @@ def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
         If `build` does not accept the parameters, or if it does not return a scenario.
     """
     if not callable(build):
-        raise InputError(
-            f"what builds a sweep's scenarios: given {shown(build)}; give a function of the axes, as lambda depth: ..."
-        )
+        raise InputError(f"build: given {shown(build)}; give a function of the axes, such as lambda depth: ...")
     try:
         inspect.signature(build).bind(**point)
     except TypeError as fault:
         raise InputError(
-            f"the sweep's axes {', '.join(point) or '(none)'}: {fault}; name them as build's parameters"
+            f"axes {', '.join(point) or '(none)'}: {fault}; give the axes the names of the parameters of build"
         ) from fault
-    return instance_of(Scenario, "a Scenario(system, arrivals)")("what is simulated", build(**point))
+    return instance_of(Scenario, "a Scenario(system, arrivals)")("result of build", build(**point))

@@ -102,18 +102,18 @@ def history(
     InputError
         If the scenarios differ in structure, or if a setting is impossible.
     """
-    instance_of(Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")("axes", axes)
+    instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
     require_takes("at_end", at_end, ("state", "lanes"))
     seeds, asked = listed(seeds), beside(measures)
     check_axes(axes, asked)
     require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
     if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
-        raise InputError(f"warm-up of {warm_up:g} of the run: no whole piece of {pieces} is left; raise pieces")
+        raise InputError(f"warm-up of {warm_up:g} of the run: none of {pieces} pieces is left; raise pieces")
     if not 1 <= pieces <= requests:
-        raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
+        raise InputError(f"{pieces} pieces of {requests} requests: give from 1 to the number of requests")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
-        raise InputError("an axis has no values; give each at least one")
+        raise InputError("an axis has no values; give at least one for each axis")
     scenarios = [built(build, point) for point in points]
     alike = [some for _, some in groups(scenarios)]
     scenarios = alike[0] if len(alike) == 1 else scenarios

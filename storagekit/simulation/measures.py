@@ -67,7 +67,7 @@ class Measure:
     def __post_init__(self):
         validate_fields(self)
         if self.name in TAKEN:
-            raise InputError(f"a measure named {self.name!r}: results have that already; choose another name")
+            raise InputError(f"a measure named {self.name!r}: the result already has this name; give another name")
         require_takes(f"measure {self.name!r}", self.of, [one.name for one in self.needs])
 
     def value(self, sums: Mapping[str, xr.DataArray]) -> xr.DataArray:
@@ -91,7 +91,8 @@ class Measure:
         found = self.of(*(sums[one.name] for one in self.needs))
         if not isinstance(found, xr.DataArray) or "lane" not in found.dims:
             raise InputError(
-                f"measure {self.name!r} gives no number for each lane: make it of its sums, and keep `lane`"
+                f"measure {self.name!r} does not return one number for each run: compute it from its sums, and keep "
+                "the dimension `lane`"
             )
         found = found.reset_coords(drop=True).transpose(..., "lane")
         found.attrs = {"units": self.unit, "long_name": self.meaning}
@@ -119,7 +120,10 @@ def several_measures(label: str, value: object) -> tuple[Measure, ...]:
         If the value is not a sequence of measures.
     """
     given = several(lambda _, one: one, of="measures")(label, value)
-    return tuple(instance_of(Measure, "one, as sk.simulation.Measure(...)")("a measure of a run", one) for one in given)
+    return tuple(
+        instance_of(Measure, "a measure, such as sk.simulation.Measure(...)")("a measure of a run", one)
+        for one in given
+    )
 
 
 def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
@@ -163,12 +167,14 @@ def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     for one in sums_of(measures):
         for word, at in one.along.items():
             if word in (*TAKEN, *names):
-                raise InputError(f"sum {one.name!r} along {word!r}: results have that already; choose another word")
+                raise InputError(
+                    f"sum {one.name!r} along {word!r}: the result already has this name; give another name"
+                )
             if labels.setdefault(word, list(at)) != list(at):
-                raise InputError(f"sums along {word!r} with different labels: choose another word for one of them")
+                raise InputError(f"sums along {word!r} have different labels: rename the dimension of one of them")
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two measures are called {name!r}: rename one")
+            raise InputError(f"two measures have the name {name!r}: rename one")
     return measures
 
 

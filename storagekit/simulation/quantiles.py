@@ -10,9 +10,9 @@ from storagekit.simulation.measures import QUANTILES
 SHARES = (0.5, 0.95, 0.99, 0.999)
 ALL, READS, WRITES = QUANTILES
 _MEANINGS = {
-    ALL: "response time below which this share of requests stays, asynchronous writes left out",
-    READS: "response time below which this share of reads stays",
-    WRITES: "response time below which this share of writes stays, asynchronous ones left out",
+    ALL: "response time that this fraction of requests does not exceed, without asynchronous writes",
+    READS: "response time that this fraction of reads does not exceed",
+    WRITES: "response time that this fraction of writes does not exceed, without asynchronous writes",
 }
 
 

@@ -66,8 +66,8 @@ def replay(
     >>> f"{float(seen.response) / sk.units.MS:.0f} ms on average, 99% within {float(slow) / sk.units.MS:.0f} ms"
     '11 ms on average, 99% within 29 ms'
     """
-    order = "; replay takes a trace and a system in this order"
-    instance_of(RequestTrace, f'a trace, as sk.read_trace("trace.spc"){order}')("the trace of a replay", trace)
+    order = "; the arguments of replay are a trace and a system, in this order"
+    instance_of(RequestTrace, f'a trace, such as sk.read_trace("trace.spc"){order}')("the trace of a replay", trace)
     instance_of(System, f"a System(...){order}")("the system of a replay", system)
     capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))

@@ -123,21 +123,23 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
         NUMERIC("warm-up", warm_up)
     if seconds is not None:
         NUMERIC("seconds", seconds)
-        require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
+        require(0 < seconds < 1e9, "length of the run", seconds, "above 0 and below 1e9", "s")
         if warm_up is not None and not 0 <= warm_up < seconds:
-            raise InputError(f"warm-up of {warm_up:g} s: it must be at least 0 and below the {seconds:g} s simulated")
-        if precision is not None:
             raise InputError(
-                f"a precision, of runs of {seconds:g} s: give one of both, or the precision and `requests`"
+                f"warm-up of {warm_up:g} s: it must be at least 0 and below the length of the run, {seconds:g} s"
             )
+        if precision is not None:
+            raise InputError(f"a precision and {seconds:g} s: give only one of them, or the precision and `requests`")
         return Extent(seconds, warm_up, "elapsed")
     if requests < 1:
-        raise InputError(f"{requests} requests: simulate at least 1")
+        raise InputError(f"{requests} requests: give at least 1")
     if warm_up is not None and not 0 <= warm_up < requests:
-        raise InputError(f"warm-up of {warm_up} requests: it must be at least 0 and below the {requests} simulated")
+        raise InputError(
+            f"warm-up of {warm_up} requests: it must be at least 0 and below the length of the run, {requests} requests"
+        )
     if precision is not None and precision.budget < requests:
         raise InputError(
-            f"a budget of {precision.budget} requests for runs of {requests}: raise it, or lower `requests`"
+            f"a budget of {precision.budget} requests, but runs of {requests}: raise the budget, or lower `requests`"
         )
     return Extent(requests, warm_up, "answered", precision)
 
@@ -171,8 +173,10 @@ def precise(
         return None
     of = dict(wanted) if isinstance(wanted, Mapping) else {"response": wanted}
     if not of:
-        raise InputError("a precision of no measure: give a number, for the mean response time, or measures by name")
+        raise InputError(
+            "no precision: give a number for the mean response time, or a mapping from measures to numbers"
+        )
     for name, share in of.items():
-        NUMERIC(f"a precision of {text('a measure of a precision', name)} of", share)
-        require(0 < share < 1, f"a precision of {name} of", share, "above 0 and below 1, a share of the mean")
+        NUMERIC(f"precision of {text('a measure of a precision', name)}", share)
+        require(0 < share < 1, f"precision of {name}", share, "above 0 and below 1, as a fraction of the mean")
     return Precision(of, COUNT.up_to(MOST_WHOLE)("budget", budget), patient)

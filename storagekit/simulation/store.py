@@ -71,7 +71,7 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
-            raise InputError(f"store {str(folder)!r}: {fault.strerror}; give a folder") from fault
+            raise InputError(f"store {str(folder)!r}: {fault.strerror}; give the path of a folder") from fault
         self._contents = ContentHash()
         # attributes for the provenance of a result
         self.told: dict[str, Any] = {}
@@ -170,7 +170,8 @@ class Store:
             _write(data, self.folder)
         except OSError as fault:
             raise InputError(
-                f"store {str(self.folder)!r}: {fault.strerror or fault}; what was kept before is there: mend it and run again"
+                f"store {str(self.folder)!r}: {fault.strerror or fault}; earlier results are kept; correct this and "
+                "run again"
             ) from fault
 
     def tell(self, there: int, points: int) -> None:
@@ -223,13 +224,14 @@ def _read(path: Path) -> xr.Dataset | None:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != path.stem:
                 say(
-                    f"{path}: damaged, or no file of a store: left out, and its points are run again; delete or move it"
+                    f"{path}: the file is damaged or not from a store; it is ignored and its points run again; delete "
+                    "or move it"
                 )
                 return None
         with xr.open_dataset(path, engine=_ENGINE, decode_times=False, decode_timedelta=False) as opened:
             data = opened.load().drop_encoding()
     except (OSError, ValueError) as fault:
-        say(f"{path}: cannot be read ({' '.join(str(fault).split())}): left out, and its points are run again")
+        say(f"{path}: cannot be read ({' '.join(str(fault).split())}); it is ignored and its points run again")
         return None
     return data if data.attrs.get(_FORM) == FORM else None
 

@@ -52,21 +52,21 @@ def by_stream(streams: Count) -> tuple[Measure, ...]:
         Measure(
             "stream_throughput",
             "B/s",
-            "bytes of the requests answered per second, by stream",
+            "bytes of completed requests per second, by stream",
             (sectors, ELAPSED),
             lambda stream_sectors, elapsed: stream_sectors * SECTOR / elapsed,
         ),
         Measure(
             "stream_rate",
             "1/s",
-            "requests answered per second, by stream",
+            "requests completed per second, by stream",
             (count, ELAPSED),
             lambda stream_answered, elapsed: stream_answered / elapsed,
         ),
         Measure(
             "stream_response",
             "s",
-            "mean time from arrival to answer, by stream",
+            "mean time from arrival to completion, by stream",
             (waits, count),
             lambda stream_response, stream_answered: stream_response / stream_answered,
         ),
@@ -75,7 +75,7 @@ def by_stream(streams: Count) -> tuple[Measure, ...]:
 
 def _of(report: Report, stream: Int[Array, "row *ones"]) -> Bool[Array, "row *batch"]:
     if report.answered.stream is None:
-        raise InputError("measures by stream of requests without clients: use workload.Threads")
+        raise InputError("measures by stream need requests of clients: use workload.Threads")
     return answered(report) & (report.answered.stream == stream)
 
 

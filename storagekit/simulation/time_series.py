@@ -248,10 +248,10 @@ class _Points:
             tally, codes = course.told()
             bins.append(binned(codes, kept(tally, self.warm_up[mine], self.amount[mine], by)))
         data = measured(self._sums(), self.bricks, self.measures).merge(from_bins(np.concatenate(bins, axis=1)))
-        told = {"units": "1" if by == "answered" else "s", "long_name": "what passes before measuring begins"}
+        told = {"units": "1" if by == "answered" else "s", "long_name": "length of the warm-up"}
         data["warm_up"] = ("lane", self.warm_up, told)
         for name, width in self.narrow.items():
-            told = {"units": "1", "long_name": f"half of the 95% interval of {name}, as a share of its mean"}
+            told = {"units": "1", "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean"}
             data[half_width_of(name)] = ("lane", width, told)
         return data
 
@@ -333,5 +333,5 @@ def _possible(extent: Extent, scenarios: Sequence[Scenario], measures: Sequence[
     for name in extent.precision.wanted:
         if name not in known:
             near = ", ".join(get_close_matches(name, known)) or ", ".join(known[:3]) + " ..."
-            raise InputError(f"a precision of {name!r}: no such measure; perhaps {near}")
+            raise InputError(f"precision of {name!r}: no such measure; give for example {near}")
     return extent.within(min((one.arrivals.total or extent.most) for one in scenarios))

@@ -96,21 +96,24 @@ def windows(
         If requests have no clients and therefore no streams, if a window is longer than the run, or if a setting is
         impossible.
     """
-    require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
-    require(0 < window <= seconds, "windows of", window, f"above 0 and at most the {seconds:g} s of the run", "s")
+    require(0 < seconds < 1e9, "length of the run", seconds, "above 0 and below 1e9", "s")
+    require(
+        0 < window <= seconds, "length of windows", window, f"above 0 and at most the {seconds:g} s of the run", "s"
+    )
     require(
         seconds / window <= MOST_COUNTED,
-        "windows of",
+        "length of windows",
         window,
-        f"at least {seconds / MOST_COUNTED:g} s, of which a run of {seconds:g} s has {MOST_COUNTED}",
+        f"at least {seconds / MOST_COUNTED:g} s, because a simulation of {seconds:g} s may have at most "
+        f"{MOST_COUNTED} windows",
         "s",
     )
-    instance_of(Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")("axes", axes)
+    instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
     check_axes(axes, (), OWN)
     seeds = listed(seeds)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
-        raise InputError("an axis has no values; give each at least one")
+        raise InputError("an axis has no values; give at least one for each axis")
     scenarios = [built(build, point) for point in points]
     began, count = time.perf_counter(), int(seconds / window + 1e-9)
     streams = max(scenario.arrivals.stream_count for scenario in scenarios)
@@ -164,7 +167,7 @@ def logs(
     InputError
         If `seconds` is out of range, or if the scenarios differ in structure.
     """
-    require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
+    require(0 < seconds < 1e9, "length of the run", seconds, "above 0 and below 1e9", "s")
     merged, key = stack(provided(scenarios, fewest(scenarios)), seeds)
     first = 0
     for part, lane_keys, used in batches(merged, key, padded=False):
@@ -308,9 +311,9 @@ class _Sums:
         with np.errstate(invalid="ignore"):
             response = self.waits[mine] / self.answered[mine]
         of = {
-            "throughput": (axes, self.sectors[mine] * SECTOR / self.window, "B/s", "bytes of the requests answered"),
-            "rate": (axes, self.answered[mine] / self.window, "1/s", "requests answered"),
-            "response": (axes, response, "s", "mean response time of the requests answered"),
+            "throughput": (axes, self.sectors[mine] * SECTOR / self.window, "B/s", "bytes of the completed requests"),
+            "rate": (axes, self.answered[mine] / self.window, "1/s", "completed requests"),
+            "response": (axes, response, "s", "mean response time of the completed requests"),
             "service": (
                 (*axes, "brick"),
                 self.service[mine] * SECTOR / self.window,
@@ -319,7 +322,7 @@ class _Sums:
             ),
         }
         if self.backlog is not None:
-            meaning = "share of the time in which requests wait at a brick"
+            meaning = "fraction of the time in which requests wait at a brick"
             of["backlog"] = ((*axes, "brick"), self.backlog[mine] / self.window, "1", meaning)
         variables = {
             name: (dims, values, {"units": unit, "long_name": meaning})

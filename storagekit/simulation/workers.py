@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # shards sent ahead for each thread of a worker: one that runs and one that waits, so that scenarios with large traces
 # do not accumulate at the scheduler
 AHEAD = 2
-LOST = "the cluster was closed, or its scheduler lost: what ended before is in the store, if there is one"
+LOST = "the cluster was closed, or its scheduler is lost; a store keeps the completed points"
 # on a worker: the settings of sweeps by their digest, so that a user's measure is compiled once
 _heard: dict[str, SweepSettings] = {}
 
@@ -98,9 +98,11 @@ def _packed(work: tuple[ShardGroup, SweepSettings, str]) -> bytes:
 
 def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
     """Run a shard on a worker. made: the versions and settings of the process of the sweep."""
-    differs = [f"{name} {own} and not {made.get(name)}" for name, own in made_with().items() if own != made.get(name)]
+    differs = [
+        (f"{name} {own} instead of {made.get(name)}") for name, own in made_with().items() if own != made.get(name)
+    ]
     if differs:
-        raise InputError(f"a worker has {', '.join(differs)}: start workers in the environment that the sweep runs in")
+        raise InputError(f"a worker has {', '.join(differs)}: start the workers in the environment of the sweep")
     piece, asked, called = pickle.loads(packed)
     if called not in _heard:
         _heard[called] = replace(asked, own=_linked(asked.own))
@@ -120,9 +122,9 @@ def _completed(client: Any) -> Any:
     """Return an iterator over the futures of the client as they complete."""
     distributed = _distributed()
     if not isinstance(client, distributed.Client) or client.asynchronous:
-        raise InputError(f"client {client!r}: give a distributed.Client, one that is not asynchronous")
+        raise InputError(f"client {client!r}: give a synchronous distributed.Client")
     if not client.nthreads():
-        say(f"no worker has joined {client.scheduler.address} yet: waiting for the first")
+        say(f"{client.scheduler.address} has no workers yet; waiting for the first")
     return distributed.as_completed(loop=client.loop)
 
 
@@ -141,13 +143,14 @@ def _result(future: Any) -> Done:
         return future.result()
     except distributed.KilledWorker as fault:
         raise SimulationError(
-            "workers were lost one after the other with the same points: do they have enough memory? What ended before is "
-            "in the store, if there is one"
+            "several workers were lost with the same points; check their memory; a store keeps the completed points"
         ) from fault
     except (distributed.CancelledError, distributed.comm.CommClosedError) as fault:
         raise SimulationError(LOST) from fault
     except ModuleNotFoundError as fault:
-        raise InputError(f"workers lack {fault.name}: install it, or put it where they find it") from fault
+        raise InputError(
+            f"the workers have no module {fault.name}: install it there, or add its folder to their path"
+        ) from fault
     finally:
         future.release()
 
@@ -210,11 +213,13 @@ def client_of(scheduler_file: Path) -> Iterator["Client"]:
     """
     distributed = _distributed()
     if not scheduler_file.is_file():
-        raise InputError(f"{scheduler_file}: no such file; give the one that `dask scheduler --scheduler-file` wrote")
+        raise InputError(f"{scheduler_file}: no such file; give the file that `dask scheduler --scheduler-file` writes")
     try:
         client = distributed.Client(scheduler_file=str(scheduler_file))
     except (OSError, ValueError, KeyError) as fault:
-        raise InputError(f"{scheduler_file}: no scheduler is found by it ({fault}); is it running?") from fault
+        raise InputError(
+            f"{scheduler_file}: the scheduler of this file was not found ({fault}); check that it is running"
+        ) from fault
     with client:
         yield client
 
@@ -247,5 +252,5 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError as fault:
-        raise InputError("Dask is not installed: pip install 'storagekit[distributed]'") from fault
+        raise InputError("Dask is not installed; run pip install 'storagekit[distributed]'") from fault
     return distributed

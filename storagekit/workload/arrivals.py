@@ -22,7 +22,7 @@ from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
 # the remedy in an error message
-REQUESTS = "a model of them, as sk.workload.RandomRequests(...)"
+REQUESTS = "a model of requests, such as sk.workload.RandomRequests(...)"
 # validates the gaps between the requests of a trace, seconds
 GAP = Validator(least=0, unit="s", endless=True).each
 
@@ -342,7 +342,10 @@ class RecordedArrivals(AbstractArrivals):
     def __check_init__(self):
         asked = np.shape(self.requests.number)
         if np.ndim(self.gap) != 1 or np.shape(self.gap) != asked:
-            raise InputError(f"gaps {list(np.shape(self.gap))} of requests {list(asked)}: give one for each, in a row")
+            raise InputError(
+                f"gaps {list(np.shape(self.gap))} of requests {list(asked)}: give a one-dimensional array with one "
+                "gap for each request"
+            )
         POSITIVE.each("trace scale", self.scale)
 
     @property
@@ -354,7 +357,9 @@ class RecordedArrivals(AbstractArrivals):
             return
         most, least = int(np.max(np.asarray(self.requests.sectors))), int(np.min(np.asarray(capacity)))
         if most > least:
-            raise InputError(f"a request of {most} sectors to a system of {least}: give it larger or more drives")
+            raise InputError(
+                f"a request of {most} sectors to a system of {least} sectors: use larger drives or more drives"
+            )
 
     @property
     def total(self):

@@ -53,7 +53,8 @@ class ClosedOrOpen(AbstractRandomArrivals):
         POSITIVE.in_unit("a second").each("arrival rate", self.rate)
         if not traced(self.outstanding) and np.any(np.asarray(self.outstanding) < 0):
             raise InputError(
-                f"{np.min(self.outstanding)} requests outstanding: give at least 1 for a closed loop, 0 for an open stream"
+                f"{np.min(self.outstanding)} requests outstanding: give at least 1 for a closed loop, or 0 for an "
+                "open stream"
             )
 
     @property

@@ -256,7 +256,7 @@ class Sinusoid(AbstractPeriodic):
             require(np.asarray(self.high) <= MOST_THREADS, "threads", self.high, f"at most {MOST_THREADS}")
         if not (traced(self.low) or traced(self.high)) and np.any(self.low > self.high):
             low, high = np.max(self.low), np.min(self.high)
-            raise InputError(f"threads from {written(low)} to {written(high)}: the lower number comes first")
+            raise InputError(f"threads from {written(low)} to {written(high)}: give the lower number first")
         TIME.each("period", self.period)
         if not traced(self.phase):
             require(np.isfinite(self.phase), "phase", self.phase, "finite", "turns")
@@ -310,7 +310,8 @@ class Steps(AbstractCount):
     def __check_init__(self):
         if not self.times or len(self.counts) != len(self.times) + 1:
             raise InputError(
-                f"{len(self.counts)} counts at {len(self.times)} times of change: give a time or more, and one count more"
+                f"{len(self.counts)} counts at {len(self.times)} times of change: give at least one time, and one "
+                "count more than times"
             )
         for count in self.counts:
             _require_possible(count)

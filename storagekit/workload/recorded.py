@@ -55,11 +55,14 @@ def recorded(
     the same in every run.
     """
     if not len(trace):
-        raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
+        raise InputError(f"{trace.source.name} has no request in this window; give a wider window")
     sectors = _sectors(trace)
     # the field for the length of a request has 32 bits
     if int(sectors.max()) >= min(capacity, 2**31):
-        raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
+        raise InputError(
+            f"a request of {int(trace.size.max())} bytes: the system has {capacity * units.SECTOR} bytes; use larger "
+            "drives"
+        )
     sector = (trace.concatenated().offset // units.SECTOR) % _wraps_at(trace, capacity)
     asynchronous = np.zeros(len(trace), bool) if trace.asynchronous is None else trace.asynchronous
     number = _column(np.arange(len(trace)), np.int32)

@@ -17,7 +17,7 @@ from storagekit.workload.sizes import AbstractSize
 
 # sectors between possible start addresses
 GRID = Validator(least=1, most=MOST_WHOLE, unit="sectors", whole=True)
-SIZE = "a distribution of bytes, as sk.workload.FixedSize(4096)"
+SIZE = "a distribution of sizes, such as sk.workload.FixedSize(4096)"
 
 
 class Requests(NamedTuple):
@@ -83,12 +83,12 @@ class RandomRequests(eqx.Module):
             share = np.asarray(self.read_share)
             wrong = share[~((share >= 0) & (share <= 1))]
             if wrong.size:
-                raise InputError(f"read share {float(wrong[0]):g}: it must lie between 0 and 1")
+                raise InputError(f"read share {float(wrong[0]):g}: it must be between 0 and 1")
         if not traced(self.locality):
             local = np.asarray(self.locality)
             if not np.all((local >= 1) & np.isfinite(local)):
                 raise InputError(
-                    f"locality {float(local.max()):g}: it is 1, for uniform addresses, or more, and finite"
+                    f"locality {float(local.max()):g}: it must be at least 1 (uniform addresses) and finite"
                 )
 
     @property
@@ -107,8 +107,8 @@ class RandomRequests(eqx.Module):
         asked, there = np.broadcast_arrays(asked, capacity)
         if np.any(beyond := asked > there):
             raise InputError(
-                f"requests of {asked[beyond][0]} sectors to a system of {there[beyond][0]:.0f}: give smaller ones, or more "
-                "drives"
+                f"requests of {asked[beyond][0]} sectors to a system of {there[beyond][0]:.0f}: give smaller "
+                "requests, or more drives"
             )
 
     def draw(

@@ -138,8 +138,8 @@ def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
     touches = sum(count.tolist())
     if touches > MOST_TOUCHES:
         raise InputError(
-            f"requests touch {touches} blocks of {block} bytes: at most {MOST_TOUCHES} are followed; give a larger block, or "
-            "fewer requests"
+            f"requests touch {touches} blocks of {block} bytes: at most {MOST_TOUCHES} are possible; give a larger "
+            "block, or fewer requests"
         )
     begin = np.cumsum(count) - count
     touched = np.repeat(first - begin, count) + np.arange(count.sum())

@@ -124,7 +124,8 @@ class UniformSize(AbstractSize):
         wrong = high < low
         if np.any(wrong):
             raise InputError(
-                f"request sizes from {written(low[wrong][0])} to {written(high[wrong][0])} bytes: give the smaller one first"
+                f"request sizes from {written(low[wrong][0])} to {written(high[wrong][0])} bytes: give the smaller "
+                "size first"
             )
 
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
@@ -154,7 +155,7 @@ class MixedSizes(AbstractSize):
     """
 
     sizes: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("request size"))
-    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("share of a request size"))
+    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("fraction of a request size"))
 
     def __check_init__(self):
         if not self.sizes or len(self.sizes) != len(self.shares):
@@ -163,7 +164,7 @@ class MixedSizes(AbstractSize):
             )
         for size, share in zip(self.sizes, self.shares, strict=True):
             _require_possible(size)
-            POSITIVE.each("share of a request size", share)
+            POSITIVE.each("fraction of a request size", share)
 
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         edge, total = jnp.zeros_like(uniform), sum(self.shares[1:], start=self.shares[0])

@@ -75,7 +75,7 @@ class Group(eqx.Module):
         self.think, self.stream = named("a think time of")(think), NUMBER("stream", stream)
         self.threads = threads if isinstance(threads, AbstractCount) else Steady(threads)
         self.volumes = None if volumes is None else several(ADDRESS, of="numbers of volumes")("volume", volumes)
-        self.most = NUMBER("threads provided for", np.max(self.threads.peak) if most is None else most)
+        self.most = NUMBER("largest number of threads", np.max(self.threads.peak) if most is None else most)
 
     def __check_init__(self):
         if not traced(self.think):
@@ -84,11 +84,11 @@ class Group(eqx.Module):
             require_seconds("a think time of", think, "thought")
         peak = int(np.max(self.threads.peak))
         if peak > self.most:
-            raise InputError(f"{peak} threads where {self.most} are provided for: raise most")
+            raise InputError(f"{peak} threads, but space for {self.most}: raise most")
         if self.volumes is None:
             return
         if len(self.volumes) < self.most:
-            raise InputError(f"volumes of {len(self.volumes)} threads: give one for each of {self.most}")
+            raise InputError(f"{len(self.volumes)} volumes for {self.most} threads: give one volume for each thread")
 
 
 class Thinking(NamedTuple):
@@ -150,15 +150,15 @@ class Threads(AbstractArrivals):
     ):
         if isinstance(groups, RandomRequests):
             if threads is None:
-                raise InputError("requests without a number of threads: give one")
+                raise InputError("no number of threads: give it with the requests")
             groups = [Group(groups, threads, 0.0 if think is None else think, most=most)]
             threads = think = most = None
-        give = "a Group(...), or requests, as sk.workload.RandomRequests(...)"
+        give = "a Group(...), or requests, such as sk.workload.RandomRequests(...)"
         listed = groups if np.iterable(groups) else [groups]
         self.groups = tuple(instance_of(Group, give)("a group of threads", group) for group in listed)
         self.volume = None if volume is None else SECTORS("sectors of a volume", volume)
         if any(given is not None for given in (threads, think, most)):
-            raise InputError("threads, think or most beside groups: give each group its own")
+            raise InputError("threads, think or most together with groups: set them in each group")
 
     def __check_init__(self):
         if not self.groups:
@@ -167,7 +167,7 @@ class Threads(AbstractArrivals):
         if len(self.groups) == 1:
             require(total >= 1, "threads", total, "at least 1")
         elif np.min(total) < 1:
-            raise InputError(f"no thread in any of {len(self.groups)} groups: give one of them at least 1")
+            raise InputError(f"no thread in any of {len(self.groups)} groups: give at least one group a thread")
         for group in self.groups:
             if group.volumes is not None:
                 _require_room(group.requests, self.volume)
@@ -213,7 +213,8 @@ class Threads(AbstractArrivals):
         ends = [(number + 1) * volume for group in self.groups for number in group.volumes or ()]
         if max(ends, default=0) > least:
             raise InputError(
-                f"volumes of {volume} sectors up to sector {max(ends)} of {least}: use fewer or smaller ones"
+                f"volumes of {volume} sectors end at sector {max(ends)}, but the system has {least}: use fewer or "
+                "smaller volumes"
             )
 
     def window(self, capacity, key, first, count) -> Window:
@@ -324,11 +325,11 @@ class Threads(AbstractArrivals):
 
 def _require_room(requests: RandomRequests, volume: int | None) -> None:
     if volume is None:
-        raise InputError("a group's volumes without their size: give Threads the sectors of a volume")
+        raise InputError("a group has volumes, but their size is missing: give `volume`, the sectors of a volume")
     if volume % requests.alignment:
         raise InputError(
-            f"volumes of {volume} sectors, addresses a multiple of {requests.alignment}: give a multiple too"
+            f"volumes of {volume} sectors: give a multiple of the alignment of addresses, {requests.alignment}"
         )
     largest = int(np.max(requests.size.largest))
     if largest > volume:
-        raise InputError(f"volumes of {volume} sectors, requests of up to {largest}: give larger volumes")
+        raise InputError(f"volumes of {volume} sectors, but requests of up to {largest}: give larger volumes")

@@ -62,21 +62,23 @@ class VolumeRequests(RandomRequests):
     def __check_init__(self):
         if not self.volumes or len(self.shares) != len(self.volumes):
             raise InputError(
-                f"{len(self.shares)} shares of {len(self.volumes)} volumes: give one for each, at least one"
+                f"{len(self.shares)} shares of {len(self.volumes)} volumes: give one share for each volume, and at "
+                "least one volume"
             )
         if not (traced(self.size.largest) or traced(self.locality) or any(traced(one) for one in self.volumes)):
             largest = int(np.max(self.size.largest))
             for sectors in self.volumes:
                 if np.min(sectors) < (largest + self.alignment) * np.max(self.locality):
                     raise InputError(
-                        f"a volume of {np.min(sectors)} sectors: too small for requests of up to {largest}; make it larger"
+                        f"a volume of {np.min(sectors)} sectors: too small for requests of up to {largest} sectors; "
+                        "use larger volumes"
                     )
         if any(traced(share) for share in self.shares):
             return
         for share in self.shares:
             require((np.asarray(share) >= 0) & (np.asarray(share) <= 1), "a volume's share", share, "between 0 and 1")
         total = np.asarray(sum(np.asarray(share, float) for share in self.shares))
-        require(abs(total - 1) <= 1e-6, "shares of volumes that sum to", total, "1, to a millionth")
+        require(abs(total - 1) <= 1e-6, "sum of the shares of volumes", total, "1, with a tolerance of 1e-6")
 
     @property
     def told_apart(self):
@@ -89,7 +91,8 @@ class VolumeRequests(RandomRequests):
         asked, there = np.broadcast_arrays(sum(one.astype(np.int64) for one in self.volumes), np.asarray(capacity))
         if np.any(beyond := there < asked):
             raise InputError(
-                f"volumes of {asked[beyond][0]} sectors on a layout of {there[beyond][0]:.0f}: give it as many"
+                f"volumes of {asked[beyond][0]} sectors in total on a layout of {there[beyond][0]:.0f} sectors: use "
+                "smaller volumes or a larger layout"
             )
 
     def drawn(

@@ -150,20 +150,21 @@ class Background(AbstractWrite):
         if traced(self.table, self.nvram):
             return
         if np.any(self.table < 1):
-            raise InputError(f"a table of {int(np.min(self.table))} delayed writes: it must hold at least 1")
+            raise InputError(f"a table of {int(np.min(self.table))} delayed writes: give at least 1")
         if np.any(self.table >= self.most):
             forced = int(np.max(self.table))
             raise InputError(
-                f"delayed writes forced at {forced}, memory for {self.most}: raise Background.most above it"
+                f"delayed writes are forced at {forced}, but there is space for {self.most}: give Background.most "
+                f"above {forced}"
             )
         if not np.all(np.isin(np.asarray(self.nvram), (0, 1))):
-            raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 where writes are safe as they arrive, else 0")
+            raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 if writes are safe at arrival, else 0")
 
     def check(self, facts):
         if facts.lead > 0:
             raise InputError(
-                f"delayed writes under a dispatcher that chooses {facts.lead:g} s early: use one without messages, "
-                "or write at once"
+                f"delayed writes with a dispatcher that selects requests {facts.lead:g} s ahead: use a dispatcher "
+                "without messages, or a policy without delayed writes"
             )
 
     def rule(self, parts, receiving, readable):

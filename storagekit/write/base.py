@@ -261,14 +261,16 @@ class AbstractWrite(DelayedParts, Component):
         A subclass cannot drop these rules, because `System` calls this method in addition to `check`, with the same argument.
         """
         if facts.stops and (self.leaves or self.over_when_answered):
-            raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
+            raise InputError("bricks that stop together with delayed writes: not modelled; use AllCopies()")
         if self.one_for_all and not facts.alike:
             raise InputError(
-                f"{facts.policy} writes on {facts.layout}, whose parts are not copies of one another: use AllCopies()"
+                f"policy {facts.policy} with {facts.layout}: the parts of this layout are not copies of one another; "
+                "use AllCopies()"
             )
         if (self.leaves or self.over_when_answered) and not (facts.alike or facts.fragments):
             raise InputError(
-                f"{facts.policy} writes on {facts.layout}, whose parts are neither copies nor fragments: use AllCopies()"
+                f"policy {facts.policy} with {facts.layout}: the parts of this layout are neither copies nor "
+                "fragments; use AllCopies()"
             )
 
     @property

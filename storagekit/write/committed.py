@@ -129,7 +129,7 @@ class Buffers(NamedTuple):
 def _sizes(value: Any) -> tuple[Float[AnyArray, "..."], ...]:
     """Return the sizes of the buffers as a tuple of one size for all nodes, or one size for each node."""
     values = value if isinstance(value, tuple | list) else (value,)
-    return tuple(map(named("a node's buffer of"), values))
+    return tuple(map(named("buffer of a node"), values))
 
 
 class Committed(AbstractWrite):
@@ -164,18 +164,18 @@ class Committed(AbstractWrite):
     """
 
     buffer: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_sizes, default=(float(2 * units.MB),))
-    most: int = eqx.field(static=True, default=1024, converter=partial(COUNT, "writes in buffers"))
+    most: int = eqx.field(static=True, default=1024, converter=partial(COUNT, "largest number of buffered writes"))
 
     def __check_init__(self):
         if not self.buffer:
-            raise InputError("no sizes of buffers: give one number for all nodes, or one for each")
+            raise InputError("no sizes of buffers: give one number for all nodes, or one for each node")
         for size in self.buffer:
-            SPACE.each("a node's buffer of", size)
+            SPACE.each("buffer of a node", size)
 
     def check(self, facts):
         if facts.replicas > 1:
             raise InputError(
-                f"parts that are buffered, of {facts.replicas} replicas each: give the layout one replica a part"
+                f"buffered parts with {facts.replicas} replicas each: use a layout with one replica per part"
             )
 
     @property
@@ -198,7 +198,9 @@ class Committed(AbstractWrite):
 
     def init(self, sizes: StateSizes) -> Buffers:
         if len(self.buffer) not in (1, sizes.bricks):
-            raise InputError(f"{len(self.buffer)} sizes of buffers for {sizes.bricks} nodes: give one, or one for each")
+            raise InputError(
+                f"{len(self.buffer)} sizes of buffers for {sizes.bricks} nodes: give one size, or one for each node"
+            )
         # A request in any slot may still become a row.
         return Buffers(backlog(CommittedRow, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
 

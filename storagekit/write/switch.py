@@ -33,7 +33,8 @@ class WriteSwitch(Switch, AbstractWrite):
             late = isinstance(member, AbstractWrite) and (member.leaves or member.settles or member.over_when_answered)
             if late:
                 raise InputError(
-                    f"{type(member).__name__} writes of several: not all parts are written at once; give it alone"
+                    f"{type(member).__name__} in a switch of write policies: it delays parts or uses claims; use it "
+                    "without a switch"
                 )
 
     def check(self, facts):

@@ -169,7 +169,7 @@ def test_accuracy_summarizes_its_accesses():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: replace(TRACKING, interval=0.01), "interval 0.01 s: must be at least the first, 0.1 s"),
+        (lambda: replace(TRACKING, interval=0.01), "interval 0.01 s: must be at least first_interval, 0.1 s"),
         (lambda: replace(TRACKING, baseline=0.0), "baseline 0"),
         (lambda: replace(TRACKING, baseline=2e5), "a baseline of 1001 reads: it must be at most 1000"),
         (lambda: replace(TRACKING, wander=-1.0), "wander -1"),

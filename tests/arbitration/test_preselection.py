@@ -169,8 +169,8 @@ def test_a_drive_chooses_two_latencies_early_by_default():
     [
         (lambda: PreselectionBids(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
         (lambda: PreselectionBids(float("nan")), "network latency nan is not a number"),
-        (lambda: PreselectionBids(1e-3, ahead=-1e-3), "time to choose ahead -0.001 s: it must be 0 or more"),
-        (lambda: PreselectionBids(1e-3, ahead=float("inf")), "time to choose ahead inf s"),
+        (lambda: PreselectionBids(1e-3, ahead=-1e-3), "lead time of the selection -0.001 s: it must be 0 or more"),
+        (lambda: PreselectionBids(1e-3, ahead=float("inf")), "lead time of the selection inf s"),
     ],
 )
 def test_impossible_settings_are_rejected(make, message):

@@ -433,7 +433,7 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
         (lambda: BrickLRU(0.0, bricks=0, sets=1), "bricks with a cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=0), "sets of a brick's cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, ways=0), "ways of a brick's cache 0: give a whole number"),
-        (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=0), "sectors a block of a brick's cache 0: give a whole number"),
+        (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=0), "sectors per block of a brick's cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=7), "cache blocks of 7 sectors: give at least 8"),
         (lambda: BrickLRU((0.0, 0.0), bricks=3, sets=3), "2 cache sizes for 3 bricks: give one for each, or one for all"),
         (lambda: BrickLRU(-1.0, bricks=1, sets=1), "cache of -1 bytes: it must be 0 or more and finite"),
@@ -445,7 +445,7 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
         ),
         (
             lambda: BrickLRU(0.0, bricks=1, sets=2**20 + 1),
-            "1048577 sets of 16 blocks: caches count up to 16777216 blocks; lower the capacity, or raise sectors",
+            "1048577 sets of 16 blocks: at most 16777216 blocks are possible; lower the capacity, or raise sectors",
         ),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, hit_time=-1e-3), "cache hit time -0.001 s: it must be 0 or more"),
         (

@@ -77,7 +77,7 @@ def test_recorded_distances_count_the_requests_before_the_part():
     ("fields", "message"),
     [
         ({"capacity": -1.0}, "cache of -1 bytes"),
-        ({"sectors": 0}, "sectors a block of an LRU cache 0"),
+        ({"sectors": 0}, "sectors per block of an LRU cache 0"),
         ({"hit_time": -1.0}, "hit time"),
     ],
 )
@@ -245,8 +245,8 @@ def test_an_accelerator_touches_as_a_cpu_does(batch):
         (lambda: LRU(100.0 * BLOCK, sets=2, ways=8), "8192 bytes hold less; raise sets to 13"),
         (lambda: LRU(0.0, sets=0), "sets of an LRU cache 0: give a whole number, between 1"),
         (lambda: LRU(0.0, ways=0), "ways of an LRU cache 0: give a whole number"),
-        (lambda: LRU(0.0, sectors=0), "sectors a block of an LRU cache 0: give a whole number"),
-        (lambda: LRU(0.0, sets=2**20, ways=32), "counts up to 16777216 blocks; lower sets, or raise sectors"),
+        (lambda: LRU(0.0, sectors=0), "sectors per block of an LRU cache 0: give a whole number"),
+        (lambda: LRU(0.0, sets=2**20, ways=32), "at most 16777216 blocks are possible; lower sets, or raise sectors"),
         (lambda: LRU(0.0, -1.0), "cache hit time -1 s: it must be 0 or more and finite"),
     ],
 )

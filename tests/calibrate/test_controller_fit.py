@@ -93,11 +93,11 @@ def test_figures_that_a_log_does_not_determine_are_kept():
     kept = found.table.parameter.values[~found.table.identified.values].tolist()
     assert "bus.write" in kept and "overheads.write_hit_after_read" in kept and "bus.read" not in kept
     assert found.electronics.bus.write == start.bus.write
-    assert "not identified, kept as it was" in str(found)
+    assert "not identified, unchanged" in str(found)
 
 
 def test_a_log_that_is_too_short_is_rejected():
     trace = stream(60)
     assert_refused(
-        lambda: fit_electronics(trace, DRIVE, load_electronics("cheetah9lp")), "a fit takes 50; give a longer log"
+        lambda: fit_electronics(trace, DRIVE, load_electronics("cheetah9lp")), "a fit needs 50; give a longer log"
     )

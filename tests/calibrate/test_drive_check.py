@@ -53,10 +53,10 @@ def test_distributions_rise_from_the_shortest_to_the_longest():
 @pytest.mark.parametrize(
     ("attributes", "says"),
     [
-        ({}, "arm and platter; no buffer (no hits, reading ahead or writing behind), no controller's time of writes"),
+        ({}, "arm and platter; no buffer (no hits, read-ahead or write-behind), no controller time for writes"),
         (
             {"sector": 1e-4, "write": 2e-4},
-            "arm and platter, 0.1 ms a sector on the bus, its 0.2 ms before a write; no b",
+            "arm and platter, 0.1 ms of bus transfer per sector, a controller time of 0.2 ms for a write; no b",
         ),
         ({"sector": 1e-4, "model": "arm, platter and buffer"}, "arm, platter and buffer"),
     ],

@@ -107,12 +107,15 @@ def test_pauses_are_the_time_between_a_completion_and_the_next_arrival():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda: measured_stream(stream(measured_response=None), DRIVE), "no service times; give a disksim-validate"),
+        (
+            lambda: measured_stream(stream(measured_response=None), DRIVE),
+            "no service times .measured_response.; give a disksim-validate",
+        ),
         (
             lambda: measured_stream(stream(think=None, measured_response=np.full(4, 1.5)), DRIVE),
-            "100% of requests come before the one before is complete, at most 10% may; measure with one request outst",
+            "100% of the requests arrive before the previous request completes, at most 10% are allowed; measure",
         ),
-        (lambda: measured_stream(stream([(9950, 51, True, 1.0)]), DRIVE), "the drive holds 5120000"),
+        (lambda: measured_stream(stream([(9950, 51, True, 1.0)]), DRIVE), "but the drive has 5120000"),
     ],
 )
 def test_streams_that_cannot_be_compared_are_rejected(change, message):

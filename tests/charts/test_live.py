@@ -213,8 +213,8 @@ def test_a_board_begins_at_the_given_values():
     assert [one.widget().value for one in board.controls.values()] == [4, "minus"]
     assert (board.controls["number"].low, board.controls["number"].high) == (1, 5)
     for values, message in (
-        ({"numer": 4}, "'numer': no control"),
-        ({"number": 9}, "begins at 9"),
+        ({"numer": 4}, "control 'numer': the board has no such control"),
+        ({"number": 9}, "initial value 9"),
         ({"sign": "x"}, "'x'"),
     ):
         with pytest.raises(InputError, match=message):

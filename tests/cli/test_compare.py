@@ -38,10 +38,10 @@ def test_an_sr_mirror_beside_bricks_on_neighbours():
     ("arguments", "complaint"),
     [
         (["--schemes", "hashing,hash"], "dispatch 'hash': give one of"),
-        (["--schemes", "hashing,hashing"], "name each once"),
+        (["--schemes", "hashing,hashing"], "give each scheme once"),
         (["--schemes", "hashing:sptf"], "schedule 'sptf': give one of"),
         (["--schemes", ","], "no schemes to compare"),
-        (["--out", "found.txt"], "--out 'found.txt': give it a name that ends in .nc"),
+        (["--out", "found.txt"], "--out 'found.txt': give a name that ends in one of .nc"),
         (["--drives", "3", "--copies", "2"], "3 bricks for 2 copies"),
     ],
 )

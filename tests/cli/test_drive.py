@@ -92,7 +92,7 @@ def test_a_drive_as_json_adds_up(storagekit):
 def test_a_users_file_is_shown_and_drawn(storagekit, tmp_path):
     folder = tmp_path / "new" / "charts"
     status, text, _ = storagekit("drive", "show", str(data_path("samples", "nearline.toml")), "--charts", str(folder))
-    assert status == 0 and "controller, bus and buffer: not known" in text and "4,096  bytes" in text
+    assert status == 0 and "controller, bus and buffer: unknown" in text and "4,096  bytes" in text
     assert_whole(folder, ["nearline_seek_curve", "nearline_zone_map"])
     assert str(folder / "nearline_zone_map.svg") in text
 
@@ -132,7 +132,7 @@ def test_a_check_describes_the_model_and_its_accuracy(storagekit, trace, tmp_pat
 
 def test_a_check_of_a_drive_with_an_unknown_controller_reports_it(storagekit, trace):
     status, text, _ = storagekit("drive", "check", trace, "--drive", "cheetah15k3")
-    assert status == 0 and "model: arm and platter; no buffer (no hits, reading ahead or writing behind)" in text
+    assert status == 0 and "model: arm and platter; no buffer (no hits, read-ahead or write-behind)" in text
 
 
 def test_a_stream_of_reads_has_no_figures_of_writes(storagekit, tmp_path):
@@ -186,16 +186,19 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "nope"], "drive 'nope': not known; give a path to a drive file, or a name of `storagekit list`, as"),
-        (["show", "atlas10k", "--charts", "{trace}"], "charts '{trace}': File exists; name a folder to write to"),
+        (
+            ["show", "nope"],
+            "drive 'nope': unknown; give the path of a drive file, or a name from `storagekit list`, for example",
+        ),
+        (["show", "atlas10k", "--charts", "{trace}"], "charts '{trace}': File exists; give a writable folder"),
         (["show", "{facts}"], "field 'electronics' is 5; it must be an object"),
         (["check", "{trace}"], "Missing option '--drive'"),
-        (["check", "{trace}", "--drive", "nope"], "drive 'nope': not known"),
+        (["check", "{trace}", "--drive", "nope"], "drive 'nope': unknown"),
         (["check", "nowhere.trace", "--drive", "atlas10k"], "nowhere.trace does not exist; check the path"),
-        (["check", "{sample}", "--drive", "atlas10k"], "no service times; give a disksim-validate"),
-        (["check", "{trace}", "--drive", "dec_rz26"], "give the drive that was measured"),
+        (["check", "{sample}", "--drive", "atlas10k"], "no service times (measured_response); give a disksim-validate"),
+        (["check", "{trace}", "--drive", "dec_rz26"], "give the measured drive"),
         (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.toml"], "a name that ends in .json"),
-        (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.json"], "a seek curve takes 400; give a longer log"),
+        (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.json"], "a seek curve needs 400; give a longer log"),
         (["nonsense"], "No such command 'nonsense'"),
     ],
 )

@@ -83,7 +83,7 @@ def test_changed_pages_are_kept_and_reported(storagekit, shipped, started, tmp_p
     write(folder / "shares.ipynb", "my own")
     write(folder / "tour.ipynb", "1", outputs=("run",))
     assert storagekit(*call)[1].splitlines() == [
-        "kept as you have changed it: shares.ipynb; rename yours to get the package's"
+        "shares.ipynb has your changes and is kept; rename it to get the version of the package"
     ]
     assert source(folder / "shares.ipynb") == "my own" and "run" in (folder / "tour.ipynb").read_text()
     # a newer package: a page that was only run is replaced, a changed page is not
@@ -105,8 +105,8 @@ def test_an_earlier_notebook_belongs_to_the_user(shipped, tmp_path):
     ("more", "says"),
     [
         (["nowhere"], "page 'nowhere': not in "),
-        (["--port", "70000"], "port 70000: give 1 to 65535"),
-        (["--folder", "{file}"], "File exists; give one that you may write"),
+        (["--port", "70000"], "port 70000: give a number from 1 to 65535"),
+        (["--folder", "{file}"], "File exists; give a writable folder"),
     ],
 )
 def test_bad_input_is_one_line_with_status_2(storagekit, shipped, started, tmp_path, monkeypatch, more, says):

@@ -47,8 +47,8 @@ def test_a_program_can_read_the_scorecard(storagekit, scored):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["scorecard", "--out", "nowhere"], "no scorecard there; run `storagekit reproduce`"),
-        (["reproduce", "nope"], "paper 'nope' is not a paper here"),
+        (["scorecard", "--out", "nowhere"], "no such scorecard; run `storagekit reproduce`"),
+        (["reproduce", "nope"], "paper 'nope' is unknown"),
         (["reproduce", "--profile", "slow"], "profile 'slow'"),
         (["reproduce", "-p", "runs"], "give it as name=value"),
         (["reproduce", "--traces", "nowhere"], "traces 'nowhere': no such folder"),

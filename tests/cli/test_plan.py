@@ -130,7 +130,7 @@ def test_sessions_are_counted_and_simulated(storagekit):
     asked = ["plan", "sessions", "--rate-mb", "5", "--agents", "4", "--minutes", "1"]
     status, text, _ = storagekit(*asked, "--check")
     assert status == 0
-    assert "8 sessions, 40 MB/s in all" in text and "8 of 8 sessions met" in text
+    assert "8 sessions, 40 MB/s in total" in text and "8 of 8 sessions met" in text
     _, text, _ = storagekit(*asked, "--check", "--json")
     found = json.loads(text)
     assert found["sessions"] == 8 and all(found["check"]["met"])

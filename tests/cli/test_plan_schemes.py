@@ -52,10 +52,13 @@ def test_an_infeasible_plan_is_reported_with_status_1(storagekit):
             ["--rate", "500", "--goal", "speed"],
             "goal 'speed': give one of throughput, mean, p95, p99, cost, capacity",
         ),
-        (["--rate", "500", "--size-kb", "much"], "--size-kb 'much': write KB, as 64, or sizes with shares"),
+        (
+            ["--rate", "500", "--size-kb", "much"],
+            "--size-kb 'much': give a size in KB such as 64, or sizes with fractions",
+        ),
         (["--rate", "500", "--size-kb", "4:1,8"], "--size-kb '4:1,8'"),
         (["--rate", "500", "--scheduler", "SATF"], "scheduler 'SATF': give one of"),
-        (["--rate", "500", "--drive", "rpm=7200"], "drive: seek is not given"),
+        (["--rate", "500", "--drive", "rpm=7200"], "drive: seek is missing"),
         ([], "load: give rate"),
     ],
 )

@@ -74,9 +74,9 @@ def test_a_grid_without_axes_is_one_point(storagekit, file):
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        (FILE.replace("def build", "def other"), "depths.py: defines no `build`"),
-        (FILE.replace("axes =", "grid ="), "depths.py: defines no `axes`"),
-        (FILE.replace("axes =", "axes = 3 #"), "`build` must be a function, `axes` a dictionary"),
+        (FILE.replace("def build", "def other"), "depths.py: `build` is not defined"),
+        (FILE.replace("axes =", "grid ="), "depths.py: `axes` is not defined"),
+        (FILE.replace("axes =", "axes = 3 #"), "`build` must be a function, and `axes` a dictionary"),
         (FILE.replace("mixed", "requests").replace("\nrequests = 200", ""), "`requests` is a RandomRequests"),
         (FILE.replace("seeds = 4", "seeds = = 4"), "depths.py:15: invalid syntax"),
         (FILE + "1 / 0\n", "depths.py:17: ZeroDivisionError: division by zero"),
@@ -98,10 +98,10 @@ def test_an_invalid_file_is_rejected_in_one_line(storagekit, file, source, says)
     [
         (("nothing.py",), "nothing.py: no such Python file"),
         (("depths.py", "--workers", "0"), "--workers 0: give at least 1"),
-        (("depths.py", "--workers", "2", "--scheduler-file", "x.json"), "give one of them"),
-        (("depths.py", "--store", "depths.py"), "store 'depths.py': File exists; give a folder"),
+        (("depths.py", "--workers", "2", "--scheduler-file", "x.json"), "give only one of them"),
+        (("depths.py", "--store", "depths.py"), "store 'depths.py': File exists; give the path of a folder"),
         (("depths.py", "--out", "depths.py/x.nc"), "--out depths.py/x.nc: "),
-        (("depths.py", "--out", "."), "--out .: a folder; name a file that can be written"),
+        (("depths.py", "--out", "."), "--out .: this is a folder; give a writable file"),
     ],
 )
 def test_impossible_options_are_rejected_in_one_line(storagekit, file, options, says):
@@ -119,4 +119,4 @@ def test_without_dask_the_remedy_is_named(storagekit, file, monkeypatch):
 def test_a_missing_scheduler_file_is_named(storagekit, file):
     pytest.importorskip("distributed", reason="needs the extra `distributed`: Dask is not installed")
     status, _, said = storagekit("sweep", "depths.py", "--scheduler-file", "none.json")
-    assert status == 2 and "none.json: no such file; give the one that" in said
+    assert status == 2 and "none.json: no such file; give the file that" in said

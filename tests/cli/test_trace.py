@@ -26,7 +26,7 @@ def lines() -> bytes:
     return b"\n".join(SAMPLE.read_bytes().split(b"\n")[:LINES])
 
 
-@pytest.mark.filterwarnings("default:.*lacks its line end")
+@pytest.mark.filterwarnings("default:.*has no line end")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_last_line_that_lacks_its_end_is_one_line_on_stderr(storagekit, tmp_path, command, lines):
     path = tmp_path / "cut.spc"
@@ -34,8 +34,8 @@ def test_a_last_line_that_lacks_its_end_is_one_line_on_stderr(storagekit, tmp_pa
     status, text, said = storagekit(*command, str(path), "--json")
     assert status == 0 and json.loads(text)
     assert told(said) == [
-        f"storagekit: warning: {path} line {LINES}, the last, lacks its line end: if the file is cut there, its last number "
-        "may be wrong; fetch it again, or end the line"
+        f"storagekit: warning: {path} line {LINES} (the last) has no line end: if the file is truncated, its last number "
+        "may be wrong; fetch the file again, or add the line end"
     ]
 
 

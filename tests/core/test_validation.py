@@ -59,7 +59,7 @@ from storagekit.core.validation import (
         (TIME, 0.0, "^wait 0 s: it must be above 0 and finite$"),
         (TIME, math.inf, "^wait inf s: it must be above 0 and finite$"),
         (TIME, math.nan, "^wait nan s: it must be above 0 and finite$"),
-        (TIME, [1.0, 2.0], "^wait of 2 values: give one number, and call again for each other number$"),
+        (TIME, [1.0, 2.0], "^wait of 2 values: give one number, and call once for each number$"),
         (TIME.each, [1.0, -2.0], "^wait -2 s: it must be above 0 and finite$"),
         (MOMENT, -math.inf, "^wait -inf s: it must be a number and finite$"),
         (POSITIVE, None, "^wait None: give a number$"),
@@ -75,7 +75,7 @@ from storagekit.core.validation import (
         (COUNT.up_to(9, "; ask twice"), 10, "^wait 10: give a whole number, between 1 and 9; ask twice$"),
         (SEED, 2**64, "^wait 18446744073709551616: give a whole number, between 0 and 18446744073709551615$"),
         (SEED, float(2**64), "^wait 18446744073709551616: give a whole number"),
-        (several(TIME), np.array(1.0), "^wait 1.0: give several values, in a list$"),
+        (several(TIME), np.array(1.0), "^wait 1.0: give a list of values$"),
         (REAL.each, np.array(["1"], dtype=object), "^wait .'1'.: give a number$"),
         (REAL, "1", "^wait '1': give a number$"),
         (REAL, b"1", "^wait b'1': give a number$"),
@@ -86,8 +86,8 @@ from storagekit.core.validation import (
         (text, 3, "^wait: given 3; give text$"),
         (called, 3, "^wait 3: give a function$"),
         (one_of("left", "right"), "up", "^wait 'up': give one of left, right$"),
-        (several(TIME, 1), (), "^wait of 0 values: give at least 1$"),
-        (several(TIME), "12", "^wait '12': give several values, in a list$"),
+        (several(TIME, 1), (), "^wait: given 0 values; give at least 1$"),
+        (several(TIME), "12", "^wait '12': give a list of values$"),
         (several(TIME), [1.0, 0.0], "^wait 0 s: it must be above 0"),
         (instance_of(Mapping, "a dict"), 3, "^wait: given 3; give a dict$"),
     ],
@@ -97,8 +97,8 @@ def test_an_invalid_value_raises_one_line(validator, value, says):
 
 
 def test_a_message_shows_the_number_of_digits_of_a_huge_number():
-    assert_refused(lambda: COUNT("wait", 10**5000), "^wait of some 5001 digits: give a whole number")
-    assert_refused(lambda: TIME("wait", 10**5000), "^wait of some 5001 digits: give a number$")
+    assert_refused(lambda: COUNT("wait", 10**5000), "^wait of about 5001 digits: give a whole number")
+    assert_refused(lambda: TIME("wait", 10**5000), "^wait of about 5001 digits: give a number$")
 
 
 @given(st.floats(1e-300, 1e300) | st.integers(1, 2**62))
@@ -150,7 +150,7 @@ def test_arguments_that_do_not_fit_together_raise():
 
     assert sums(1.0, np.ones(3)).shape == (3,)
     assert_refused(
-        lambda: sums(np.ones(2), np.ones(3)), "^arrays of shapes that do not go together: left .2,., right .3,."
+        lambda: sums(np.ones(2), np.ones(3)), "^the shapes of the arrays do not match: left .2,., right .3,."
     )
 
 
@@ -256,7 +256,7 @@ class _Foreign:
         (bool, 1, "1: give True or False$"),
         (Literal["left", "right"], "up", "give one of left, right$"),
         (Count | None, 0, "0: give a whole number"),
-        (Sequence[str], "left", "give several values, in a list$"),
+        (Sequence[str], "left", "give a list of values$"),
         (tuple[Time, ...], (1.0, -1.0), "-1 s: it must be above 0"),
         (InputError, 3, "given 3; give a InputError$"),
         (Annotated[float, "a remark", SHARE], 2.0, "between 0 and 1$"),
@@ -302,10 +302,10 @@ def test_a_value_of_another_class_is_described_by_its_type():
     assert number("it", 3) == 3
     for value, says in (
         ("three", "it: given 'three'; give a number, as 3"),
-        (int, "it: given the class int; give one that it makes, int(...)"),
+        (int, "it: given the class int; give its result, int(...)"),
         (float, "it: given the class float; give a number, as 3"),
         (len, "it: given the function len; give a number, as 3"),
-        (written, "it: given the function written; give one that it makes, written(...)"),
+        (written, "it: given the function written; give its result, written(...)"),
         (np.array([1, 2]), "it: given [1, 2]; give a number, as 3"),
         (None, "it: given None; give a number, as 3"),
     ):

@@ -88,7 +88,7 @@ def test_extra_parts_may_be_withdrawn(dispatch):
 
 
 def test_one_time_for_all_bricks_is_rejected(unchecked):
-    assert_refused(lambda: Central(5e-3), "0.005 as mean service times: give a tuple, one for each brick")
+    assert_refused(lambda: Central(5e-3), "mean service times 0.005: give a tuple with one time for each brick")
 
 
 def test_a_volume_of_copies_has_spare_parts_next_to_a_striped_volume():

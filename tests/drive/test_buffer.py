@@ -227,7 +227,7 @@ def test_a_batch_equals_the_single_runs():
 def test_drives_that_are_not_modelled_are_rejected():
     electronics = load_electronics("atlas10k")
     assert_refused(
-        lambda: BufferSegments(load_drive("wd_hc570"), electronics), "modelled are drives of up to 2147483647"
+        lambda: BufferSegments(load_drive("wd_hc570"), electronics), "at most 2147483647 sectors are possible"
     )
     small = Drive.from_datasheet(
         rpm=7200,
@@ -238,4 +238,6 @@ def test_drives_that_are_not_modelled_are_rejected():
         media_rate=2e8,
         sector_bytes=4096,
     )
-    assert_refused(lambda: BufferSegments(small, electronics), "sectors of 4096 bytes: modelled are those of 512")
+    assert_refused(
+        lambda: BufferSegments(small, electronics), "sectors of 4096 bytes: only sectors of 512 bytes are possible"
+    )

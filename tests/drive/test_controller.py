@@ -42,24 +42,24 @@ def test_figures_are_in_seconds():
 def test_an_unknown_drive_is_rejected():
     assert_refused(
         lambda: load_electronics("atlas11k"),
-        "drive 'atlas11k': not known; give a path to a drive file, or a name .* as atlas10k",
+        "drive 'atlas11k': unknown; give the path of a drive file, or a name .* for example atlas10k",
     )
 
 
 @pytest.mark.parametrize("name", sorted(UNMEASURED))
 def test_a_drive_without_a_controller_is_rejected(name):
-    assert_refused(lambda: load_electronics(name), f"drive '{name}': nothing is known of its controller")
+    assert_refused(lambda: load_electronics(name), f"drive '{name}': its controller, bus and buffer are unknown")
 
 
 @pytest.mark.parametrize(
     ("group", "field", "value", "message"),
     [
         ("buffer", "segments", None, "buffer: field 'segments' is missing; add it"),
-        ("buffer", "segments", 0, "buffer: field 'segments' is 0; it must lie between 1 and 4096"),
-        ("buffer", "read_ahead", 5, "field 'read_ahead' is 5; it must lie between 0 and 4"),
-        ("buffer", "high_water", 1.5, "field 'high_water' is 1.5; it must lie between 0 and 1"),
+        ("buffer", "segments", 0, "buffer: field 'segments' is 0; it must be between 1 and 4096"),
+        ("buffer", "read_ahead", 5, "field 'read_ahead' is 5; it must be between 0 and 4"),
+        ("buffer", "high_water", 1.5, "field 'high_water' is 1.5; it must be between 0 and 1"),
         ("buffer", "ahead_on_hit", 1, "field 'ahead_on_hit' is 1; it must be true or false"),
-        ("bus", "read_ms", -0.1, "bus: field 'read_ms' is -0.1; it must lie between 0 and 10000"),
+        ("bus", "read_ms", -0.1, "bus: field 'read_ms' is -0.1; it must be between 0 and 10000"),
         ("bus", "read_ms", True, "bus: field 'read_ms' is True; it must be a number"),
         ("bus", "read_ms", "fast", "bus: field 'read_ms' is 'fast'"),
         ("overheads", "read_hit_after_read_ms", float("nan"), "'read_hit_after_read_ms' is nan"),
@@ -87,15 +87,15 @@ def test_an_impossible_figure_is_named(facts, group, field, value, message):
 )
 def test_implausible_figures_are_rejected(facts, group, field, value):
     wrong = {**facts, group: {**facts[group], field: value}}
-    assert_refused(lambda: electronics(wrong, "x.json"), f"{group}: field '{field}' is .*; it must lie between")
+    assert_refused(lambda: electronics(wrong, "x.json"), f"{group}: field '{field}' is .*; it must be between")
 
 
 def test_an_unknown_group_is_named(facts):
-    assert_refused(lambda: electronics({**facts, "nonsense": 1}, "x.json"), "group 'nonsense' is unknown; it is one of")
+    assert_refused(lambda: electronics({**facts, "nonsense": 1}, "x.json"), "group 'nonsense' is unknown; give one of")
 
 
 def test_an_unknown_field_and_a_missing_group_are_named(facts):
-    with pytest.raises(InputError, match="bus: field 'speed_ms' is unknown; it is one of read_ms, write_ms"):
+    with pytest.raises(InputError, match="bus: field 'speed_ms' is unknown; give one of read_ms, write_ms"):
         electronics({**facts, "bus": {**facts["bus"], "speed_ms": 1.0}}, "x.json")
     del facts["buffer"]
     with pytest.raises(InputError, match="electronics: field 'buffer' is missing"):

@@ -35,13 +35,13 @@ def test_units_are_read():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("rpm=7200,seek=1/8.5/18ms,rate=250MB/s", "size is not given; write it as in rpm="),
+        ("rpm=7200,seek=1/8.5/18ms,rate=250MB/s", "size is missing; give all values, for example rpm="),
         (
             "rpm=7200,seek=8.5ms,rate=250MB/s,size=18TB",
-            "seek=8.5ms: give 3 numbers with a slash between them and a unit",
+            "seek=8.5ms: give 3 numbers separated by slashes and a unit",
         ),
         ("rpm=7200,seek=1/8.5/18,rate=250MB/s,size=18TB", "seek=1/8.5/18: give 3 numbers"),
-        ("rpm=7200,speed=3,size=18TB", "'speed=3' is not known; write rpm, seek"),
+        ("rpm=7200,speed=3,size=18TB", "'speed=3' is unknown; give rpm, seek"),
         ("rpm=7200,rpm=5400", "'rpm=5400' is given twice"),
         ("rpm=fast,seek=1/8.5/18ms,rate=250MB/s,size=18TB", "rpm='fast' is not a number"),
         ("rpm=7200,seek=1/8.5/18ms,rate=250,size=18TB", "rate=250: give one number and a unit"),

@@ -272,15 +272,19 @@ def test_zones_may_continue_after_the_last_declared_cylinder(write, tmp_path):
         (
             "Rotation speed (in rpms) = 5360",
             "Rotation speed (in rpms) = -5360",
-            r"is -5360; it must lie between 60 and",
+            r"is -5360; it must be between 60 and",
         ),
         (
             "Head switch time = 0.865",
             "Head switch time = soon",
             r"dm_mech_g1: field 'Head switch time' is 'soon'; it must be a n",
         ),
-        ("Head switch time = 0.865", "Head switch time = -1", r"'Head switch time' is -1; it must lie between 0"),
-        ("settling delay = -0.483", "settling delay = -2", r"'write_settle_ms' is -2; it must leave something of"),
+        ("Head switch time = 0.865", "Head switch time = -1", r"'Head switch time' is -1; it must be between 0"),
+        (
+            "settling delay = -0.483",
+            "settling delay = -2",
+            r"'write_settle_ms' is -2; its sum with the shortest arm movement",
+        ),
         (
             "Number of cylinders = 2599",
             "Number of cylinders = []",
@@ -293,30 +297,30 @@ def test_zones_may_continue_after_the_last_declared_cylinder(write, tmp_path):
         ),
         ("Last cylinder number = 2598", "Last cylinder number = -1", r"zone 0: field 'Last cylinder number' is -1"),
         ("track switch = 7.000000", "track switch = 7.5", r"'Skew for track switch' is 7.5; it must be a whole number"),
-        ("Number of spares = 1", "Number of spares = 58", r"zone 0: 58 spares a track leave none"),
+        ("Number of spares = 1", "Number of spares = 58", r"zone 0: 58 spares per track leave no data sectors"),
         (
             "Sparing scheme used = 3",
             "Sparing scheme used = 5",
-            r"dm_layout_g1: field 'Sparing scheme used' is 5; known are 0",
+            r"dm_layout_g1: field 'Sparing scheme used' is 5; give one of 0",
         ),
-        ("mapping scheme = 0", "mapping scheme = 2", r"field 'LBN-to-PBN mapping scheme' is 2; known are 0, 1"),
+        ("mapping scheme = 0", "mapping scheme = 2", r"field 'LBN-to-PBN mapping scheme' is 2; give one of 0, 1"),
         (
             "mapping scheme = 0",
             "mapping scheme = 0, Skew units = revolutions",
-            r"'Skew units' is 'revolutions'; known are sectors",
+            r"'Skew units' is 'revolutions'; give one of sectors",
         ),
-        ("Seek type = extracted", "Seek type = hpl", r"'Seek type' is 'hpl'; known are extracted, hplplus10"),
+        ("Seek type = extracted", "Seek type = hpl", r"'Seek type' is 'hpl'; give one of extracted, hplplus10"),
         ("Seek type = extracted", "Seek type = hplplus10", r"'HPL seek equation values' is missing"),
         (
             "Full seek curve = disk.seek",
             "Full seek curve = gone.seek",
-            r"'Full seek curve' names gone\.seek: No such file",
+            r"'Full seek curve' is gone\.seek: No such file",
         ),
         ("Full seek curve = disk.seek", "Full seek curve = 5", r"'Full seek curve' is 5; it must be a file"),
         (
             "= trackSwitchPlusRotation",
             "= averageRotation",
-            r"'Access time type' is 'averageRotation'; known are trackSw",
+            r"'Access time type' is 'averageRotation'; give one of trackSw",
         ),
         (
             "dm_layout_g1 ",
@@ -324,8 +328,8 @@ def test_zones_may_continue_after_the_last_declared_cylinder(write, tmp_path):
             r"dm_disk model: field 'Layout Model' is dm_layout_g4; it must be a dm_layout_g1 bl",
         ),
         ("dm_layout_g1_zone ", "zone ", r"'Zones' is zone; it must be a dm_layout_g1_zone block"),
-        ("dm_disk ", "disk ", r"disk\.model: no block disksim_disk or dm_disk; give a file that describes a disk"),
-        ("dm_disk ", "dm_disk B {}\ndm_disk ", r"2 blocks dm_disk \(B, model\); leave the one that is wanted"),
+        ("dm_disk ", "disk ", r"disk\.model: no disksim_disk or dm_disk block; give a file that describes a disk"),
+        ("dm_disk ", "dm_disk B {}\ndm_disk ", r"2 dm_disk blocks \(B, model\); keep only one"),
     ],
 )
 def test_an_impossible_model_is_rejected(change, was, becomes, says):
@@ -337,14 +341,14 @@ def test_an_impossible_model_is_rejected(change, was, becomes, says):
     ("was", "becomes", "says"),
     [
         ("Number of buffer segments = 10,\n", "", r"disksim_disk disk: field 'Number of buffer segments' is missing"),
-        ("Segment size (in blks) = 57", "Segment size (in blks) = 0", r"is 0; it must lie at or above 1"),
+        ("Segment size (in blks) = 57", "Segment size (in blks) = 0", r"is 0; it must be at least 1"),
         (
             "Read hit over. after read = 1.229",
             "Read hit over. after read = -1",
             r"'Read hit over. after read' is -1; it must",
         ),
-        ("continuous read = 1", "continuous read = 5", r"'Buffer continuous read' is 5; it must lie between 0 and 4"),
-        ("water mark = 0.0", "water mark = 1.5", r"'High \(read\) water mark' is 1.5; it must lie between 0 and 1"),
+        ("continuous read = 1", "continuous read = 5", r"'Buffer continuous read' is 5; it must be between 0 and 4"),
+        ("water mark = 0.0", "water mark = 1.5", r"'High \(read\) water mark' is 1.5; it must be between 0 and 1"),
         (
             "Extra write disconnect = 0",
             "Extra write disconnect = yes",
@@ -396,25 +400,28 @@ def test_unsupported_buffer_settings_are_rejected(change, label, value):
     change("disk.diskspecs", "Extra write disconnect", f"{label} = {1 - bool(value)},\nExtra write disconnect")
     assert load_electronics("disk.parv") == load_electronics("dec_rz26")
     change("disk.diskspecs", "Extra write disconnect", f"{label} = {value},\nExtra write disconnect")
-    assert_refused(lambda: load_electronics("disk.parv"), rf"field '{re.escape(label)}' is {value}; known are")
+    assert_refused(lambda: load_electronics("disk.parv"), rf"field '{re.escape(label)}' is {value}; give one of")
 
 
 def test_water_marks_are_by_the_size_of_requests(change):
     change("disk.diskspecs", "reqsize = 1", "reqsize = 0", drive="hp_c2247a")
-    assert_refused(lambda: load_electronics("disk.parv"), "'Set watermark by reqsize' is 0; known are 1")
+    assert_refused(lambda: load_electronics("disk.parv"), "'Set watermark by reqsize' is 0; give one of 1")
 
 
 @pytest.mark.parametrize(
     ("curve", "says"),
     [
-        ("", "it must be 'Seek distances measured: N'"),
-        ("Seek times: 2\n1, 1.0\n2, 2.0\n", "it must be 'Seek distances measured: N'"),
-        ("Seek distances measured: 2\n1, fast\n2, 2.0\n", "then lines of a distance, a comma, a time in ms"),
-        ("Seek distances measured: 2\n1\n2, 2.0\n", "then lines of a distance, a comma, a time in ms"),
-        ("Seek distances measured: 3\n1, 1.0\n2, 2.0\n", "2 distances where it says 3; correct either"),
+        ("", "the first line must be 'Seek distances measured: N'"),
+        ("Seek times: 2\n1, 1.0\n2, 2.0\n", "the first line must be 'Seek distances measured: N'"),
+        ("Seek distances measured: 2\n1, fast\n2, 2.0\n", "and each further line"),
+        ("Seek distances measured: 2\n1\n2, 2.0\n", "and each further line"),
+        (
+            "Seek distances measured: 3\n1, 1.0\n2, 2.0\n",
+            "2 distances, but the first line states 3; correct one of them",
+        ),
         (
             "Seek distances measured: 2\n2, 1.0\n1, 2.0\n",
-            "field 'seek_ms': seek curve: distances must rise from 1 cylinder",
+            "field 'seek_ms': seek curve: distances must increase and start at 1 or more",
         ),
         ("Seek distances measured: 2\n1, -1.0\n2, 2.0\n", "field 'seek_ms': seek curve: time"),
     ],
@@ -427,4 +434,4 @@ def test_an_impossible_seek_curve_is_rejected(write, tmp_path, curve, says):
 
 def test_a_model_alone_has_no_controller(write):
     write(drive_facts("dec_rz26"))
-    assert_refused(lambda: load_electronics("disk.model"), "'disk.model': nothing is known of its controller")
+    assert_refused(lambda: load_electronics("disk.model"), "'disk.model': its controller, bus and buffer are unknown")

@@ -327,7 +327,7 @@ def test_a_file_that_is_not_a_drive_is_refused(tmp_path, text):
 
 
 def test_an_unknown_name_lists_the_drives():
-    with pytest.raises(InputError, match=r"'atlas11k': not known.*atlas10k"):
+    with pytest.raises(InputError, match=r"'atlas11k': unknown.*atlas10k"):
         load_drive("atlas11k")
 
 
@@ -338,7 +338,7 @@ def test_a_file_nested_100_000_deep_is_refused(tmp_path, suffix, opens, closes):
     path = (tmp_path / "deep").with_suffix(suffix)
     deep = 100_000
     path.write_text(("" if suffix == ".json" else "x = ") + opens * deep + "1" + closes * deep)
-    assert_refused(lambda: load_drive(path), r"drive file .*deep.*: nested too deep")
+    assert_refused(lambda: load_drive(path), r"drive file .*deep.*: nested too deeply")
 
 
 def test_deeply_nested_electronics_are_rejected(tmp_path, facts):

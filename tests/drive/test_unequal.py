@@ -115,7 +115,7 @@ def test_nested_kinds_are_the_inner_kinds():
         assert_close(nested.seen(nested.locate(sector, sectors), which), target)
         found = nested.mechanics_of(which).positioning(arm, angle, target, reads)
         assert_close(found, single.positioning(arm, angle, target, reads))
-    with pytest.raises(InputError, match="4 kinds of drives for 5 bricks"):
+    with pytest.raises(InputError, match="4 numbers for 5 bricks"):
         Mixed((nested,), (0,) * 5).check(SystemFacts(drives=5))
 
 
@@ -153,15 +153,18 @@ def test_a_large_drive_is_used_to_its_end_next_to_a_small_one():
 def test_a_capacity_that_differs_between_runs_is_rejected():
     differing = Mixed(DRIVES, (np.array([[1, 1]]), np.array([[0, 1]])))
     assert differing.capacity_of(0) == DRIVES[1].capacity
-    assert_refused(lambda: differing.capacity_of(1), "drive 1 of .* or .* sectors: give it one kind in all lanes")
-    with pytest.raises(InputError, match="the kind of drive 0 while a run is compiled"):
+    assert_refused(
+        lambda: differing.capacity_of(1),
+        "drive 1 has .* sectors in some runs and .* in others; give it one kind in all runs",
+    )
+    with pytest.raises(InputError, match="the kind of drive 0 is unknown during compilation"):
         eqx.filter_jit(lambda drive: drive.capacity_of(0))(MIXED)
 
 
 @pytest.mark.parametrize("kinds, wrong", [((0, 1, 2), 2), ((-1, 0), -1), ((1, np.array([0, -1])), -1)])
 def test_an_unknown_kind_is_rejected(kinds, wrong):
     """The message names the unknown kind, also if the kinds differ between runs."""
-    assert_refused(lambda: Mixed(DRIVES[:2], kinds), f"a brick with a drive of kind {wrong}: it must be from 0 to 1")
+    assert_refused(lambda: Mixed(DRIVES[:2], kinds), f"kind of the drive of a brick {wrong}: it must be from 0 to 1")
     assert_refused(lambda: Mixed((), kinds), "no kinds of drives: give at least one")
 
 

@@ -45,8 +45,8 @@ def loop(outstanding=4, slots=8) -> Scenario:
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: RandomRequests(FixedSize(512), 1.2), "read share 1.2: it must lie between 0 and 1"),
-        (lambda: RandomRequests(FixedSize(512), -0.1), "read share -0.1: it must lie between 0 and 1"),
+        (lambda: RandomRequests(FixedSize(512), 1.2), "read share 1.2: it must be between 0 and 1"),
+        (lambda: RandomRequests(FixedSize(512), -0.1), "read share -0.1: it must be between 0 and 1"),
         (lambda: RandomRequests(FixedSize(512), float("nan")), "read share nan"),
         (lambda: RandomRequests(FixedSize(512), np.array([0.5, 2.0])), "read share 2"),
         (
@@ -61,32 +61,41 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: PoissonArrivals(READS, float("nan")), "arrival rate nan"),
         (lambda: PoissonArrivals(READS, float("inf")), "arrival rate inf"),
         (lambda: Replicas(0), "0 replicas: every block needs at least 1 copy"),
-        (lambda: system(copies=4, drives=3), "a layout of 4 drives on 3: make it smaller or add drives"),
+        (
+            lambda: system(copies=4, drives=3),
+            "a layout of 4 drives in a system of 3: use a smaller layout or more drives",
+        ),
         (lambda: system(drives=0), "0 drives in one system: give a whole number"),
         (
             lambda: system(copies=33, drives=33),
-            "33 copies of a block: at most 32; simulate each group in a separate run",
+            "33 copies of a block: at most 32 are possible; simulate each group in a separate run",
         ),
         (lambda: system(slots=0), "0 request slots: give at least 1"),
         (lambda: RateServer(0.0), "rate 0"),
-        (lambda: simulate(loop(), requests=0), "0 requests: simulate at least 1"),
-        (lambda: simulate(loop(), requests=10, warm_up=10), "warm-up of 10 requests: .* below the 10 simulated"),
+        (lambda: simulate(loop(), requests=0), "0 requests: give at least 1"),
+        (
+            lambda: simulate(loop(), requests=10, warm_up=10),
+            "warm-up of 10 requests: .* below the length of the run, 10 requests",
+        ),
         (lambda: simulate(loop(), requests=10, warm_up=-1), "warm-up of -1 requests: it must be at least 0"),
         (lambda: replicate(loop(), seeds=0), "no seeds: give at least one"),
         (lambda: sweep(loop, {"slots": []}), "an axis of the sweep has no values"),
-        (lambda: sweep(loop, {"seed": [1, 2]}, requests=100), "'seed': that is a dimension of the result"),
+        (lambda: sweep(loop, {"seed": [1, 2]}, requests=100), "'seed': the result has a dimension with this name"),
         (
             lambda: sweep(loop, {"outstanding": [1], "axis_outstanding": [1]}),
-            "'outstanding' and 'axis_outstanding': results may call both the latter; rename one",
+            "'outstanding' and 'axis_outstanding': both could get the latter name in the result; rename one",
         ),
-        (lambda: stack([loop(), loop(slots=9)], [0]), "different structure cannot share a batch"),
+        (lambda: stack([loop(), loop(slots=9)], [0]), "different structures cannot run in one batch"),
     ],
 )
 def test_impossible_settings_raise(make, complaint):
     assert_refused(make, complaint)
 
 
-WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in this order", "times are in seconds"
+WORDS, SECONDS = (
+    "; the arguments of System are drive, placement, dispatch, schedule, write in this order",
+    "times are in seconds",
+)
 
 
 @pytest.mark.parametrize(
@@ -94,45 +103,51 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
     [
         (
             lambda: System(SERVER, PAIR, Hashing, FCFS()),
-            "a system's dispatch: given the class Hashing; give one that it",
+            "a system's dispatch: given the class Hashing; give its result",
         ),
         (
             lambda: System(SERVER, PAIR, central, FCFS()),
-            "a system's dispatch: given the function central; give one that",
+            "a system's dispatch: given the function central; give its result",
         ),
         (
             lambda: System(SERVER, PAIR, FCFS(), Hashing()),
-            f"dispatch: given FCFS of storagekit.schedule; give a dispatcher, as sk.dispatch.Hashing\\(\\){WORDS}",
+            f"dispatch: given FCFS of storagekit.schedule; give a dispatcher, such as sk.dispatch.Hashing\\(\\){WORDS}",
         ),
         (lambda: System(PAIR, SERVER, Hashing(), FCFS()), f"a system's drive: given Replicas of .*{WORDS}"),
-        (lambda: System("atlas10k", PAIR, Hashing(), FCFS()), "a system's drive: given 'atlas10k'; give a drive, as"),
-        (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, as"),
-        (lambda: system(cache=LRU), "a system's cache: given the class LRU; give one"),
+        (
+            lambda: System("atlas10k", PAIR, Hashing(), FCFS()),
+            "a system's drive: given 'atlas10k'; give a drive, such as",
+        ),
+        (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, such as"),
+        (lambda: system(cache=LRU), "a system's cache: given the class LRU; give its result"),
         (lambda: system(condition=Slowdown(0, 0.5)), "a system's condition: given Slowdown of storagekit.faults; give"),
-        (lambda: FaultSchedule(0), "a slowdown of a fault schedule: given 0; give a Slowdown"),
+        (lambda: FaultSchedule(0), "slowdown of a fault schedule: given 0; give a Slowdown"),
         (
             lambda: Scenario(ClosedLoop(READS, 4), system()),
-            "a scenario's system: given ClosedLoop of .*takes system and",
+            "a scenario's system: given ClosedLoop of .*arguments of Scenario are system and",
         ),
         (lambda: Scenario(system(), READS), "a scenario's arrivals: given RandomRequests of storagekit.workload; give"),
-        (lambda: simulate(system()), "what is simulated: given System of storagekit.engine; give a Scenario"),
-        (lambda: sweep(loop(), {"slots": [8]}), "what builds a sweep's scenarios: given Scenario of storagekit.engine"),
-        (lambda: simulate(loop(), measures=[Measure]), "measures: given the class Measure; give one that it makes"),
-        (lambda: replay(system(), TRACE), "the trace of a replay: given System of .*takes a trace and a system in"),
-        (lambda: ClosedLoop(4, READS), "requests of a closed loop: given 4; give a model of them"),
+        (lambda: simulate(system()), "result of build: given System of storagekit.engine; give a Scenario"),
+        (lambda: sweep(loop(), {"slots": [8]}), "build: given Scenario of storagekit.engine"),
+        (lambda: simulate(loop(), measures=[Measure]), "measures: given the class Measure; give its result"),
+        (
+            lambda: replay(system(), TRACE),
+            "the trace of a replay: given System of .*arguments of replay are a trace and a system, in",
+        ),
+        (lambda: ClosedLoop(4, READS), "requests of a closed loop: given 4; give a model of requests"),
         (lambda: ClosedLoop(READS, READS), "RandomRequests of storagekit.workload is not a whole number"),
-        (lambda: PoissonArrivals(100.0, READS), "requests of arrivals: given 100.0; give a model of them"),
+        (lambda: PoissonArrivals(100.0, READS), "requests of arrivals: given 100.0; give a model of requests"),
         (
             lambda: RandomRequests(4096, 0.9),
-            "size of requests: given 4096; give a distribution of bytes, as sk.workload",
+            "size of requests: given 4096; give a distribution of sizes, such as sk.workload",
         ),
         (lambda: Threads(4, READS), "a group of threads: given 4; give a Group"),
         (lambda: Group(FixedSize(512), 4), "requests of a group: given FixedSize of storagekit.workload; give a model"),
         (
             lambda: DispatchSwitch((Hashing(), FCFS())),
-            "a dispatcher of several: given FCFS of storagekit.schedule; give",
+            "a dispatcher of a switch: given FCFS of storagekit.schedule; give",
         ),
-        (lambda: DSPTF(delivery=Lossy), "delivery: given the class Lossy; give one that it makes"),
+        (lambda: DSPTF(delivery=Lossy), "delivery: given the class Lossy; give its result"),
     ],
 )
 def test_a_wrong_component_raises_with_its_argument_and_the_remedy(unchecked, make, complaint):

@@ -132,9 +132,11 @@ def test_settings_that_are_not_modelled_with_buffers_raise():
         "delayed": lambda: System(drive, pair, hashing, satf, sk.write.Background(64)),
     }
     for what, build in refused.items():
-        assert_refused(build, f"drives with a buffer and .*{what}.*: not modelled; give drives without")
-    assert_refused(lambda: sk.drive.Mixed([drive, load_drive("atlas10k")], [0, 1]), "with a buffer among several kinds")
-    assert_refused(lambda: load_buffered("wd_hc570"), "nothing is known of its controller, bus and buffer")
+        assert_refused(build, f"drives with a buffer cannot be combined with .*{what}.*; give drives without")
+    assert_refused(
+        lambda: sk.drive.Mixed([drive, load_drive("atlas10k")], [0, 1]), "with a buffer in a system with several kinds"
+    )
+    assert_refused(lambda: load_buffered("wd_hc570"), "its controller, bus and buffer are unknown")
 
 
 @pytest.mark.parametrize(

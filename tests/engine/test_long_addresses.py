@@ -141,7 +141,7 @@ def test_large_drives_together_with_small_ones():
 
 
 def test_a_capacity_beyond_all_addresses_raises():
-    with pytest.raises(InputError, match=r"a capacity of \d+ sectors: the engine addresses 1 to 4503599627370495"):
+    with pytest.raises(InputError, match=r"a capacity of \d+ sectors: give 1 to 4503599627370495"):
         System(NEARLINE, Declustered(1_000_000, 2), Hashing(), FCFS())
 
 

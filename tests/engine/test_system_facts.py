@@ -54,8 +54,8 @@ def test_a_part_that_does_not_fit_raises(parts):
 
 
 def test_a_policy_with_its_own_check_cannot_drop_the_rules_of_delayed_parts():
-    assert_refused(lambda: System(DRIVE, RAID5(4, 8), Hashing(), FCFS(), Early()), "Early writes on RAID5")
+    assert_refused(lambda: System(DRIVE, RAID5(4, 8), Hashing(), FCFS(), Early()), "policy Early with RAID5")
 
 
 def test_a_switch_rejects_policies_that_leave_parts_unwritten():
-    assert_refused(lambda: WriteSwitch((AllCopies(), Early())), "Early writes of several")
+    assert_refused(lambda: WriteSwitch((AllCopies(), Early())), "Early in a switch of write policies")

@@ -216,14 +216,14 @@ def test_a_brick_returns_with_an_empty_cache(unfold, recorded):
         (lambda: FaultSchedule(timeout=0.0), "client timeout 0 s"),
         (lambda: FaultSchedule(seeking=2.0), "seeking 2"),
         (lambda: pair(Hashing(), FaultSchedule(Slowdown(2, 0.5))), "a slowdown of brick 2"),
-        (lambda: pair(Hashing(), FaultSchedule(outage(0, 1), outage(1, 5))), "2 bricks stopped at once"),
+        (lambda: pair(Hashing(), FaultSchedule(outage(0, 1), outage(1, 5))), "2 bricks are stopped simultaneously"),
         (
             lambda: pair(Hashing(), FaultSchedule(outage(0, 1)), completion=Background()),
-            "bricks that stop under delayed writes",
+            "bricks that stop together with delayed writes",
         ),
         (lambda: Mixed([], ()), "no kinds of drives"),
-        (lambda: Mixed([SERVER], (0, 1)), "a drive of kind 1"),
-        (lambda: pair(Hashing(), FaultSchedule(), drive=Mixed([SERVER], (0,))), "1 kinds of drives for 2 bricks"),
+        (lambda: Mixed([SERVER], (0, 1)), "kind of the drive of a brick 1"),
+        (lambda: pair(Hashing(), FaultSchedule(), drive=Mixed([SERVER], (0,))), "1 numbers for 2 bricks"),
     ],
 )
 def test_impossible_conditions_raise(build, message):
@@ -243,5 +243,5 @@ def test_a_permanent_slowdown_lasts_to_the_last_request_number():
     assert np.min(response[number >= last]) / MS == pytest.approx(2, abs=1e-3)
     assert_refused(
         lambda: runner.advance(1),
-        rf"{last + np.sum(number >= last) + 1} requests in one run: there are numbers for 2147483647",
+        rf"{last + np.sum(number >= last) + 1} requests in one run: at most 2147483647 are possible",
     )

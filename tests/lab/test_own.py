@@ -54,7 +54,7 @@ def test_the_chart_has_every_request_once():
 
 def test_a_rate_that_no_scheme_serves_is_reported_as_overload():
     text = str(trace.told(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
-    assert text.startswith("No scheme serves it") and "overloaded" in text
+    assert text.startswith("No scheme of these drives sustains") and "overloaded" in text
 
 
 def test_a_typed_drive_is_described_in_the_terms_of_a_data_sheet():

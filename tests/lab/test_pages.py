@@ -46,7 +46,7 @@ def test_an_exported_page_can_show_every_choice(name):
 
 
 def test_an_unknown_page_raises():
-    with pytest.raises(InputError, match=r"there are tour, .*array"):
+    with pytest.raises(InputError, match=r"give one of tour, .*array"):
         lab.page("arrays")
 
 
@@ -65,7 +65,7 @@ def test_the_array_page_shows_the_planners_result():
 
 def test_only_the_chosen_load_counts():
     board = lab.page("array").board()
-    kept = begun(board) | {"load": "is kept outstanding"}
+    kept = begun(board) | {"load": "keeps requests outstanding"}
     rows = board.shown(kept | {"outstanding": 64}).data["rows"]
     assert rows != board.shown(kept | {"outstanding": 8}).data["rows"]
     assert rows == board.shown(kept | {"outstanding": 64, "rate": 2000}).data["rows"]
@@ -102,7 +102,7 @@ def test_a_minimum_share_is_at_most_the_share_of_the_weight():
 
 def test_the_bound_and_the_limits_of_streams_are_shown():
     text = str(bound.words(bound.answer(1, 1, 0, 30, 15, 1, 6, 4)))
-    assert "5.34 MB apart" in text and "f 5.00 MB/s, g 5.00 MB/s" in text and "g is limited by bricks A, B" in text
+    assert "at most 5.34 MB" in text and "f 5.00 MB/s, g 5.00 MB/s" in text and "g is limited by bricks A, B" in text
     text = str(bound.words(bound.answer(1, 1, 100 / 12, 30, 15, 1, 6, 6)))
     assert text.startswith("No bound") and "its minimum share of brick A" in text
 

@@ -17,7 +17,7 @@ def test_a_promise_is_kept_when_all_its_sessions_run_together():
     assert answer.checked(minutes=0.5).met.all()
     text = str(sessions.told(answer))
     count = int(answer.even.sessions[answer.best])
-    assert text.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in all")
+    assert text.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in total")
     assert "The binding constraint is the disks" in text
 
 
@@ -56,5 +56,5 @@ def test_striping_is_for_large_requests_and_low_loads():
     assert busier.best.agents < large.best.agents
     limits = [one.limit for one in large.widths]
     assert limits == sorted(limits, reverse=True)
-    with pytest.raises(InputError, match="these disks bear"):
+    with pytest.raises(InputError, match="these disks sustain"):
         striping.striped(DISK, 2, 32 * MB, 100)

@@ -203,7 +203,7 @@ def test_any_rate_and_size_gets_a_decision(rate, size):
         ({"rate": float("nan")}, "rate nan"),
         ({"size": 1.5}, "size 1.5: give a whole number"),
         ({"buffer": 0}, "buffer 0: give a whole number"),
-        ({"buffer": 1000}, "buffer 1000 bytes: the smallest unit has 4096; give at least that"),
+        ({"buffer": 1000}, "buffer 1000 bytes: the smallest unit has 4096 bytes; give at least this size"),
         ({"group": 0}, "group 0: give a whole number"),
         ({"confidence": 1.0}, "confidence 1: it must be above 0 and below 1"),
         ({"start": float("inf")}, "start inf"),
@@ -211,9 +211,12 @@ def test_any_rate_and_size_gets_a_decision(rate, size):
         ({"layout": StripeLayout.over(10**5, 4096, (0, 1)), "buffer": 8000}, "a stripe of this layout has 8192"),
         (
             {"layout": StripeLayout.over(10**5, 4096, (0, 5))},
-            "agent 5: the layout names it, the cluster has agents 0 to 3",
+            "agent 5: the layout has this agent, but the cluster has agents 0 to 3",
         ),
-        ({"layout": StripeLayout.over(10**5, 4096, (0, 1)), "group": 2}, "group 2: a layout has its own redundancy"),
+        (
+            {"layout": StripeLayout.over(10**5, 4096, (0, 1)), "group": 2},
+            "group 2: the layout already defines the redundancy",
+        ),
     ],
 )
 def test_bad_input_raises_in_one_line(oracle, change, message):
@@ -224,6 +227,6 @@ def test_bad_input_raises_in_one_line(oracle, change, message):
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_mediator_needs_units_and_a_cluster_disks(oracle):
-    for units, message in (((), "units: none given"), ((1.5,), "unit 1.5")):
+    for units, message in (((), "no units: give"), ((1.5,), "unit 1.5")):
         assert_refused(partial(Mediator, Ledger(oracle.cluster_of(1)), units=units), message)
-    assert_refused(lambda: Cluster((), Host(), Host(), Network(1e6)), "disks 0: a cluster must have")
+    assert_refused(lambda: Cluster((), Host(), Host(), Network(1e6)), "0 disks: give at least one")

@@ -77,7 +77,7 @@ def test_sessions_rejected_before_counting_would_fit(monkeypatch, network, group
     received = []
     unpatched = Mediator.request
     monkeypatch.setattr(Mediator, "request", lambda self, one: (received.append(one), unpatched(self, one))[1])
-    with pytest.raises(InputError, match=f"more than {len(proved) - 1} sessions of 200000 bytes/s fit: ask with a hi"):
+    with pytest.raises(InputError, match=f"more than {len(proved) - 1} sessions of 200000 bytes/s fit: give a hi"):
         fill(cluster, request)
     assert len(received) == 1
 

@@ -142,7 +142,7 @@ def test_the_slower_of_two_mediators_tries_again():
     assert isinstance(second.request(late.request), Rejected)
     ledger.release(session)
     assert isinstance(ledger.commit(late), int)
-    with pytest.raises(InputError, match=f"session {session}: it holds no reservation"):
+    with pytest.raises(InputError, match=f"session {session}: no such reservation"):
         ledger.release(session)
 
 

@@ -196,16 +196,16 @@ def test_a_failure_without_parity_raises():
     ("make", "message"),
     [
         (lambda: StripeLayout(0, 4, ((0,),)), "size 0: give a whole number"),
-        (lambda: StripeLayout(9, 4, ((0, 0),)), "agents .0, 0.: name each of them once"),
+        (lambda: StripeLayout(9, 4, ((0, 0),)), "agents .0, 0.: give each agent once"),
         (lambda: StripeLayout(9, 4, ((0, -1),)), "agent -1: give a whole number, between 0 and"),
         (lambda: StripeLayout(9, 4, ((0, 1.5),)), "agent 1.5: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0, np.nan),)), "agent nan: give a whole number"),
-        (lambda: StripeLayout(9, 4, ((0,),), True), "each needs 2 agents"),
-        (lambda: StripeLayout(9, 4, ()), "groups ..: no agents given; name at least 1"),
-        (StripeLayout(10**12, 4096, ((0, 1),)).blocks, "blocks 244140626: at most 10000000 .* give a larger unit"),
+        (lambda: StripeLayout(9, 4, ((0,),), True), "each group needs at least 2 agents"),
+        (lambda: StripeLayout(9, 4, ()), "groups ..: no agents; give at least 1"),
+        (StripeLayout(10**12, 4096, ((0, 1),)).blocks, "244140626 blocks: at most 10000000 .* give a larger unit"),
         (
             lambda: StripeLayout.over(9, 4, (0, 1, 2, 3, 4, 5), 4),
-            "agents 6: they do not form stripes with one parity block for every 4 data blocks",
+            "agents 6: stripes with one parity block for every 4 data blocks do not fit",
         ),
     ],
 )
@@ -223,9 +223,9 @@ def test_a_plan_needs_a_rate(rate):
 def test_times_of_failures():
     read = TransferPlan(StripeLayout.over(300, 4, (0, 1, 2, 3), 1), "client", 20.0, False)
     for at in ([1, 2, 3], []):
-        message = f"{len(at)} times for 2 agents; give one, or one for each"
+        message = f"{len(at)} times for 2 agents; give one time, or one for each agent"
         assert_refused(partial(read.degraded, [0, 2], at), message)
-    assert_refused(lambda: read.degraded(0, np.nan), "at nan s: it must be a number of seconds; leave it out")
+    assert_refused(lambda: read.degraded(0, np.nan), "at nan s: it must be a number of seconds; omit it")
     assert read.degraded([0, 2], 1).failures == ((0, 1.0), (2, 1.0))
     # the earlier time counts, in either order
     for plan in (
@@ -240,15 +240,15 @@ def test_stores_reject_plans_of_other_kinds(oracle):
     layout = StripeLayout.over(30, 4, (0, 1, 2), 2)
     write, read = plans(layout)
     store = Agents()
-    assert_refused(lambda: store.store(read, bytes(30)), "plan of a read")
+    assert_refused(lambda: store.store(read, bytes(30)), "the plan is for a read")
     assert_refused(lambda: store.store(write, bytes(3)), "data of 3 bytes")
-    assert_refused(lambda: store.retrieve(write), "plan of a write")
+    assert_refused(lambda: store.retrieve(write), "the plan is for a write")
     assert_refused(lambda: store.retrieve(read), "agent 0: it holds 0 bytes")
     cluster = oracle.cluster_of(4)
     for arguments, message in [
         ((0, 3, cluster, 0.0), "share 0"),
-        ((3, 3, cluster), "agent 3: it holds nothing"),
-        ((0, 1, cluster), "spare agent 1: it holds blocks"),
+        ((3, 3, cluster), "agent 3: it has no data"),
+        ((0, 1, cluster), "spare agent 1: it already has blocks"),
         ((0, 4, cluster), "agent 4: the cluster has agents 0 to 3"),
     ]:
         assert_refused(partial(read.rebuild, *arguments), message)

@@ -506,11 +506,17 @@ def test_settings_share_a_structure_and_have_their_schemes():
             "scheme 'SPTF': give one of",
         ),
         (lambda: dsptf.table1(schemes=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),
-        (lambda: dsptf.table1(schemes=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has that"),
-        (lambda: dsptf.fig5(schemes=[("mine", RandomOfTwo)]), "scheme 'mine': given the class RandomOfTwo; give one"),
+        (lambda: dsptf.table1(schemes=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has this row"),
+        (
+            lambda: dsptf.fig5(schemes=[("mine", RandomOfTwo)]),
+            "scheme 'mine': given the class RandomOfTwo; give its result",
+        ),
         (lambda: dsptf.replays(schemes=[("mine", SATF())]), "scheme 'mine': given SATF of storagekit.schedule; give a"),
         (lambda: dsptf.table4(schemes=[RandomOfTwo()]), "scheme RandomOfTwo of own_scheme: give a name, or a pair"),
-        (lambda: dsptf.table4(schemes=["LARD", "LARD"]), "scheme 'LARD' twice: give each row a name of its own"),
+        (
+            lambda: dsptf.table4(schemes=["LARD", "LARD"]),
+            "scheme 'LARD' is given twice: give each row a different name",
+        ),
         (lambda: dsptf.trace_effort("huge"), "profile 'huge': give one of"),
         (
             lambda: settings(4000, 100.0, ("broken",)),

@@ -213,7 +213,7 @@ def test_the_data_set_is_the_busiest_devices_that_fit():
     within_limit = busiest(trace, 9e9)
     assert len(within_limit) == 5 and within_limit.ends().tolist() == [8_000_000_000]
     assert busiest(trace, 4e9).ends().tolist() == [3_000_000_000]
-    with pytest.raises(InputError, match=r"No device of the trace has data of at most 0\.001 GB"):
+    with pytest.raises(InputError, match=r"No device of the trace has at most 0\.001 GB"):
         busiest(trace, 1e6)
 
 

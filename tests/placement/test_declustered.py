@@ -252,7 +252,7 @@ def test_requests_longer_than_an_extent_raise(placement, size):
     system = System(DRIVE, placement, Hashing(), SATF(), slots=4)
     requests, message = (
         RandomRequests(size, 0.5),
-        "a request of up to (41|42|684) sectors: it must be at most 40, an extent",
+        "largest request (41|42|684) sectors: it must be at most 40, the length of an extent",
     )
     assert_refused(lambda: Scenario(system, ClosedLoop(requests, 2)), message)
     assert_refused(lambda: Scenario(system, PoissonArrivals(requests, 2.0)), message)
@@ -265,7 +265,7 @@ def test_a_trace_with_a_request_longer_than_an_extent_raises():
     trace = request_trace(np.arange(2.0), np.zeros(2), np.zeros(2), np.array([40, 41]) * SECTOR, np.ones(2, bool))
     Scenario(system, recorded(trace.take(slice(1)), 10**6))
     assert_refused(
-        lambda: Scenario(system, recorded(trace, 10**6)), "a request of up to 41 sectors: it must be at most 40"
+        lambda: Scenario(system, recorded(trace, 10**6)), "largest request 41 sectors: it must be at most 40"
     )
 
 
@@ -274,19 +274,19 @@ def test_a_trace_with_a_request_longer_than_an_extent_raises():
     [
         (partial(Declustered, 4, 0), "0 copies of a block: give 1 to 32"),
         (partial(Declustered, 66, 33), "33 copies of a block: give 1 to 32"),
-        (partial(Declustered, 2, 3), "2 bricks for 3 copies: give a multiple of the copies"),
-        (partial(Declustered, 7, 3), "7 bricks for 3 copies: give a multiple of the copies"),
+        (partial(Declustered, 2, 3), "2 bricks for 3 copies: give a multiple of the number of copies"),
+        (partial(Declustered, 7, 3), "7 bricks for 3 copies: give a multiple of the number of copies"),
         (partial(Declustered, 4, 2, extent=0), "an extent of 0 sectors: give a whole number, between 1"),
         (partial(Declustered, 4, 2, data=-1), "data of -1 sectors: it must be 0 or more"),
         (partial(Declustered, 4.5), "4.5 is not a whole number"),
         (
             partial(Declustered, 4, 2, data=2**53),
-            "a number of 9007199254740992 sectors: it must be below 4503599627370496",
+            "data value 9007199254740992 sectors: it must be below 4503599627370496",
         ),
         (partial(Declustered, 4, 2, data=-(2**40)), "data of -1099511627776 sectors: it must be 0 or more"),
         (
             lambda: System(DRIVE, Declustered(6, 3, extent=40), Hashing(), SATF(), drives=5, slots=4),
-            "a layout of 6 drives on 5",
+            "a layout of 6 drives in a system of 5",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_small_write_takes_one_more_revolution_on_every_drive_of_its_parts(unf
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: ParityGroups(3, 2), "a group of 3 drives: it must be two drives of data at least"),
+        (lambda: ParityGroups(3, 2), "size of a group 3 drives: it must be at least two more"),
         (lambda: ParityGroups(5, 0), "parities 0: it must be 1 to"),
         (lambda: ParityGroups(5, 1, 0), "groups 0: it must be at least 1"),
         (lambda: ParityGroups(5, 1, 1, 0), "a stripe unit of 0 sectors"),

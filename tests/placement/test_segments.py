@@ -139,7 +139,7 @@ def test_every_part_lies_where_the_reference_finds_it(both, wraps, whole_blocks,
     try:
         program = ReferenceLayout(nodes, volumes, wraps, whole_blocks)
     except InputError:
-        assert_refused(lambda: layout.capacity(DRIVE), "volume . on full nodes: no . left for its segment")
+        assert_refused(lambda: layout.capacity(DRIVE), "volume ., segment .*: fewer than . nodes have space")
         return
     capacity = int(layout.capacity(DRIVE))
     assert capacity == sum(volume.sectors for volume in volumes)
@@ -292,7 +292,8 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
     the disks of a node are used equally. At full size the volumes need wrapping.
     """
     assert_refused(
-        lambda: Segments(NODES, of_table_ii()).capacity(PAPER), "volume 1 on full nodes: no 4 left .* node 0 holds"
+        lambda: Segments(NODES, of_table_ii()).capacity(PAPER),
+        "volume 1, segment .*: fewer than 4 nodes have space; node 0 has",
     )
     layout = Segments(NODES, of_table_ii(0.182)).on(PAPER)
     assert [node.sectors for node in layout.nodes] == [member.capacity for member in PAPER.members]
@@ -348,7 +349,7 @@ def test_a_serial_node_holds_the_same_parts_on_one_drive(both, wraps):
         together = laid_out(serial, volumes, wraps)
     except InputError as fault:
         assume("of a serial node" not in str(fault) and "on a serial node" not in str(fault))
-        assert_refused(lambda: laid_out(serial, volumes, wraps), "on full nodes")
+        assert_refused(lambda: laid_out(serial, volumes, wraps), "nodes have space")
         return
     ends = np.cumsum([node.disks for node in nodes])
     for part in range(len(separate) // 3):
@@ -419,7 +420,7 @@ def test_a_part_larger_than_one_disk_raises():
     nodes = (Node(4, raid5=True, sectors=1024, serial=True),)
     assert_refused(
         lambda: laid_out(nodes, (Volume(2560, 2560, 1),), False),
-        "a part of 2560 sectors on a serial node, whose disks have room for 896: make segments smaller",
+        "a part of 2560 sectors on a serial node whose disks hold 896 sectors: use smaller segments",
     )
 
 
@@ -526,23 +527,23 @@ PAIR = (Node(1), Node(1))
         (lambda: Node(2, True), "RAID 5 of 2 drives: give at least 3"),
         (lambda: Node(1, sectors=0), "sectors of a node's disk 0"),
         (lambda: Volume(0, 128, 1), "sectors of a volume 0"),
-        (lambda: Volume(128, 128, 3, 0), "parts that make the data 0: give a whole number"),
-        (lambda: Volume(128, 128, 3, 4), "4 parts that make the data, of 3: it must be at most as many"),
+        (lambda: Volume(128, 128, 3, 0), "parts needed to read 0: give a whole number"),
+        (lambda: Volume(128, 128, 3, 4), "needed 4 of 3 parts: give at most the number of parts"),
         (lambda: Volume(256, 100, 1), "a segment of 100 sectors in blocks of 128"),
         (lambda: Volume(100, 128, 1), "a volume of 100 sectors in blocks of 128"),
-        (lambda: Volume(256, 128, 3, 3), "a segment of 128 sectors in 3 fragments: give a multiple"),
+        (lambda: Volume(256, 128, 3, 3), "a segment of 128 sectors in 3 data fragments: give a multiple"),
         (
             lambda: Segments(Node(2), [Volume(128, 128, 1)]),
-            "Node of storagekit.placement alone: Segments takes a tuple of nodes",
+            "Node of storagekit.placement: give a tuple of nodes",
         ),
         (
             lambda: Segments(PAIR, Volume(128, 128, 1)),
-            "Volume of storagekit.placement alone: Segments takes a tuple of nodes",
+            "Volume of storagekit.placement: give a tuple of nodes",
         ),
         (lambda: Segments([2], [Volume(128, 128, 1)]), "nodes: given 2; give a Node"),
         (lambda: Segments(PAIR, [128]), "volumes: given 128; give a Volume"),
         (lambda: Segments([Volume(128, 128, 1)], PAIR), "nodes: given Volume of storagekit.placement; give a Node"),
-        (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one of both"),
+        (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one of each"),
         (lambda: Segments(PAIR, []), "0 volumes on 2 nodes"),
         (
             lambda: Segments(PAIR, [Volume(128, 128, 3)]),
@@ -550,18 +551,18 @@ PAIR = (Node(1), Node(1))
         ),
         (
             lambda: Segments([Node(3, True)] * 17, [Volume(128, 128, 17)]),
-            "34 parts of a request, parity counted: give at most 32",
+            "34 parts of a request, including parity: give at most 32",
         ),
         (
             lambda: Segments([Node(1)] * 3, [Volume(384, 384, 3, 3)], whole_blocks=True),
-            "blocks of 128 sectors in 3 fragments: give a multiple, or no whole_blocks",
+            "blocks of 128 sectors in 3 data fragments: give a multiple of this number, or whole_blocks=False",
         ),
         (
             lambda: Segments(PAIR, [Volume(17 * 2**12, 2**12, 1)]).capacity(DRIVE),
-            "volume 0 on full nodes: no 1 left for its segment 16; node 0 holds 32768 of 32768 sectors, a part has 4096",
+            "volume 0, segment 16: fewer than 1 nodes have space; node 0 has 32768 of 32768 sectors in use",
         ),
-        (lambda: fitted([Node(1, sectors=2**16)]), "65536 sectors of the disks of node 0, which have 32768"),
-        (lambda: fitted([Node(1)] * 3, drives=5), "bricks of 3 drives in a system of 5: leave `drives` out"),
+        (lambda: fitted([Node(1, sectors=2**16)]), "node 0 uses 65536 sectors of disks with 32768 sectors"),
+        (lambda: fitted([Node(1)] * 3, drives=5), "bricks with 3 drives in total, in a system of 5: omit `drives`"),
     ],
 )
 def test_impossible_segments_raise(unchecked, build, message):
@@ -575,5 +576,5 @@ def fitted(nodes, **more) -> System:
 def test_a_node_too_large_for_an_address_raises():
     large = Mixed([load_drive("deskstar7k400")], [0] * 9)
     layout = Segments([Node(9, True)], [Volume(128, 128, 1)])
-    assert_refused(lambda: layout.capacity(large), "62513.* sectors on node 0, more than 32 bits hold")
+    assert_refused(lambda: layout.capacity(large), "node 0 has 62513.* sectors, which exceeds 32 bits")
     assert int(Segments([Node(9, True, 10**8)], [Volume(128, 128, 1)]).capacity(large)) == 128

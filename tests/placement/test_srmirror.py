@@ -160,17 +160,20 @@ def test_synchronized_spindles_turn_in_step():
         (partial(SRMirror, 1, 0), "D_r 0: it must be at least 1"),
         (partial(SRMirror, 1, 1, -2), "D_m -2: it must be at least 1"),
         (partial(SRMirror, 1, 4, 9), "D_r x D_m 36: it must be at most 32"),
-        (partial(SRMirror, 2, data=2.5), "a data set of 2.5 drives: it must be above 0 and at most D_s, 2"),
-        (partial(SRMirror, 2, data=0.0), "a data set of 0 drives"),
-        (partial(SRMirror, 2, data=float("nan")), "a data set of nan is not a number"),
+        (partial(SRMirror, 2, data=2.5), "size of the data 2.5 drives: it must be above 0 and at most D_s = 2"),
+        (partial(SRMirror, 2, data=0.0), "size of the data 0 drives"),
+        (partial(SRMirror, 2, data=float("nan")), "size of the data nan is not a number"),
         (partial(SRMirror, 1.5), "1.5 is not a whole number"),
         (partial(SRMirror, 1, unit=0), "a stripe unit of 0 sectors"),
         (
             lambda: System(DRIVE, SRMirror(2, 2, 2), NearestIdle(), SATF(), drives=7, slots=4),
-            "a layout of 8 drives on 7",
+            "a layout of 8 drives in a system of 7",
         ),
         (lambda: Background(0), "a table of 0 delayed writes"),
-        (lambda: Background(20_000), "delayed writes forced at 20000, memory for 16000: raise Background.most"),
+        (
+            lambda: Background(20_000),
+            "delayed writes are forced at 20000, but there is space for 16000: give Background.most",
+        ),
     ],
 )
 def test_impossible_layouts_raise_in_one_line(build, message):

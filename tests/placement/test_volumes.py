@@ -213,23 +213,23 @@ def fitted(layout) -> System:
 @pytest.mark.parametrize(
     ("size", "bricks", "unit", "message"),
     [
-        (64, [], 8, "no volumes: give for each the numbers of its bricks"),
+        (64, [], 8, "no volumes: give a list of brick numbers for each volume"),
         (64, [[0], []], 8, "volume 1 has no bricks"),
-        (64, [[0], [1, -1]], 8, "brick -1 under volume 1: give 0 to 31"),
-        (64, [[0], [32]], 8, "brick 32 under volume 1: give 0 to 31"),
-        (64, [[2, 1, 2]], 8, r"volume 0 on bricks \(2, 1, 2\): name each once"),
+        (64, [[0], [1, -1]], 8, "brick -1 of volume 1: give numbers from 0 to 31"),
+        (64, [[0], [32]], 8, "brick 32 of volume 1: give numbers from 0 to 31"),
+        (64, [[2, 1, 2]], 8, r"volume 0 on bricks \(2, 1, 2\): give each brick once"),
         (
             64,
             [0, 1],
             8,
-            r"bricks of volumes: give for each volume the numbers of its bricks, as in \[\[0\], \[1, 2\]\]",
+            r"bricks of volumes: give a list of brick numbers for each volume, for example \[\[0\], \[1, 2\]\]",
         ),
         (64, [[0.5]], 8, "bricks of volumes: give"),
         (60, [[0]], 8, "a volume of 60 sectors on 1 bricks in units of 8: give a multiple of 8"),
         (64, [[0], [0, 1, 2]], 8, "a volume of 64 sectors on 3 bricks in units of 8: give a multiple of 24"),
         (0, [[0]], 8, "sectors of a volume 0: give a whole number, between 1"),
         (64, [[0]], 0, "a stripe unit of 0 sectors: give a whole number"),
-        (4096, [[0, 1], [2], [1], [1]], 8, "volumes of 10240 sectors on brick 1, whose drive has room for 81[89]"),
+        (4096, [[0, 1], [2], [1], [1]], 8, "volumes of 10240 sectors in total on brick 1, whose drive holds 81[89]"),
     ],
 )
 def test_impossible_volumes_raise(layout, size, bricks, unit, message):
@@ -240,4 +240,4 @@ def test_volumes_fill_a_drive_and_requests_of_whole_size_need_one_more_unit():
     full = DRIVE.capacity
     assert fitted(SplitVolumes(full, [[0]], 8)).drives == 1
     assert fitted(Volumes(full - 8, [[0]], 8)).drives == 1
-    assert_refused(lambda: fitted(Volumes(full, [[0]], 8)), "has room for 8184: lower their size or spread them")
+    assert_refused(lambda: fitted(Volumes(full, [[0]], 8)), "holds 8184 sectors: use smaller volumes or more bricks")

@@ -91,7 +91,7 @@ def test_a_layout_is_parsed_from_its_text():
 
 @pytest.mark.parametrize("name", ["2x3", "2x3x1x1", "a", "2x3x"])
 def test_a_layout_is_three_numbers(name):
-    with pytest.raises(InputError, match="write D_s, D_r and D_m as in 2x3x1"):
+    with pytest.raises(InputError, match="give D_s x D_r x D_m, for example 2x3x1"):
         Layout.parse(name)
 
 
@@ -133,7 +133,9 @@ def test_the_binding_constraint(disks, question, constraint):
     assert best_sr_array(PLAIN, disks, queue=1, **question).binding.constraint.startswith(constraint)
 
 
-@pytest.mark.parametrize(("scheduler", "assumed"), [(RLOOK(), "RLOOK: an elevator"), (RSATF(), "RSATF: the nearest")])
+@pytest.mark.parametrize(
+    ("scheduler", "assumed"), [(RLOOK(), "RLOOK: with n waiting"), (RSATF(), "RSATF: the drive serves the nearest")]
+)
 def test_the_assumptions_name_the_regime(scheduler, assumed):
     answer = best_sr_array(PLAIN, 4, read_share=0.5, background=0.25, queue=8, scheduler=scheduler)
     assert any(assumed in line for line in answer.assumptions)
@@ -307,7 +309,7 @@ def test_an_infeasible_question_names_the_constraint(disks, question, constraint
         ({"disks": 2**31}, "disks 2147483648: give a whole number, between 1 and 100000; plan one of several equal"),
         ({"queue": 1e-300}, "queue 1e-300: it must be between 1e-06 and 1000000000"),
         ({"mirrors": 2000}, "mirrors 2000: give a whole number, between 1 and 1000, or None for any"),
-        ({"queue": [1, 2, 3]}, "queue of 3 values: give one number, and call again for each other number"),
+        ({"queue": [1, 2, 3]}, "queue of 3 values: give one number, and call once for each number"),
         ({"queue": "2"}, "queue '2': give a number"),
         ({"overhead": np.zeros(2)}, "overhead of 2 values"),
         ({"disks": [4, 6]}, "disks of 2 values"),
@@ -321,7 +323,7 @@ def test_an_infeasible_question_names_the_constraint(disks, question, constraint
         ({"overhead": -1.0}, "overhead -1"),
         ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
         ({"scheduler": "SATF"}, r"give RLOOK\(\) or RSATF\(\)"),
-        ({"drive": "cheetah9lp"}, "give a drive, as load_drive"),
+        ({"drive": "cheetah9lp"}, "give load_drive"),
         ({"drive": [PLAIN]}, "1 drives for 4 disks"),
     ],
 )

@@ -243,17 +243,17 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
     [
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
-        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 .400 against 240"),
-        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 .230 against 200"),
+        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 .400, limit 240"),
+        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 .230, limit 200"),
         ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the quickest"),
         (
             {"rate": 300.0, "p99": 5 * MS},
             "response, ms: .* the goal `cost` finds the fewest of more disks",
         ),
-        ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the quickest .2[0-9.]* against 5"),
+        ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the quickest .2[0-9.]*, limit 5"),
         ({"rate": 9000.0, "p99": 5 * MS}, "80% busy, or ask for less; the goal `cost` finds the fewest of more disks"),
-        ({"rate": 900.0, "goal": MinCost(0.3)}, "busy, %: .* is the least .[3-9][0-9.]* against 30"),
+        ({"rate": 900.0, "goal": MinCost(0.3)}, "busy, %: .* is the least .[3-9][0-9.]*, limit 30"),
         ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),
     ],
 )

@@ -112,7 +112,7 @@ def limited(dispatch, **more) -> System:
     ("build", "message"),
     [
         (lambda: Depth(0), "a queue depth of 0: it must be at least 1"),
-        (lambda: Bricks(Replicas(2), 0), "drives of a brick 0: give a whole number, between 1"),
+        (lambda: Bricks(Replicas(2), 0), "drives per brick 0: give a whole number, between 1"),
         (lambda: Bricks(Replicas(2), 2, 0), "a stripe unit of 0 sectors: give a whole number, between 1"),
         (
             lambda: System(DRIVE, Bricks(Replicas(2), 2), Hashing(), FCFS(), drives=5),
@@ -128,7 +128,7 @@ def limited(dispatch, **more) -> System:
         (lambda: ShortestQueue(33), "choices 33: give a whole number, between 1 and 32"),
         (
             lambda: limited(Hashing(), claims=DSPTF()),
-            "a system's claims: given DSPTF of storagekit.dispatch; give claims",
+            "a system's claims: given DSPTF of storagekit.dispatch; give an arbitration",
         ),
         (lambda: Redundant(2.5), "choices 2.5: give a whole number"),
     ],

@@ -434,24 +434,24 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         (lambda: FairQueue(4, (1, 0)), "a weight of 0: it must be above 0 and finite"),
         (lambda: FairQueue(4, (1, -2)), "a weight of -2"),
         (lambda: FairQueue(4, ()), "weights of 0 streams"),
-        (lambda: FairQueue(4, (1,) * 65), "weights of 65 streams: give them for 1 to 64"),
-        (lambda: FairQueue(4, (1, 1e6)), "weights that differ by a factor of 1000000: it must be at most 256"),
+        (lambda: FairQueue(4, (1,) * 65), "weights of 65 streams: give weights for 1 to 64"),
+        (lambda: FairQueue(4, (1, 1e6)), "largest ratio of weights 1000000: it must be at most 256"),
         (lambda: FairQueue(0, (1, 1)), "a queue depth of 0: it must be at least 1"),
-        (lambda: FairQueue(4, (1, 1), Hybrid((0.6, 0.6))), "minimum shares that sum to 1.2: it must be at most 1"),
+        (lambda: FairQueue(4, (1, 1), Hybrid((0.6, 0.6))), "sum of minimum shares 1.2: it must be at most 1"),
         (
             lambda: FairQueue(4, (1, 1), Hybrid((0.6, 0.1))),
-            "stream 0: a minimum share of 0.6: it must be at most its weight's",
+            "stream 0: minimum share 0.6: it must be at most its weight divided",
         ),
-        (lambda: FairQueue(4, (1, 1), MinimumOnly((0.0, 0.1))), "stream 0: a minimum share of 0: it must be above 0"),
+        (lambda: FairQueue(4, (1, 1), MinimumOnly((0.0, 0.1))), "stream 0: minimum share 0: it must be above 0"),
         (
             lambda: FairQueue(4, (1, 1), Hybrid((0.5, -0.1))),
-            "stream 1: a minimum share of -0.1: it must be 0, for none, or more",
+            "stream 1: minimum share -0.1: it must be at least 0",
         ),
-        (lambda: FairQueue(4, (1, 1), Hybrid((0.1,))), "minimum shares of 1 streams where 2 have weights"),
+        (lambda: FairQueue(4, (1, 1), Hybrid((0.1,))), "minimum shares of 1 streams, but weights of 2"),
         (lambda: InTurn(0), "coordinators 0: it must be at least 1"),
-        (lambda: InTurn(3, most=2), "3 coordinators where 2 are provided for: raise most"),
-        (lambda: ByTime(5e-3, 0.0), "a rate of 0 bytes a second"),
-        (lambda: ByTime(-1.0, 1e6), "an access of -1 s"),
+        (lambda: InTurn(3, most=2), "3 coordinators, but space for 2: raise most"),
+        (lambda: ByTime(5e-3, 0.0), "transfer rate 0 bytes a second"),
+        (lambda: ByTime(-1.0, 1e6), "access time -1 s"),
         (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "a fair queue with claims"),
         (lambda: system(dispatch=Broadcast(), placement=Replicas(2)), "parts that are withdrawn"),
         (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "a fair queue with"),
@@ -473,6 +473,4 @@ def test_delayed_writes_raise():
 
 
 def test_streams_without_weights_raise():
-    assert_refused(
-        lambda: Scenario(system(), arrivals(random_workload(1))), "requests of 3 streams where 2 have weights"
-    )
+    assert_refused(lambda: Scenario(system(), arrivals(random_workload(1))), "requests of 3 streams, but weights of 2")

@@ -133,7 +133,7 @@ def test_a_stopped_run_leaves_the_earlier_results_and_nothing_else(
         run.kill()
     assert run.returncode == status
     assert (
-        stderr.splitlines()[-1] == "storagekit: stopped; what was running is not finished" and "Traceback" not in stderr
+        stderr.splitlines()[-1] == "storagekit: stopped; the current runs are incomplete" and "Traceback" not in stderr
     )
     assert has_ended(int(kernel.read_text()))
     assert list(temporary.iterdir()) == []
@@ -155,7 +155,7 @@ def test_ctrl_c_during_imports_gives_one_line(module):
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (130, "")
-    assert ran.stderr == "storagekit: stopped; what was running is not finished\n"
+    assert ran.stderr == "storagekit: stopped; the current runs are incomplete\n"
 
 
 def test_a_folder_with_a_long_name_raises_for_sockets(tmp_path, monkeypatch):
@@ -166,7 +166,7 @@ def test_a_folder_with_a_long_name_raises_for_sockets(tmp_path, monkeypatch):
         assert folder.is_dir() and folder.parent == Path("/tmp")
     assert not folder.exists()
     monkeypatch.setattr(folders.tempfile, "mkdtemp", lambda **_given: os.mkdir("/nowhere/at/all"))
-    with pytest.raises(InputError, match="name a short folder in TMPDIR"), folders.short(tmp_path):
+    with pytest.raises(InputError, match="set TMPDIR to a folder with a short path"), folders.short(tmp_path):
         pass
 
 
@@ -232,7 +232,7 @@ def test_a_read_only_folder_gives_one_line_even_with_complete_results(
     subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)
     status, text, stderr = storagekit("reproduce", "dsptf", "--out", str(out))
     assert (status, text) == (2, "")
-    assert stderr == f"storagekit: out '{out}': Read-only file system; name a folder you can write, --out DIR\n"
+    assert stderr == f"storagekit: out '{out}': Read-only file system; give a writable folder, --out DIR\n"
 
 
 def test_a_failed_write_names_the_file(tmp_path, storagekit, monkeypatch):
@@ -247,5 +247,5 @@ def test_a_failed_write_names_the_file(tmp_path, storagekit, monkeypatch):
     assert storagekit("list") == (
         1,
         "",
-        "storagekit: /disk/x: No space left on device; make room there, or write elsewhere, and run again\n",
+        "storagekit: /disk/x: No space left on device; free space there, or write to another place, and run again\n",
     )

@@ -216,7 +216,7 @@ def test_a_waiting_run_names_the_other_process(tmp_path, capfd, monkeypatch):
         with folders.alone_in(tmp_path):
             assert hidden(tmp_path) == set()
     stderr = capfd.readouterr().err
-    assert f"process {other.pid} is at work in {tmp_path}: waiting until it is done" in stderr
+    assert f"process {other.pid} uses {tmp_path}; waiting until it ends" in stderr
     assert stderr.count("\n") == 1 and "--out" in stderr
 
 
@@ -305,7 +305,7 @@ def test_boards_depend_on_the_papers_that_they_use():
 
 
 def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="name a folder you can write"), folders.alone_in(tmp_path / "nowhere"):
+    with pytest.raises(InputError, match="give a writable folder"), folders.alone_in(tmp_path / "nowhere"):
         pass
-    with pytest.raises(InputError, match="name a folder you can write"), folders.private(tmp_path / "nowhere"):
+    with pytest.raises(InputError, match="give a writable folder"), folders.private(tmp_path / "nowhere"):
         pass

@@ -65,13 +65,13 @@ def test_the_page_and_the_scorecard_grow_with_every_exhibit(page, made, tmp_path
     (source,) = re.findall(r'<img src="([^"]+)" alt="Rates &lt;now&gt;"', text)
     assert (out / source).read_text() == SVG and UNFINISHED in source
     assert f'<a href="{UNFINISHED}/dsptf/table1.nc">NetCDF</a>' in text and "table1.csv" not in text
-    assert "<td>1 of 3</td><td>1 met of 1 so far" in text
+    assert "<td>1 of 3</td><td>1 of 1 judged claims met" in text
     assert (page.shown("dsptf"), page.claims()) == (1, (1, 1))
     assert not [path for path in (out / UNFINISHED).rglob(".*")]
     found = rows(out)
     assert found["dsptf.table1.gain"]["verdict"] == "match"
     assert found["dsptf.fig1.rising"]["note"].endswith("Not measured yet: the notebook is running.")
-    assert found["swift.fig5.rate_32"]["note"].endswith("Not measured yet: the notebook has not begun.")
+    assert found["swift.fig5.rate_32"]["note"].endswith("Not measured yet: the notebook has not started.")
 
     # a file written again is shown again, and the linked file stays unchanged
     write_text(made / "table1.svg", SVG.replace("640", "800"))
@@ -191,9 +191,9 @@ def test_a_stopped_run_continues_and_simulates_nothing_twice(write, notebooks, t
         run.send_signal(signal.SIGINT)
         _, stdout = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert stdout.startswith(f"storagekit: results so far, growing: {out / PAGE}\n")
-    assert f"storagekit: what is there so far: {out / PAGE}; the same command goes on\n" in stdout
-    assert "claims met 1 of 1 so far" in stdout and "1/1" in stdout
+    assert stdout.startswith(f"storagekit: results so far, updated during the run: {out / PAGE}\n")
+    assert f"storagekit: results so far: {out / PAGE}; repeat the command to continue\n" in stdout
+    assert "1 of 1 claims met so far" in stdout and "1/1" in stdout
     assert "The run was stopped." in (out / PAGE).read_text()
     assert (out / UNFINISHED / "dsptf" / "table1.svg").exists() and not (out / "dsptf").exists()
     assert rows(out)["dsptf.table1.gain"]["verdict"] == "match"

@@ -66,7 +66,7 @@ def test_every_file_has_the_same_complete_provenance(shown):
         "drive": "atlas10k",
         "scenario": SIMULATED["scenario"],
         "seeds": "[0, 1, 2]",
-        "requests": "4000 a run, the first 800 not counted",
+        "requests": "4000 per run, without the first 800",
         "profile": "quick",
         "basis": "simulated",
         "version": "0.1.0",
@@ -86,8 +86,8 @@ def test_a_formula_has_no_drive_and_is_marked(shown):
 
 def test_missing_provenance_stays_missing(shown):
     found = provenance_of(shown({"basis": "simulated"}) / "fig5.nc")
-    assert [found[key] for key in ("drive", "scenario", "seeds", "requests")] == ["not told"] * 4
-    assert provenance_of(shown({}) / "fig5.csv")["basis"] == "not told"
+    assert [found[key] for key in ("drive", "scenario", "seeds", "requests")] == ["unknown"] * 4
+    assert provenance_of(shown({}) / "fig5.csv")["basis"] == "unknown"
 
 
 def test_an_exhibit_takes_the_provenance_of_its_source_data(shown):
@@ -110,10 +110,13 @@ def test_a_chart_is_described_by_its_title_its_finding_and_its_kind(shown):
         ({"requests_per_run": 10, "warm_up_requests": 0}, "10 a run"),
         (
             {"requests_per_run": "10, 20", "warm_up_requests": "MSER-5"},
-            "10, 20 a run, a warm-up found by MSER-5 not counted",
+            "10, 20 per run, without the warm-up determined by MSER-5",
         ),
-        ({"seconds_per_run": 20.0, "warm_up_seconds": 2.0}, "those of 20.0 s a run, the first 2.0 s not counted"),
-        ({"events_per_run": 2048}, "those of 2048 events a run"),
+        (
+            {"seconds_per_run": 20.0, "warm_up_seconds": 2.0},
+            "as many as arrive in 20.0 s per run, without the first 2.0 s",
+        ),
+        ({"events_per_run": 2048}, "as many as 2048 events per run"),
         ({"requests": 15, "events_per_run": 2048}, 15),
     ],
 )

@@ -182,8 +182,8 @@ def test_the_kernel_is_this_interpreter_with_the_environment_for_jax(write, run,
 @pytest.mark.parametrize(
     ("papers", "options", "message"),
     [
-        (["nope"], {}, "paper 'nope' is not a paper here; there are dsptf"),
-        (["ars"], {}, "paper 'ars' has no notebook yet; there are dsptf"),
+        (["nope"], {}, "paper 'nope' is unknown; give one of dsptf"),
+        (["ars"], {}, "paper 'ars' has no notebook; give one of dsptf"),
         ([], {"given": {"rusn": "3"}}, "no parameter 'rusn' in dsptf; did you mean runs?"),
         ([], {"given": {"runs": "x"}}, "parameter runs='x': not a whole number"),
         ([], {"given": {"out": "x"}}, "parameter 'out': give it as --out"),
@@ -245,7 +245,7 @@ def test_a_folder_without_notebooks_and_one_without_our_parameters(write, run, n
 def test_a_file_in_place_of_out_is_an_input_error(write, run, out):
     write("dsptf")
     out.write_text("a file")
-    with pytest.raises(InputError, match="name a folder"):
+    with pytest.raises(InputError, match="give a writable folder"):
         run()
 
 
@@ -284,7 +284,7 @@ def test_a_run_depends_on_the_content_of_its_folder_of_traces(write, run, tmp_pa
 
 def test_a_folder_without_traces_raises(write, run, tmp_path):
     write("dsptf", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0\ntraces = ""')
-    with pytest.raises(InputError, match=r"none of .*Financial1\.spc\*.* there; name the folder"):
+    with pytest.raises(InputError, match=r"none of .*Financial1\.spc\*; give a folder"):
         run(given={"traces": str(tmp_path)})
 
 

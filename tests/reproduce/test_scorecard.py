@@ -90,7 +90,7 @@ def test_a_claim_without_measurement_has_a_reason():
     trace, later = score(claims, [])
     assert (trace.verdict, later.verdict) == ("not-run", "not-run")
     assert trace.note == "The paper reports: 1 ms. Needs a trace that is not public: SAP."
-    assert later.note == "The paper reports: 1 ms. Not measured in this release. Note: odd."
+    assert later.note == "The paper reports: 1 ms. This release does not measure the claim. Note: odd."
     (row,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
     assert (row.verdict, row.note, row.basis) == ("not-run", "The paper reports: 1 ms. The drive is too small.", "")
 
@@ -108,10 +108,10 @@ def test_scalars_of_numpy_are_numbers():
         (lambda: Measurement("x.a.b", 1.0, 0.5, math.inf), "high is inf"),
         (lambda: Measurement("x.a.b", 1.0, 1.2, 1.4), "outside its interval"),
         (lambda: Measurement("x.a.b", 1.0, basis="guess"), "'guess': give one of analytic"),
-        (lambda: score([claim(1)], [Measurement("x.a.c", 1)]), "no such claim; there are x.a.b"),
+        (lambda: score([claim(1)], [Measurement("x.a.c", 1)]), "no such claim; give one of x.a.b"),
         (lambda: score([claim(1)], [Measurement("x.a.b", 1)] * 2), "given twice"),
-        (lambda: verdict(None, 3.0, "order"), "does not say whether"),
-        (lambda: verdict(1.0, True), "no number to hold against"),
+        (lambda: verdict(None, 3.0, "order"), "give True or False, whether"),
+        (lambda: verdict(1.0, True), "give a number to compare with"),
     ],
 )
 def test_an_impossible_measurement_is_an_input_error(make, message):
@@ -180,7 +180,7 @@ def test_only_claims_with_evidence_from_the_paper_count_as_reproduced():
     assert list(shares(verdicts)) == ["paper", "input", "hardware", "ours"]
     assert shares(verdicts)["paper"].part == pytest.approx(2 / 3) and shares(verdicts)["hardware"].part == 0
     assert summary(verdicts).endswith(
-        "judged by the papers alone 2 of 3 met (67%); by other evidence: input 1 of 2, hardware 0 of 0, ours 0 of 1"
+        "judged only by the papers: 2 of 3 met (67%); by other evidence: input 1 of 2, hardware 0 of 0, ours 0 of 1"
     )
     assert summary([]) == "no claims"
 

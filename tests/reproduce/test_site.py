@@ -184,7 +184,8 @@ def test_a_paper_that_has_not_run_is_marked(built):
         and "swift.ipynb, cell [4]: ValueError: no" in pages_by_paper["swift"]
     )
     assert (
-        "This paper has not run here: <code" in pages_by_paper["ars"] and ">reproduce</span>" in pages_by_paper["ars"]
+        "This paper has not run. Run it with <code" in pages_by_paper["ars"]
+        and ">reproduce</span>" in pages_by_paper["ars"]
     )
     assert "has not run" not in pages_by_paper["dsptf"]
 
@@ -241,7 +242,7 @@ def test_a_failed_build_gives_one_line_and_keeps_the_results(small, monkeypatch,
 
 
 def test_an_obstacle_at_the_sites_path_is_an_error(small):
-    with pytest.raises(SiteError, match=r"the site was not made: .*name a folder you can write"):
+    with pytest.raises(SiteError, match=r"the site was not made: .*give a writable folder"):
         replace(small, out=small.out / "scorecard.csv").write()
     assert "scorecard.csv" in left(small.out)
 

@@ -132,7 +132,7 @@ def test_a_table_has_mean_interval_and_paper_in_readable_units(data):
     found = {one.id: measured(one.id, data.service_time, 1e-3, scheme="D-SPTF", read_share=0.6)}
     rows = placed(summary(data), [one], found, EXHIBIT)
     page = text(folded(rows, ["service_time"], [one], found, EXHIBIT, "table1.summary.csv"))
-    assert "Scheme|Share of reads|service time, ms|95% interval|paper|" in page
+    assert "Scheme|Fraction of reads|service time, ms|95% interval|paper|" in page
     mean = float(data.service_time.sel(scheme="D-SPTF", read_share=0.6).mean()) * 1e3
     assert re.search(rf"D-SPTF\|0\.6\|{mean:.3f}\d*\|5\.\d+ to 5\.\d+\|5\.28 ms\|", page)
     assert "4 more measures and all rows, in SI units: table1.summary.csv" in page
@@ -181,7 +181,7 @@ def test_a_table_shows_the_exhibits_special_measures_first(data):
         ("B", [4096, 32768], "KB"),
         ("B", [9.1e9, 4.0e11], "GB"),
         ("B/s", [2e6, 1.2e7], "MB/s"),
-        ("1/s", [3.0], "a second"),
+        ("1/s", [3.0], "1/s"),
         ("sectors", [3.0], "sectors"),
         ("s", [], "s"),
     ],

@@ -197,5 +197,5 @@ def test_utilization_law():
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_sweep_names_an_argument_in_the_wrong_position():
-    assert_refused(lambda: sweep({"copies": [1]}, scenario), "what builds a sweep's scenarios: given")
+    assert_refused(lambda: sweep({"copies": [1]}, scenario), "build: given")
     assert_refused(lambda: sweep(scenario, scenario), "axes: given the function scenario")

@@ -180,18 +180,33 @@ def nothing(report, *labels):
 @pytest.mark.parametrize(
     ("measures", "message"),
     [
-        ((Measure("seek", "s", "mine", (READS,), lambda reads: reads),), "two measures are called 'seek': rename one"),
-        ((PROMPT, PROMPT), "two measures are called 'prompt'"),
-        ((adding(nothing, "reads"),), "two sums are called 'reads': rename one"),
-        ((adding(nothing, along={"seed": [1, 2]}),), "sum 'own' along 'seed': results have that already"),
-        ((adding(nothing, along={"read": [1, 2]}),), "sum 'own' along 'read': results have that already"),
-        ((adding(nothing, along={"response": [1, 2]}),), "sum 'own' along 'response': results have that already"),
-        ((DISTRIBUTION, adding(nothing, along={"limit": [1, 2]})), "sums along 'limit' with different labels"),
-        ((adding(nothing, along={"copies": [1, 2]}),), "an axis named 'copies': that is a dimension"),
-        ((adding(lambda report: report.served),), r"sum 'own' adds \[3, \d+\] to \[1, \d+\]: say by_drive"),
-        ((adding(lambda report: report.seek, kind=int),), "sum 'own' is of kind int and adds fractions"),
-        ((Measure("mine", "1", "mine", (READS,), lambda reads: 3.0),), "measure 'mine' gives no number for each lane"),
-        ((Measure("mine", "1", "mine", (READS,), lambda reads: reads.sum()),), "measure 'mine' gives no number for"),
+        (
+            (Measure("seek", "s", "mine", (READS,), lambda reads: reads),),
+            "two measures have the name 'seek': rename one",
+        ),
+        ((PROMPT, PROMPT), "two measures have the name 'prompt'"),
+        ((adding(nothing, "reads"),), "two sums have the name 'reads': rename one"),
+        ((adding(nothing, along={"seed": [1, 2]}),), "sum 'own' along 'seed': the result already has this name"),
+        ((adding(nothing, along={"read": [1, 2]}),), "sum 'own' along 'read': the result already has this name"),
+        (
+            (adding(nothing, along={"response": [1, 2]}),),
+            "sum 'own' along 'response': the result already has this name",
+        ),
+        ((DISTRIBUTION, adding(nothing, along={"limit": [1, 2]})), "sums along 'limit' have different labels"),
+        ((adding(nothing, along={"copies": [1, 2]}),), "an axis named 'copies': the result has a dimension"),
+        (
+            (adding(lambda report: report.served),),
+            r"sum 'own' adds an array of shape \[3, \d+\] to \[1, \d+\]: set by_drive",
+        ),
+        ((adding(lambda report: report.seek, kind=int),), "sum 'own' has kind int but adds fractions"),
+        (
+            (Measure("mine", "1", "mine", (READS,), lambda reads: 3.0),),
+            "measure 'mine' does not return one number for each run",
+        ),
+        (
+            (Measure("mine", "1", "mine", (READS,), lambda reads: reads.sum()),),
+            "measure 'mine' does not return one number for",
+        ),
     ],
 )
 def test_conflicting_measures_raise(measures, message):
@@ -211,10 +226,19 @@ def test_conflicting_measures_raise(measures, message):
             lambda: Sum("own", lambda report: 0, along={"limit": [1]}),
             "sum 'own': the function cannot be called with report, limit",
         ),
-        (lambda: Sum("own", nothing, along={"limit": []}), "sum 'own' along 'limit': give its labels"),
-        (lambda: Sum("own", nothing, along={"limit": [1, 1]}), "sum 'own' along 'limit': give its labels"),
-        (lambda: Sum("own", nothing, along={"limit": ["a"]}), "sum 'own' along 'limit': give its labels"),
-        (lambda: Sum("own", nothing, by_drive=True, along={"limit": [1]}), "by drive and along limit: choose one"),
+        (lambda: Sum("own", nothing, along={"limit": []}), "sum 'own' along 'limit': give a list of different numbers"),
+        (
+            lambda: Sum("own", nothing, along={"limit": [1, 1]}),
+            "sum 'own' along 'limit': give a list of different numbers",
+        ),
+        (
+            lambda: Sum("own", nothing, along={"limit": ["a"]}),
+            "sum 'own' along 'limit': give a list of different numbers",
+        ),
+        (
+            lambda: Sum("own", nothing, by_drive=True, along={"limit": [1]}),
+            "both by_drive and along limit: give only one",
+        ),
         (lambda: Sum("own", nothing, kind=str), "sum 'own' of kind <class 'str'>: give int"),
     ],
 )

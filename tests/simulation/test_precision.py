@@ -87,10 +87,10 @@ def test_the_end_of_a_trace_ends_a_run(recorded):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"precision": 0.0}, "a precision of response of 0: it must be above 0"),
-        ({"precision": {"responce": 0.01}}, "a precision of 'responce': no such measure"),
-        ({"precision": {}}, "a precision of no measure"),
-        ({"precision": 0.01, "budget": 10}, "a budget of 10 requests for runs of 1000"),
+        ({"precision": 0.0}, "precision of response 0: it must be above 0"),
+        ({"precision": {"responce": 0.01}}, "precision of 'responce': no such measure"),
+        ({"precision": {}}, "no precision: give"),
+        ({"precision": 0.01, "budget": 10}, "a budget of 10 requests, but runs of 1000"),
         ({"precision": 0.01, "budget": 0.5}, "budget 0.5: give a whole number"),
         ({"precision": 0.01, "seconds": 5.0}, "a precision, of runs of 5 s"),
     ],

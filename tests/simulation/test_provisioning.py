@@ -33,7 +33,7 @@ def same(left: xr.Dataset, right: xr.Dataset) -> bool:
 
 def test_a_system_has_as_many_drives_as_its_placement():
     assert loop(replicas=5).system.drives == 5
-    with pytest.raises(InputError, match="a layout of 5 drives on 4"):
+    with pytest.raises(InputError, match="a layout of 5 drives in a system of 4"):
         loop(replicas=5, drives=4)
 
 

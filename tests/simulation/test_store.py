@@ -212,7 +212,9 @@ def test_an_impossible_store_raises(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    assert_refused(lambda: sweep(build, {}, **EFFORT, store=tmp_path), "No space left on device; what was kept before")
+    assert_refused(
+        lambda: sweep(build, {}, **EFFORT, store=tmp_path), "No space left on device; earlier results are kept"
+    )
     assert not list(tmp_path.glob("*.nc")) and not list(tmp_path.glob(".*.part"))
 
 

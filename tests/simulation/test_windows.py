@@ -176,19 +176,22 @@ def closed() -> Scenario:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: windows(closed, {}, seconds=2), "requests without clients: use workload.Threads"),
-        (lambda: windows(closed, {}, seconds=0), "a run of 0 s: it must be above 0"),
-        (lambda: windows(closed, {"nope": [1]}, seconds=2), "the sweep's axes nope"),
+        (lambda: windows(closed, {}, seconds=2), "requests of clients: use workload.Threads"),
+        (lambda: windows(closed, {}, seconds=0), "length of the run 0 s: it must be above 0"),
+        (lambda: windows(closed, {"nope": [1]}, seconds=2), "axes nope"),
         (lambda: windows(closed, {"x": []}, seconds=2), "an axis has no values"),
         (lambda: windows(closed, {"stream": [1]}, seconds=2), "an axis named 'stream'"),
         (lambda: windows(closed, {}, seconds=2, seeds=[1, 1]), "give each once"),
-        (lambda: windows(closed, {}, seconds=2, window=3.0), "windows of 3 s: it must be above 0 and at most the 2 s"),
+        (
+            lambda: windows(closed, {}, seconds=2, window=3.0),
+            "length of windows 3 s: it must be above 0 and at most the 2 s",
+        ),
         (
             lambda: simulate(closed(), requests=10, measures=by_stream(1)),
-            "measures by stream of requests without clients",
+            "measures by stream need requests of clients",
         ),
         (lambda: by_stream(0), "streams 0: give a whole number"),
-        (lambda: simulate(closed(), seconds=-1.0), "a run of -1 s: it must be above 0"),
+        (lambda: simulate(closed(), seconds=-1.0), "length of the run -1 s: it must be above 0"),
         (
             lambda: sweep(closed, {}, seconds=2.0, warm_up=2.0),
             "warm-up of 2 s: it must be at least 0 and below the 2 s",

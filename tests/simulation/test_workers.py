@@ -189,7 +189,9 @@ def test_bad_input_on_a_worker_raises_in_one_line(cluster):
         call = lambda: sweep(lambda: Scenario(server, flood), {}, seeds=2, requests=3000, client=client)  # noqa: E731
         assert_refused(call, "arrivals waited outside: 64 slots are too few")
         assert not client.futures
-    assert_refused(lambda: sweep(build, AXES, **EFFORT, client="tcp://127.0.0.1:1"), r"give a distributed\.Client")
+    assert_refused(
+        lambda: sweep(build, AXES, **EFFORT, client="tcp://127.0.0.1:1"), r"give a synchronous distributed\.Client"
+    )
 
 
 def test_workers_with_other_versions_raise(cluster, monkeypatch):
@@ -197,7 +199,7 @@ def test_workers_with_other_versions_raise(cluster, monkeypatch):
     cluster.worker(devices=1)
     with (
         cluster.client(1) as client,
-        pytest.raises(InputError, match=r"a worker has .* and not 0\.0\.1.*: start workers in"),
+        pytest.raises(InputError, match=r"a worker has .* instead of 0\.0\.1.*: start the workers in"),
     ):
         sweep(build, AXES, **EFFORT, client=client)
 
@@ -216,7 +218,7 @@ def test_a_lost_cluster_raises_one_line_and_finished_points_are_stored(cluster, 
     cluster.worker(devices=1)
     with (
         cluster.client(1) as client,
-        pytest.raises(SimulationError, match="the cluster was closed, or its scheduler lost"),
+        pytest.raises(SimulationError, match="the cluster was closed, or its scheduler is lost"),
     ):
         sweep(build, AXES, **EFFORT, store=tmp_path / "store", client=client)
     assert len(list((tmp_path / "store").glob("*.nc"))) == 1

@@ -117,7 +117,7 @@ def test_uniform_sizes_take_a_range_for_each_batch_element():
         (-1, 4096, "request size -1 bytes"),
         (1, np.inf, "request size inf bytes"),
         (np.nan, 4096, "request size nan is not a number"),
-        (4096, 1024, "request sizes from 4096 to 1024 bytes: give the smaller one first"),
+        (4096, 1024, "request sizes from 4096 to 1024 bytes: give the smaller size first"),
         (4096, np.array([8192, 1024]), "request sizes from 4096 to 1024 bytes"),
     ],
 )

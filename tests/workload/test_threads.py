@@ -299,7 +299,7 @@ def test_volumes_beyond_the_disks_raise():
     system = System(RateServer(1.0, capacity=4096), Replicas(2), Hashing(), SATF())
     small = RandomRequests(FixedSize(4096), 0.5)
     Scenario(system, Threads([Group(small, 2, volumes=(0, 3))], volume=1024))
-    message = "volumes of 1024 sectors up to sector 5120 of 4096: use fewer or smaller"
+    message = "volumes of 1024 sectors end at sector 5120, but the system has 4096: use fewer or smaller"
     assert_refused(lambda: Scenario(system, Threads([Group(small, 2, volumes=(0, 4))], volume=1024)), message)
 
 
@@ -309,20 +309,20 @@ def test_volumes_beyond_the_disks_raise():
         (lambda: Threads(REQUESTS, 0), "threads 0: it must be at least 1"),
         (lambda: Threads(REQUESTS, -1), "threads -1: it must be 0 or more"),
         (lambda: Threads(REQUESTS, 2, -1.0), "a think time of -1 s"),
-        (lambda: Threads(REQUESTS, 4, most=2), "4 threads where 2 are provided for: raise most"),
-        (lambda: Threads(REQUESTS, Sinusoid(0, 4, 1.0), most=3), "4 threads where 3 are provided for: raise most"),
-        (lambda: Threads(REQUESTS), "requests without a number of threads: give one"),
-        (lambda: Threads([Group(REQUESTS, 1)], think=0.1), "beside groups: give each group its own"),
+        (lambda: Threads(REQUESTS, 4, most=2), "4 threads, but space for 2: raise most"),
+        (lambda: Threads(REQUESTS, Sinusoid(0, 4, 1.0), most=3), "4 threads, but space for 3: raise most"),
+        (lambda: Threads(REQUESTS), "no number of threads: give it"),
+        (lambda: Threads([Group(REQUESTS, 1)], think=0.1), "together with groups: set them in each group"),
         (lambda: Threads([]), "no group of threads: give at least one"),
-        (lambda: Threads([Group(REQUESTS, 0)] * 2), "no thread in any of 2 groups: give one of them at least 1"),
+        (lambda: Threads([Group(REQUESTS, 0)] * 2), "no thread in any of 2 groups: give at least one group a thread"),
         (lambda: Group(REQUESTS, 1, stream=-1), "stream -1: give a whole number, between 0 and 1000000"),
-        (lambda: Group(REQUESTS, 2, volumes=(1,)), "volumes of 1 threads: give one for each of 2"),
+        (lambda: Group(REQUESTS, 2, volumes=(1,)), "1 volumes for 2 threads: give one volume for each"),
         (lambda: Group(REQUESTS, 1, volumes=(-1,)), "volume -1: give a whole number, between 0 and"),
-        (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))]), "volumes without their size: give Threads"),
+        (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))]), "a group has volumes, but their size is missing"),
         (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=0), "sectors of a volume 0: give a whole number"),
         (
             lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=1001),
-            "volumes of 1001 sectors, addresses a multiple of 8",
+            "volumes of 1001 sectors: give a multiple of the alignment of addresses, 8",
         ),
         (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=80), "volumes of 80 sectors, requests of up to 26"),
     ],

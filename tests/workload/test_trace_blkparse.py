@@ -91,16 +91,19 @@ def test_merged_requests_complete_together_and_alone(tmp_path, requests):
         (b"8,0 3 2 0.000001829 697 Q WS", None),
         (
             b"8,0 3 2 0.0001829 697 Q WS 1 + 1 [a]",
-            r"line 2 is no event of blkparse's default format .*print it without -f",
+            r"line 2 is not an event in the default format of blkparse .*run blkparse without -f",
         ),
-        (b"8,0 3 2 0.000001829 697 ? WS 1 + 1 [a]", "line 2 is no event"),
-        (b"sda 3 2 0.000001829 697 Q WS 1 + 1 [a]", "line 2 is no event"),
+        (b"8,0 3 2 0.000001829 697 ? WS 1 + 1 [a]", "line 2 is not an event"),
+        (b"sda 3 2 0.000001829 697 Q WS 1 + 1 [a]", "line 2 is not an event"),
         (
             b"8,0 3 2 0.000001829 697 Q WS 99999999999999999999 + 1 [a]",
-            "line 2 has 1 sectors at 9{20}, more than a disk has",
+            "line 2 has 1 sectors at 9{20}, which exceeds a disk",
         ),
         (b"8,0 3 2 99999999999.000001829 697 Q WS 1 + 1 [a]", "line 2 has a time of 99999999999 s"),
-        (b"8,0 3 2 0.000000000 697 C WS 100 + 8 [0]", "line 2 completes what line 1 queued later; sort it by time"),
+        (
+            b"8,0 3 2 0.000000000 697 C WS 100 + 8 [0]",
+            "line 2 completes a request that line 1 queues later; sort the file by time",
+        ),
     ],
 )
 def test_a_fault_is_named_with_its_line(tmp_path, line, message):
@@ -115,5 +118,5 @@ def test_a_fault_is_named_with_its_line(tmp_path, line, message):
 
 
 def test_a_file_that_ends_within_a_line_is_reported(tmp_path):
-    with pytest.raises(InputError, match=r"line 2 is no event .*it ends in the middle of this line"):
+    with pytest.raises(InputError, match=r"line 2 is not an event .*it ends in the middle of this line"):
         read(save(tmp_path, SAMPLE[:95]))

@@ -157,7 +157,7 @@ def test_a_flood_of_incomplete_requests_takes_linear_time(tmp_path):
     count = 8_000
     queued = b"".join(b"8,0 0 %d 0.%09d 1 Q R %d + 8 [a]\n" % (i, i, 1000 * i) for i in range(count))
     completed = b"".join(b"8,0 0 %d 1.%09d 1 C R %d + 8 [0]\n" % (i, i, 1000 * i + 500) for i in range(count))
-    assert "holds no request" in refusal(save(tmp_path, queued + completed))
+    assert "has no request" in refusal(save(tmp_path, queued + completed))
     stacked = b"".join(b"8,0 0 %d 0.%09d 1 Q R 100 + 8 [a]\n" % (i, i) for i in range(count))
     assert refusal(save(tmp_path, stacked + stacked.replace(b" 0.", b" 1.").replace(b"Q", b"C"))) == ""
 
@@ -172,12 +172,12 @@ def test_the_total_size_of_devices_is_exact_beyond_64_bits():
 
 
 def test_devices_that_do_not_fit_end_to_end_raise():
-    with pytest.raises(InputError, match=r"device 1 .*would lie beyond 2\*\*62 bytes; select fewer devices") as caught:
+    with pytest.raises(InputError, match=r"device 1 .*would exceed 2\*\*62 bytes; select fewer devices") as caught:
         far_devices().concatenated()
     assert "\n" not in str(caught.value)
     alone = far_devices().select("2")
     assert alone.concatenated().offset.tolist() == [2**62 - 512]
-    with pytest.raises(InputError, match=r"beyond 2\*\*62"):
+    with pytest.raises(InputError, match=r"exceed 2\*\*62"):
         far_devices().concatenated(dict.fromkeys("0123", 2**63))
 
 

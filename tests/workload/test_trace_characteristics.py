@@ -77,7 +77,7 @@ def test_figures_that_need_several_requests_are_none():
 
 
 def test_an_empty_window_is_an_input_error():
-    with pytest.raises(InputError, match="holds no request"):
+    with pytest.raises(InputError, match="has no request"):
         characteristics(trace([(0, 0, 0, 512, True)]).window(5, 6))
 
 

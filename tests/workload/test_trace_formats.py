@@ -315,7 +315,7 @@ def test_blank_lines_are_counted_in_line_numbers(tmp_path):
 
 def test_records_are_counted_across_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr("storagekit.workload.trace.srt.CHUNK", 2)
-    with pytest.raises(InputError, match="record 3 is cut short"):
+    with pytest.raises(InputError, match="record 3 is truncated"):
         read(save(tmp_path, write_srt17(ROWS)[:-1]))
 
 
@@ -356,23 +356,23 @@ FAULTS = [
     ("disksim", b"1.0 0 5 1 zz\n", r"line 1 has flags 'zz', must be a hexadecimal"),
     ("disksim", b"1.0 0 5 0 1\n", r"line 1 has blocks '0'"),
     ("disksim-validate", b"R Hit 5 1 -3.0 1\n", r"line 1 has service '-3\.0'"),
-    ("fio", b"1, 2, 0, 512\n", r"has lines of 4 fields: no offsets; log them \(fio: log_offset=1\)"),
+    ("fio", b"1, 2, 0, 512\n", r"has lines of 4 fields, without offsets; log the offsets \(fio: log_offset=1\)"),
     ("fio", b"1, 2, 2, 512, 0\n", r"line 1 has direction '2', must be '0' or '1'"),
     ("fio", b"1, 2, 0, 512, 0, 0\n1, 2, 0, 512, 0\n", r"line 2 has 5 fields .*must have 6: time, value"),
-    ("spc", b"# nothing\n\n", r"holds no request"),
+    ("spc", b"# nothing\n\n", r"has no request"),
     ("spc", b"1" * 3_000_000, r"line 1 is longer than 65536 bytes"),
     ("spc", SRT_HEADERS["1.7"], r"line 1 holds"),
     ("srt", GOOD, r"begins with b'0,1,512.*an SRT trace with"),
     ("srt", SRT_HEADERS["1.7"].replace(b"1.7", b"1.5"), r"SRT version '1\.5'; versions 1\.3"),
     ("srt", SRT_HEADERS["1.7"][:-1], r"no form feed"),
-    ("srt", SRT_HEADERS["1.7"], r"holds no request"),
+    ("srt", SRT_HEADERS["1.7"], r"has no request"),
     (
         "srt",
         write_srt13(ROWS).replace(b"\f", b"\nsectorsize = 512\n\f"),
         r"sector sizes \[256, 512\]",
     ),
-    ("srt", write_srt17(ROWS)[:-1], r"record 3 is cut short after 87 of 88 bytes"),
-    ("srt", write_srt17(ROWS)[:-89], r"record 2 is cut short after 87 of 88 bytes"),
+    ("srt", write_srt17(ROWS)[:-1], r"record 3 is truncated after 87 of 88 bytes"),
+    ("srt", write_srt17(ROWS)[:-89], r"record 2 is truncated after 87 of 88 bytes"),
 ]
 
 
@@ -412,7 +412,9 @@ def test_a_fault_deep_in_the_file_is_named_by_its_line(tmp_path):
 @pytest.mark.parametrize("whole", [lambda path: [read(path)], chunks])
 def test_a_last_line_without_its_end_gives_a_warning(tmp_path, whole):
     path = save(tmp_path, GOOD + GOOD.strip())
-    with pytest.warns(RuntimeWarning, match=r"sample line 2, the last, lacks its line end: .*fetch it again") as warned:
+    with pytest.warns(
+        RuntimeWarning, match=r"sample line 2 .the last. has no line end: .*fetch the file again"
+    ) as warned:
         assert sum(map(len, whole(path))) == 2
     assert len(warned) == 1
     assert sum(map(len, whole(save(tmp_path, GOOD + GOOD + b"  \t")))) == 2
@@ -469,7 +471,7 @@ def test_no_format_is_a_clear_error(tmp_path, data):
 
 
 def test_an_unknown_format_name_lists_the_known(tmp_path):
-    with pytest.raises(InputError, match="'blk' is not known; choose from srt, spc"):
+    with pytest.raises(InputError, match="'blk' is unknown; give one of srt, spc"):
         read(save(tmp_path, GOOD), "blk")
 
 
@@ -497,7 +499,7 @@ def damage(draw):
     return apply
 
 
-@pytest.mark.filterwarnings("ignore:.*lacks its line end")
+@pytest.mark.filterwarnings("ignore:.*has no line end")
 @pytest.mark.parametrize("kind", ALL)
 @settings(anytime, max_examples=300)
 @given(rows=rows, harm=damage(), named=st.booleans())

@@ -132,7 +132,7 @@ def test_a_real_file_cut_short(shared, tmp_path, name, share):
     packed = (shared / name).read_bytes()
     path = tmp_path / "cut"
     path.write_bytes(packed[: int(share * len(packed))])
-    with pytest.raises(InputError, match=r"cut is cut short: its (xz|bzip2) stream ends early"):
+    with pytest.raises(InputError, match=r"cut is truncated: its (xz|bzip2) stream ends early"):
         read(path)
 
 
@@ -140,7 +140,7 @@ def test_a_real_binary_record_cut(shared, tmp_path):
     plain = lzma.decompress((shared / HPLAJW).read_bytes())
     path = tmp_path / "cut.srt"
     path.write_bytes(plain[:-20])
-    with pytest.raises(InputError, match="record 44519 is cut short after 36 of 56 bytes"):
+    with pytest.raises(InputError, match="record 44519 is truncated after 36 of 56 bytes"):
         read(path)
 
 

@@ -48,7 +48,7 @@ def test_a_cut_stream_is_named(tmp_path, name, share):
     packed = PACKERS[name](LINES)
     path = tmp_path / "cut"
     path.write_bytes(packed[: int(share * len(packed))])
-    with pytest.raises(InputError, match=f"cut is cut short: its {name} stream ends early"):
+    with pytest.raises(InputError, match=f"cut is truncated: its {name} stream ends early"):
         read(path)
 
 
@@ -62,7 +62,7 @@ def test_a_stream_cut_after_the_last_record_is_named(tmp_path, monkeypatch, name
     path.write_bytes(packed)
     assert len(read(path)) == 1
     path.write_bytes(packed[: int(0.9 * len(packed))])
-    with pytest.raises(InputError, match=f"cut is cut short: its {name} stream ends early"):
+    with pytest.raises(InputError, match=f"cut is truncated: its {name} stream ends early"):
         read(path)
 
 

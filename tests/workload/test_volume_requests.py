@@ -151,16 +151,19 @@ def given(volumes=VOLUMES, shares=(0.2, 0.5, 0.3), clients=5):
     ("build", "message"),
     [
         (lambda: given(clients=0), "clients 0: give a whole number, between 1 and 1000000"),
-        (lambda: given((), ()), "0 shares of 0 volumes: give one for each, at least one"),
+        (lambda: given((), ()), "0 shares of 0 volumes: give one share for each volume, and at least one"),
         (lambda: given(shares=(0.5, 0.5)), "2 shares of 3 volumes"),
         (lambda: given((0, 100_000, 1), (0.5, 0.3, 0.2)), "sectors of volume 0 0: give a whole number"),
         (lambda: given((100_000, 20, 50_000)), "a volume of 20 sectors: too small for requests of up to 16"),
-        (lambda: given(shares=(0.2, 0.5, 0.2)), "shares of volumes that sum to 0.9: it must be 1, to a millionth"),
+        (
+            lambda: given(shares=(0.2, 0.5, 0.2)),
+            "sum of the shares of volumes 0.9: it must be 1, with a tolerance of 1e-6",
+        ),
         (lambda: given(shares=(1.2, -0.5, 0.3)), "a volume's share 1.2: it must be between 0 and 1"),
         (lambda: given(shares=(0.2, float("nan"), 0.3)), "a volume's share nan"),
         (
             lambda: given(shares=(np.array([[0.2, 0.3]]), np.array([[0.5, 0.5]]), np.array([[0.3, 0.3]]))),
-            "shares of volumes that sum to 1.1",
+            "sum of the shares of volumes 1.1",
         ),
     ],
 )

@@ -376,8 +376,8 @@ STOPS = FaultSchedule(outage(0, 10, 20))
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: Committed(buffer=-1.0), "a node's buffer of -1 bytes: it must be 0 or more and finite"),
-        (lambda: Committed(buffer=(1e6, float("nan"))), "a node's buffer of nan is not a number"),
+        (lambda: Committed(buffer=-1.0), "buffer of a node -1 bytes: it must be 0 or more and finite"),
+        (lambda: Committed(buffer=(1e6, float("nan"))), "buffer of a node nan is not a number"),
         (lambda: Committed(buffer=()), "no sizes of buffers: give one number"),
         (
             lambda: past(
@@ -385,20 +385,23 @@ STOPS = FaultSchedule(outage(0, 10, 20))
                     with_write(Committed((1e6, 1e6, 1e6)), slots=2), ClosedLoop(RandomRequests(FixedSize(4096), 0.5), 1)
                 )
             ),
-            "3 sizes of buffers for 2 nodes: give one, or one for each",
+            "3 sizes of buffers for 2 nodes: give one size, or one for each node",
         ),
-        (lambda: Committed(most=0), "writes in buffers 0"),
+        (lambda: Committed(most=0), "largest number of buffered writes 0"),
         (
             lambda: with_write(Committed(), SRMirror(1, 2, 1)),
-            "buffered, of 2 replicas each: give the layout one replica",
+            "buffered parts with 2 replicas each: use a layout with one replica",
         ),
         (
             lambda: with_write(Committed(), RAID5(4)),
-            "Committed writes on RAID5, whose parts are neither copies nor fragments: use AllCopies",
+            "policy Committed with RAID5: the parts of this layout are neither copies nor fragments: use AllCopies",
         ),
-        (lambda: with_write(Claimed(), RAID5(4)), "RAID5, whose parts are neither copies nor fragments"),
-        (lambda: with_write(Committed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
-        (lambda: with_write(Claimed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
+        (lambda: with_write(Claimed(), RAID5(4)), "RAID5: the parts of this layout are neither copies nor fragments"),
+        (
+            lambda: with_write(Committed(), condition=STOPS),
+            "bricks that stop together with delayed writes: not modelled",
+        ),
+        (lambda: with_write(Claimed(), condition=STOPS), "bricks that stop together with delayed writes: not modelled"),
     ],
 )
 def test_impossible_settings_raise(make, complaint):

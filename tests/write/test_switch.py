@@ -26,13 +26,17 @@ def test_a_switch_needs_all_copies_if_one_policy_does():
 @pytest.mark.parametrize(
     ("policies", "index", "message"),
     [
-        (POLICIES, 4, "policy for writes number 4 of 4: they count from 0"),
+        (POLICIES, 4, "policy for writes number 4: the switch has 4, numbered from 0"),
         (
             (AllCopies(), Background(4)),
             0,
-            "Background writes of several: not all parts are written at once; give it alone",
+            "Background in a switch of write policies: it delays parts or uses claims; use it without a switch",
         ),
-        ((AllCopies(), Claimed()), 0, "Claimed writes of several: not all parts are written at once; give it alone"),
+        (
+            (AllCopies(), Claimed()),
+            0,
+            "Claimed in a switch of write policies: it delays parts or uses claims; use it without a switch",
+        ),
     ],
 )
 def test_impossible_switches_raise(policies, index, message):

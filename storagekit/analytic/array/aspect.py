@@ -63,7 +63,7 @@ class Layout:
         try:
             striping, replicas, mirrors = (int(number) for number in text("layout", name).split("x"))
         except ValueError as fault:
-            raise InputError(f"layout {name!r}: write D_s, D_r and D_m as in 2x3x1") from fault
+            raise InputError(f"layout {name!r}: give D_s x D_r x D_m, for example 2x3x1") from fault
         return cls(striping, replicas, mirrors)
 
     @property

@@ -102,7 +102,7 @@ class Load:
         return (1 - np.asarray(self.read_share, float)) * self.background
 
 
-_LOAD = instance_of(Load, "what is asked of an array, single_load(0.7, 0.0, 4.0, 1.0, 1.0)")
+_LOAD = instance_of(Load, "a Load, for example single_load(0.7, 0.0, 4.0, 1.0, 1.0)")
 
 
 def single_load(read_share: float, background: float, queue: float, locality: float, data: float) -> Load:
@@ -183,7 +183,8 @@ def _shapes(label: str, value: Shapes) -> Shapes:
     missing = [name for name in Columns.__annotations__ if not isinstance(getattr(value, name, None), np.ndarray)]
     if missing:
         raise InputError(
-            f"{label}: given {shown(value)}; give layouts(12), or shapes as Columns.of([Shape()]) has them"
+            f"{label}: given {shown(value)}; give the shapes of layouts, for example layouts(12) or "
+            "Columns.of([Shape()])"
         )
     return value
 
@@ -196,18 +197,21 @@ def _whole(load: Load, layouts: Shapes, used: NDArray, **arrays) -> None:
     _together(load, layouts, used=used, **arrays)
     all_of_them = np.broadcast_shapes(np.shape(used), layouts.heads.shape, *map(np.shape, vars(load).values()))
     require(
-        np.shape(used) == all_of_them, "used of shape", str(np.shape(used)), f"{all_of_them}, as load and layouts are"
+        np.shape(used) == all_of_them,
+        "used of shape",
+        str(np.shape(used)),
+        f"{all_of_them}, the common shape of load and layouts",
     )
 
 
 @validate(together=_whole)
 def costs(
-    spindle: Annotated[Spindle, instance_of(Spindle, "the view of a drive, spindle(load_drive(name))")],
+    spindle: Annotated[Spindle, instance_of(Spindle, "a Spindle, for example spindle(load_drive(name))")],
     load: Annotated[Load, _LOAD],
     layouts: Annotated[Shapes, _shapes],
     disks: Annotated[Numbers, DISKS.each],
     used: Annotated[NDArray, AMOUNT.each],
-    scheduler: Annotated[Scheduler, instance_of(Scheduler, "a scheduler that formulas know, RLOOK() or RSATF()")],
+    scheduler: Annotated[Scheduler, instance_of(Scheduler, "RLOOK() or RSATF(), the schedulers with formulas")],
 ) -> Costs:
     """Return the costs of a request in each layout.
 

@@ -48,7 +48,7 @@ class RLOOK(Scheduler):
     """The elevator: serve the next cylinder in the direction of travel, at the nearest replica."""
 
     name = "RLOOK"
-    assumption = "an elevator crosses 2/3(n + 1) of the reach to the next of n places (equation 12 has 1/n)"
+    assumption = "with n waiting requests, the mean seek distance is 2/3(n + 1) of the seek range (equation 12 has 1/n)"
 
     def positioning(self, spindle, reach, arc, waiting, crowding=ALONE):
         return spindle.stroke(reach, waiting, crowding) + arc / 2
@@ -63,7 +63,7 @@ class RSATF(Scheduler):
     """
 
     name = "RSATF"
-    assumption = "the nearest of n places is taken, n random seeks and angles"
+    assumption = "the drive serves the nearest of n requests, with n independent random seeks and angles"
 
     def positioning(self, spindle, reach, arc, waiting, crowding=ALONE):
         return spindle.least(reach, arc, np.broadcast_to(waiting, np.shape(reach)))

@@ -424,7 +424,7 @@ def _some(reads, background_writes, foreground_writes):
     """Raise InputError if there are no requests."""
     require_broadcast(reads=reads, background_writes=background_writes, foreground_writes=foreground_writes)
     requests = reads + background_writes + foreground_writes
-    require(requests > 0, "requests", requests, "some: give reads or writes above 0")
+    require(requests > 0, "requests", requests, "above 0; give reads or writes")
 
 
 @validate(together=_some)

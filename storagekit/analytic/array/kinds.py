@@ -49,7 +49,7 @@ class DiskKind:
         If a value has the wrong type or is out of range.
     """
 
-    spindle: Annotated[Linear | Curve, instance_of(Spindle, "the view of a drive, spindle(load_drive(name))")]
+    spindle: Annotated[Linear | Curve, instance_of(Spindle, "a Spindle, for example spindle(load_drive(name))")]
     count: Count
     capacity: Positive
 
@@ -117,7 +117,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
         return Population((DiskKind(spindle(drive, overhead), int(disks), 1.0),))
     if not isinstance(drive, Sequence) or isinstance(drive, str):
         raise InputError(
-            f"drive {drive!r}: give a drive, as load_drive(name) does, DriveFigures, or a sequence with one for each disk"
+            f"drive {drive!r}: give load_drive(name), DriveFigures(...), or a sequence with one of them for each disk"
         )
     if len(drive) != disks:
         raise InputError(f"{len(drive)} drives for {disks} disks: give one drive for each disk, or one for all")

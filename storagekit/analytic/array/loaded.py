@@ -83,7 +83,12 @@ class TransferSizes:
     def __post_init__(self):
         validate_fields(self)
         sizes = np.shape(self.seconds)
-        require(len(sizes) == 1 and sizes[0] > 0, "seconds of shape", str(sizes), "[size], at least one")
+        require(
+            len(sizes) == 1 and sizes[0] > 0,
+            "seconds of shape",
+            str(sizes),
+            "one-dimensional, with at least one size",
+        )
         require(
             np.shape(self.shares) == sizes, "shares of shape", str(np.shape(self.shares)), f"{sizes}, one for each size"
         )
@@ -91,10 +96,10 @@ class TransferSizes:
             np.shape(self.again) in ((), sizes),
             "again of shape",
             str(np.shape(self.again)),
-            f"() or {sizes}, as sizes are",
+            f"() or {sizes}, one for each size",
         )
         total = float(np.sum(self.shares))
-        require(abs(total - 1) < 1e-6, "shares that add up to", total, "1: divide them by their sum")
+        require(abs(total - 1) < 1e-6, "sum of shares", total, "1; divide the shares by their sum")
 
     @property
     def written(self) -> NDArray:
@@ -207,7 +212,7 @@ class _Served:
 
 @validate  # fmt: skip
 def loaded(
-    spindle: Annotated[Spindle, instance_of(Spindle, "the view of a drive, spindle(load_drive(name))")],
+    spindle: Annotated[Spindle, instance_of(Spindle, "a Spindle, for example spindle(load_drive(name))")],
     shape: Shape,
     reach: Share,
     sizes: TransferSizes,

@@ -43,14 +43,14 @@ def _linear(full: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike 
     """Raise InputError if the arguments do not fit together."""
     require_broadcast(full=full, arc=arc, copies=copies, idle=idle)
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
-    require(full + arc > 0, "seek and arc together", full + arc, "above 0", "s")
+    require(full + arc > 0, "sum of seek and arc", full + arc, "above 0", "s")
     if np.all(idle == 1) and copies.dtype.kind == "f":
         return
-    require(copies.ndim > 0, "copies of shape", "()", "[.., layout]: give them in an array")
+    require(copies.ndim > 0, "copies of shape", "()", "[.., layout]; give an array with one value for each layout")
     if np.any(idle < 1):
         whole = (copies <= _CHANCED) & (copies == np.round(copies))
-        require(whole, "copies", copies, f"a whole number, at most {_CHANCED}, where some are not idle")
-    require(copies == _column(copies), "copies", copies, "the same for all but the last axis")
+        require(whole, "copies", copies, f"a whole number of at most {_CHANCED} where idle is below 1")
+    require(copies == _column(copies), "copies", copies, "equal along all axes except the last")
 
 
 def _last(full: ArrayLike, arc: ArrayLike, copies: ArrayLike) -> None:
@@ -68,7 +68,9 @@ def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLik
         require(
             np.shape(value) == one_each, f"{label} of shape", str(np.shape(value)), f"{one_each}, one for each layout"
         )
-    require(np.shape(idle) in ((), one_each), "idle of shape", str(np.shape(idle)), f"() or {one_each}, as arc is")
+    require(
+        np.shape(idle) in ((), one_each), "idle of shape", str(np.shape(idle)), f"() or {one_each}, the shape of arc"
+    )
 
 
 @validate(together=_linear)

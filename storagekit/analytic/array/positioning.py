@@ -253,7 +253,7 @@ class Curve(Spindle):
     overhead: float
     write_settle: float
 
-    assumption = "seeks follow the drive's curve over the cylinders, first to last, of the data divided by the locality"
+    assumption = "seek times follow the drive's seek curve, over the cylinders of the data divided by the locality"
 
     def reach(self, share):
         return np.interp(share, self.held, np.linspace(0, 1, self.held.size))
@@ -330,7 +330,8 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
         return Linear(drive.full_seek, drive.revolution, own, drive.write_settle)
     if not isinstance(drive, Drive):
         raise InputError(
-            f"drive {drive!r}: give a drive with an arm and a platter, as load_drive(name) does, or DriveFigures"
+            f"drive {drive!r}: give a drive with an arm and a platter, for example load_drive(name), or "
+            "DriveFigures(...)"
         )
     times = np.asarray(drive.seek(cast(Array, np.arange(drive.cylinders))), float)
     inner = np.concatenate([[0.0], np.cumsum((times[:-1] + times[1:]) / 2)])

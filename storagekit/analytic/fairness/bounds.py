@@ -82,7 +82,7 @@ class Side:
             _require_least("largest batchcost", self.largest_batch, 0, endless=True)
         require_broadcast(**{name: value for name, value in vars(self).items() if value is not None})
         anywhere, here = np.broadcast_arrays(self.anywhere, self.largest)
-        require(anywhere >= here, "largest cost at any brick", anywhere, "at least the largest at the brick itself")
+        require(anywhere >= here, "largest cost at any brick", anywhere, "at least the largest cost at this brick")
 
     @property
     def anywhere(self) -> NDArray:
@@ -95,7 +95,7 @@ class Side:
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
-_SIDE = instance_of(Side, "the weight and sizes of a stream, Side(weight=1, largest=8)")
+_SIDE = instance_of(Side, "the weight and costs of a stream, for example Side(weight=1, largest=8)")
 # For one stream, two terms of equation 8: the cost that is multiplied by the queues, and the batches added to D_SFQ.
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
@@ -103,7 +103,7 @@ Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 def _reading(label: str, value: Reading) -> Reading:
     """Return the value. Raises InputError unless it is a function of one side."""
     if not callable(value):
-        raise InputError(f"{label}: given {shown(value)}; give printed or repaired, as equation 8 is read")
+        raise InputError(f"{label}: given {shown(value)}; give printed or repaired, the interpretation of equation 8")
     require_takes(label, value, ["side"])
     return value
 
@@ -303,7 +303,7 @@ def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[Array
         (weight < 1) | (minimum == weight),
         "minimum share",
         minimum,
-        "1 for a stream of weight 1 that shares with no other stream",
+        "1 if the weight is 1, because no other stream has a share",
     )
     others = np.where(weight < 1, 1 - weight, 1)
     return (weight / minimum - 1) / others

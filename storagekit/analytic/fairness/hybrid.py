@@ -136,7 +136,9 @@ def _settled(
             served[:, brick], level[brick] = _filled(_Brick(weights, least, elsewhere, demand[:, brick]), room)
         if np.abs(served - before).max() <= _STILL * capacity.max():
             return served, level
-    raise RuntimeError(f"rates of {len(weights)} streams at {len(capacity)} bricks did not settle in {_ROUNDS} rounds")
+    raise RuntimeError(
+        f"rates of {len(weights)} streams at {len(capacity)} bricks did not converge in {_ROUNDS} iterations"
+    )
 
 
 def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:

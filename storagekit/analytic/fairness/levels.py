@@ -76,7 +76,7 @@ def water_level(
     capacity = np.asarray(capacity, float)
     require(other.ndim > 0 and other.shape[-1] > 0, "streams", 0, "at least 1, along the last axis")
     require_broadcast(rates_elsewhere=other[..., 0], capacity=capacity)
-    for label, values in (("rate elsewhere", other), ("capacity", capacity)):
+    for label, values in (("rate at other bricks", other), ("capacity", capacity)):
         require((values >= 0) & np.isfinite(values), label, values, "0 or more and finite")
     POSITIVE.each("weight", weights)
     order = np.argsort(other, axis=-1, kind="stable")

@@ -74,14 +74,14 @@ class MaxMin:
         InputError
             If there is no such stream.
         """
-        require(stream < len(self.rates), "stream", stream, f"one of 0 to {len(self.rates) - 1}")
+        require(stream < len(self.rates), "stream", stream, f"from 0 to {len(self.rates) - 1}")
         full = np.flatnonzero(self.bottleneck[stream])
         if not full.size:
             demand = float(self.demand[stream].sum())
-            return Binding("demand", float(self.rates[stream]), demand, "it has all that it asks for")
+            return Binding("demand", float(self.rates[stream]), demand, "the stream receives its whole demand")
         names = ", ".join(map(str, full))
         here, served = self.allocation[stream, full].sum(), self.allocation[:, full].sum()
-        remedy = "more capacity there, more weight, or other bricks too"
+        remedy = "give the brick more capacity, or the stream more weight or further bricks"
         return Binding(f"{'bricks' if full.size > 1 else 'brick'} {names}", float(here), float(served), remedy)
 
 
@@ -166,14 +166,21 @@ def _checked(capacity, weights, reach, demand, minimum) -> tuple[np.ndarray, ...
     require((capacity >= 0) & np.isfinite(capacity), "capacity", capacity, "0 or more and finite")
     POSITIVE.each("weight", weights)
     demand, minimum = np.asarray(demand, float), np.asarray(minimum, float)
-    require(demand.shape in ((), reach.shape), "demand of shape", str(demand.shape), f"{reach.shape}, as reach is")
-    require(minimum.shape in ((), (streams,)), "minimum of shape", str(minimum.shape), f"({streams},), one a stream")
+    require(
+        demand.shape in ((), reach.shape), "demand of shape", str(demand.shape), f"{reach.shape}, the shape of reach"
+    )
+    require(
+        minimum.shape in ((), (streams,)),
+        "minimum of shape",
+        str(minimum.shape),
+        f"({streams},), one for each stream",
+    )
     require(demand >= 0, "demand", demand, "0 or more")
     require(minimum >= 0, "minimum share", minimum, "0 or more")
     minimum = np.broadcast_to(minimum, (streams,))
     shares = np.where(reach, minimum[:, None], 0).sum(axis=0)
-    limit = "at most 1: lower some, or let fewer streams share the brick"
-    require(shares <= 1 + _ROUNDING, "minimum shares of a brick's streams that sum to", shares, limit)
+    limit = "at most 1; lower minimum shares, or let fewer streams share the brick"
+    require(shares <= 1 + _ROUNDING, "sum of minimum shares at a brick", shares, limit)
     return capacity, weights, reach, np.where(reach, demand, 0.0), minimum
 
 
@@ -253,7 +260,7 @@ def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
         options=_FINEST,
     )
     if not found.success:
-        raise RuntimeError(f"max-min rates of {streams} streams at {bricks} bricks: {found.message}")
+        raise RuntimeError(f"the max-min rates of {streams} streams at {bricks} bricks were not found: {found.message}")
     price = -found.ineqlin.marginals[:streams]
     served = np.zeros(left.demand.shape)
     served[stream, brick] = np.maximum(found.x[:edges], 0) * scale

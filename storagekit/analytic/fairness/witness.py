@@ -71,7 +71,7 @@ def largest_unfairness(
     dsfq, equation 1.
     """
     cost, joint, away = _log(served, backlogged, gap, "event", "stream")
-    require(cost.shape[1] == 2, "streams", cost.shape[1], "2: unfairness is between the two of a pair")
+    require(cost.shape[1] == 2, "streams", cost.shape[1], "2, because unfairness compares two streams")
     POSITIVE.each("weight", weights)
     require(
         np.shape(weights)[:1] == (2,), "weights of shape", str(np.shape(weights)), "one for each of the two streams"
@@ -114,8 +114,8 @@ def worst_interval(
     -----
     The function compares every beginning in a period with every end, so it is only for short logs.
     """
-    require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream]: of one run")
-    require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2: unfairness is between the two of a pair")
+    require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream], for one run")
+    require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2, because unfairness compares two streams")
     normalized, backlogged, gap = _log(normalized, backlogged, gap, "event", "stream")
     path = (normalized[:, 0] - normalized[:, 1]).cumsum()
     best, away, begins = (0.0, 0, 0), np.inf, [0]
@@ -165,7 +165,7 @@ def largest_drop(
     """
     cost, own, away = _log(served, backlogged, gap, "event")
     work, part = np.asarray(total, float), np.asarray(share, float)
-    require(work.shape == cost.shape, "total of shape", str(work.shape), f"{cost.shape}, as what was served is")
+    require(work.shape == cost.shape, "total of shape", str(work.shape), f"{cost.shape}, the shape of served")
     require((work >= 0) & np.isfinite(work), "total", work, "0 or more and finite")
     require((part >= 0) & (part <= 1), "share", part, "between 0 and 1")
     return _largest_fall(cost - _with_lanes(part[None], cost.ndim, "share") * work, own, away)
@@ -179,7 +179,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
     expected = served.shape[:1] + served.shape[len(axes) :]
     for label, column in (("backlogged", backlogged), ("gap", gap)):
         require(
-            column.shape == expected, f"{label} of shape", str(column.shape), f"{expected}: a row for each event served"
+            column.shape == expected, f"{label} of shape", str(column.shape), f"{expected}, one value for each event"
         )
     for label, column in (("served", served), ("gap", gap)):
         require((column >= 0) & np.isfinite(column), label, column, "0 or more and finite")
@@ -189,7 +189,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
 def _with_lanes(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
     """Return `values` with an axis of length 1 for every batch axis that they lack."""
     require(
-        values.ndim in (1, dimensions), f"{label} of shape", str(values.shape), "one for all lanes, or with them all"
+        values.ndim in (1, dimensions), f"{label} of shape", str(values.shape), "one for all runs, or one for each run"
     )
     return values.reshape(values.shape + (1,) * (dimensions - values.ndim))
 

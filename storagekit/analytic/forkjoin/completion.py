@@ -45,7 +45,12 @@ class Simulation:
         require(len(systems) > 0, "systems", 0, "at least one")
         requests, seeds = COUNT("requests", requests), several(_SEED, of="numbers")("seeds", seeds)
         shares = sorted({system.write_share for system in systems})
-        require(len(shares) == 1, "write shares", shares, "the same for all systems: the streams are common to them")
+        require(
+            len(shares) == 1,
+            "write shares",
+            shares,
+            "equal for all systems, because all systems receive the same requests",
+        )
         self.systems = tuple(systems)
         stripings = [system.striping for system in systems]
         draws = draw(list(seeds), requests, most_blocks(stripings))

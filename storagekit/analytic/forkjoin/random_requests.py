@@ -64,7 +64,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
         If there are no requests or seeds, two seeds are equal, or there are more than 10^8 blocks in total.
     """
     COUNT("requests", requests)
-    require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "different from one another, at least one")
+    require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "a list of at least one seed, all different")
     drawn = requests * len(seeds) * blocks
     require(
         drawn <= _MOST, "blocks of all requests", drawn, f"at most {_MOST}: simulate fewer requests, seeds or blocks"
@@ -129,9 +129,9 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
     rows, disks = striping.rows, striping.disks
     require(
         draws.seek.shape[-1] >= rows * disks,
-        "random numbers of",
+        "random numbers for each request",
         draws.seek.shape[-1],
-        f"{rows * disks} blocks or more",
+        f"at least {rows * disks}, one for each block",
     )
     asked = striping.asked(draws.operation >= write_share, draws.place)
     shape = (*draws.gap.shape, rows, disks)

@@ -170,7 +170,7 @@ def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array
 
 def _stream(given: RequestStream) -> RequestStream:
     """Return the stream with arrays. Raises InputError unless it is a valid `RequestStream`."""
-    gap, read, work, blocks = instance_of(RequestStream, "RequestStream(gap, read, work, blocks)")("stream", given)
+    gap, read, work, blocks = instance_of(RequestStream, "a RequestStream(gap, read, work, blocks)")("stream", given)
     gap, work, blocks = (_SPANS(label, part) for label, part in (("gap", gap), ("work", work), ("blocks", blocks)))
     if not traced(read) and np.asarray(read).dtype.kind != "b":
         raise InputError(f"read {shown(read)}: give True or False for each request")
@@ -178,7 +178,15 @@ def _stream(given: RequestStream) -> RequestStream:
     shapes = f"gap {gap.shape}, read {read.shape}, work {work.shape}, blocks {blocks.shape}"
     fits = min(gap.ndim, read.ndim) > 0 and min(work.ndim, blocks.ndim) > 1
     fits = fits and len({len(part) for part in (gap, read, work, blocks)}) == 1 and work.shape[-1] > 0
-    require(fits, "shapes", shapes, "[request, *batch] and [request, *batch, disk], of as many requests")
+    require(
+        fits,
+        "shapes",
+        shapes,
+        (
+            "[request, *batch] for gap and read, [request, *batch, disk] for work and blocks, with equal numbers of "
+            "requests"
+        ),
+    )
     require_broadcast(gap=gap, read=read, work=work[..., 0], blocks=blocks[..., 0])
     require_broadcast(work=work, blocks=blocks)
     return RequestStream(gap, read, work, blocks)
@@ -187,8 +195,8 @@ def _stream(given: RequestStream) -> RequestStream:
 def _paths(given: Paths, stream: RequestStream) -> Paths:
     """Return the paths with arrays. Raises InputError unless they are valid and fit the disks of the stream."""
     ways = []
-    for name, way in zip(Paths._fields, instance_of(Paths, "Paths(read, write)")("paths", given), strict=True):
-        parts = instance_of(Path, "Path(out, offset, port, transit, receive)")(name, way)._asdict()
+    for name, way in zip(Paths._fields, instance_of(Paths, "a Paths(read, write)")("paths", given), strict=True):
+        parts = instance_of(Path, "a Path(out, offset, port, transit, receive)")(name, way)._asdict()
         kinds = {part: _TRANSIT if part == "transit" else _SPANS for part in parts}
         held = {part: kinds[part](f"{name} {part}", value) for part, value in parts.items()}
         ways.append(
@@ -201,11 +209,14 @@ def _paths(given: Paths, stream: RequestStream) -> Paths:
         )
         offset, disks = ways[-1].offset, stream.work.shape[-1]
         require(
-            offset.shape[-1:] == (disks,), f"{name} offset of shape", str(offset.shape), f"[.., {disks}], one a disk"
+            offset.shape[-1:] == (disks,),
+            f"{name} offset of shape",
+            str(offset.shape),
+            f"[.., {disks}], one for each disk",
         )
         alone = {part: value for part, value in ways[-1]._asdict().items() if part != "offset"}
         shapes = {part: value.shape for part, value in alone.items()}
-        require(len({*shapes.values()}) == 1, f"{name} of shapes", shapes, "one shape, for each of the lanes")
+        require(len({*shapes.values()}) == 1, f"{name} of shapes", shapes, "equal, with one value for each run")
         require_broadcast(gap=stream.gap[0], work=stream.work[0, ..., 0], offset=offset[..., 0], **alone)
     return Paths(*ways)
 

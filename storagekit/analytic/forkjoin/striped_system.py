@@ -142,7 +142,12 @@ class StripedSystem:
             If the disks have different numbers of blocks to read.
         """
         striping = self.striping
-        require(striping.blocks % striping.data_disks == 0, "blocks", striping.blocks, "as many for each disk")
+        require(
+            striping.blocks % striping.data_disks == 0,
+            "blocks",
+            striping.blocks,
+            f"a multiple of the {striping.data_disks} disks that hold data",
+        )
         way = self.paths().read
         outside = float(way.offset[0] + way.port + way.transit + way.receive)
         return outside + latest(self.disk, striping.unit, striping.rows, striping.data_disks)

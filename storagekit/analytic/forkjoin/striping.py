@@ -75,15 +75,15 @@ class Striping:
             members, over = divmod(self.disks, self.groups)
             require(
                 not over and members >= 2,
-                f"{self.disks} disks in groups:",
+                f"groups of {self.disks} disks",
                 self.groups,
-                "a divisor, with 2 disks or more each",
+                "a divisor of the number of disks, with at least 2 disks in each group",
             )
             require(
                 self.blocks % self.data_disks == 0,
-                f"{self.blocks} blocks in rows of",
+                f"{self.blocks} blocks on data disks",
                 self.data_disks,
-                "whole rows: give a unit of the request divided by the disks that hold data",
+                "a divisor of the number of blocks; give another unit",
             )
         require(
             0 <= self.failed <= self.groups,

@@ -70,7 +70,7 @@ class Board:
             if not isinstance(control, Control):
                 known = ", ".join(one for one, its in controls.items() if isinstance(its, Control))
                 raise InputError(
-                    f"{name!r}: no control of the board begins where it is told by that name; there are {known}"
+                    f"control {name!r}: the board has no such control with an initial value; give one of {known}"
                 )
             controls[name] = control.beginning(value)
         return replace(self, controls=controls)

@@ -58,7 +58,9 @@ class Slider(Control):
     def __post_init__(self):
         validate_fields(self)
         if not self.low <= self.value <= self.high:
-            raise InputError(f"{self.label}: begins at {self.value:g}, not within {self.low:g} to {self.high:g}")
+            raise InputError(
+                f"{self.label}: initial value {self.value:g}; give a value from {self.low:g} to {self.high:g}"
+            )
 
     @property
     def whole(self) -> bool:
@@ -98,7 +100,7 @@ class StepsControl(Control):
     def __post_init__(self):
         validate_fields(self)
         if self.value not in self.values:
-            raise InputError(f"{self.label}: begins at {self.value:g}, which is none of its values")
+            raise InputError(f"{self.label}: initial value {self.value:g} is not one of its values; give one of them")
 
     def widget(self):
         from ipywidgets import SelectionSlider
@@ -121,16 +123,16 @@ class ChoiceControl(Control):
     """
 
     label: str
-    options: Annotated[Mapping[str, Any], instance_of(Mapping, "things by name")]
+    options: Annotated[Mapping[str, Any], instance_of(Mapping, "a mapping from names to values")]
     value: str = ""
     few: Annotated[Sequence[str], several(text)] = ()
 
     def __post_init__(self):
         validate_fields(self)
         if not self.options:
-            raise InputError(f"{self.label}: nothing to choose from")
+            raise InputError(f"{self.label}: no options; give at least one")
         if self.value and self.value not in self.options:
-            raise InputError(f"{self.label}: begins at {self.value!r}, which is none of {', '.join(self.options)}")
+            raise InputError(f"{self.label}: initial value {self.value!r}; give one of {', '.join(self.options)}")
 
     def widget(self):
         from ipywidgets import Dropdown

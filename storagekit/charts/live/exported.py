@@ -49,7 +49,7 @@ def export(
         "answers": packed,
         # with Vega in it
         "script": _script(),
-        "made": escape(f"storagekit {_version()}; {len(asked['points']):,} answers, asked when this file was made"),
+        "made": escape(f"storagekit {_version()}; {len(asked['points']):,} results, computed when this file was made"),
     }
     page = _PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
@@ -80,7 +80,8 @@ def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
     points = list(itertools.product(*stops))
     if len(points) > MOST:
         raise InputError(
-            f"{len(points)} combinations of values to export: at most {MOST}; give controls fewer with `few`"
+            f"{len(points)} combinations of values to export: at most {MOST}; give fewer values with `few` of the "
+            "controls"
         )
     specs: list[dict[str, Any]] = []
     found = []

@@ -44,7 +44,7 @@ def live(
 
     if not isinstance(board, Board):
         if draw is None or controls is None:
-            raise InputError(f"board {shown(board)}: give a Board, or what answers, draws and controls it")
+            raise InputError(f"board {shown(board)}: give a Board, or an answer function with draw and controls")
         board = Board(board, draw, controls, words)
     widgets = {name: one.widget() if isinstance(one, Control) else one for name, one in board.controls.items()}
     _aligned(list(widgets.values()))
@@ -99,7 +99,7 @@ class Answering:
         self.state.value = _QUIET.format("computing ...")
         self.show(self.board.shown(self.values()))
         self.answers += 1
-        self.state.value = _QUIET.format(f"answered in {_time(perf_counter() - begin)}")
+        self.state.value = _QUIET.format(f"computed in {_time(perf_counter() - begin)}")
 
     def show(self, shown: Shown) -> None:
         self.said.value = shown.said

@@ -16,7 +16,7 @@ class Said:
 
     headline: str
     lines: Annotated[Sequence[str], several(text)] = ()
-    table: Annotated[pd.DataFrame | None, instance_of(pd.DataFrame, "a table of pandas")] = None
+    table: Annotated[pd.DataFrame | None, instance_of(pd.DataFrame, "a pandas DataFrame")] = None
 
     def __post_init__(self):
         validate_fields(self)

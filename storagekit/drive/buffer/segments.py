@@ -164,7 +164,7 @@ class BufferSegments(eqx.Module):
 
     drive: Annotated[Drive, DRIVE]
     electronics: Electronics
-    faster: Annotated[Faster, instance_of(Faster, "one of sk.drive.buffer.Faster")] = eqx.field(
+    faster: Annotated[Faster, instance_of(Faster, "a member of sk.drive.buffer.Faster")] = eqx.field(
         static=True, default=Faster.EITHER
     )
 
@@ -172,9 +172,14 @@ class BufferSegments(eqx.Module):
         require_possible(self.electronics)
         validate_fields(self)
         if self.drive.capacity > MOST_WHOLE:
-            raise InputError(f"a buffer for {self.drive.capacity} sectors: modelled are drives of up to {MOST_WHOLE}")
+            raise InputError(
+                f"a drive with a buffer and {self.drive.capacity} sectors: at most {MOST_WHOLE} sectors are possible"
+            )
         if self.drive.grain != 1:
-            raise InputError(f"a buffer for sectors of {self.drive.grain * 512} bytes: modelled are those of 512")
+            raise InputError(
+                f"a drive with a buffer and sectors of {self.drive.grain * 512} bytes: only sectors of 512 bytes are "
+                "possible"
+            )
 
     def init(self, lanes: tuple[int, ...]) -> BufferMemory:
         """Return an empty buffer before any request, with the arm on cylinder 0."""

@@ -16,7 +16,7 @@ from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
 _MS, _MB = 1e3, 1e-6
 # points of a curve
 _POINTS = 120
-_SHADES = ["yours", "beside it"]
+_SHADES = ["yours", "other drive"]
 
 
 class Drawn(NamedTuple):
@@ -74,12 +74,14 @@ def _beside() -> alt.TopLevelMixin:
     percent = alt.Scale(domain=[0, 100])
     seeks = _over("seeks").mark_line(strokeWidth=2)
     seeks = seeks.encode(
-        alt.X("share:Q", title="Distance (% of the longest)", scale=percent), alt.Y("ms:Q", title="Seek (ms)"), colour
+        alt.X("share:Q", title="Seek distance (% of the longest)", scale=percent),
+        alt.Y("ms:Q", title="Seek (ms)"),
+        colour,
     )
     zones = _over("zones").mark_line(strokeWidth=2)
     zones = zones.encode(
-        alt.X("share:Q", title="Place (% of the data)", scale=percent),
-        alt.Y("rate:Q", title="In a row (MB/s)"),
+        alt.X("share:Q", title="Address (% of the data)", scale=percent),
+        alt.Y("rate:Q", title="Sequential rate (MB/s)"),
         colour,
         order="order:Q",
     )
@@ -94,7 +96,11 @@ def _beside() -> alt.TopLevelMixin:
     reads = _over("reads").mark_line(strokeWidth=2, point={"size": 22}).encode(depth, rate, colour, strokeDash=dash)
     panels = [one.properties(width=360, height=130) for one in (seeks, zones, reads)]
     drawn = alt.vconcat(*panels, spacing=12).resolve_scale(color="shared")
-    return finished(drawn, "Yours, beside the other", "seeks of a read; random reads of 4 KB by formula")
+    return finished(
+        drawn,
+        "Your drive and the other drive",
+        "The panels show seek times of reads, sequential rates, and random reads of 4 KB by formula.",
+    )
 
 
 _BESIDE = Template(_beside)
@@ -106,7 +112,7 @@ def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) ->
     If the log is a sample, the curve of the sampled drive is shown too. table: from `FittedDrive`; sheet, made: from
     `calibrate.seek_curve`.
     """
-    named = {"data sheet": sheet} | ({} if made is None else {"the drive it was made on": made})
+    named = {"data sheet": sheet} | ({} if made is None else {"true drive": made})
     rows = pd.DataFrame(
         [
             {"distance": float(far), "ms": float(time) * _MS, "curve": name}
@@ -124,7 +130,7 @@ def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) ->
         }
     )
     names = [*named, "fitted"]
-    shades = {"data sheet": COLOURS[0], "the drive it was made on": "#888888", "fitted": COLOURS[1]}
+    shades = {"data sheet": COLOURS[0], "true drive": "#888888", "fitted": COLOURS[1]}
     colour = alt.Color(
         "curve:N",
         title=None,
@@ -136,5 +142,8 @@ def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) ->
     base = alt.Chart(points).encode(x, color=colour)
     whisker = base.mark_rule(strokeWidth=1.5).encode(alt.Y("low:Q"), y2="high:Q")
     drawn: Layered = alt.layer(line, whisker, base.mark_point(filled=True, size=45, opacity=1).encode(y="ms:Q"))
-    told = "points: fitted, with two standard errors; the overhead of a command is in them where it could not be told apart"
-    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "The arm, from measured times", told)
+    told = (
+        "Points are fitted values, and whiskers are two standard errors. The points include the overhead of a "
+        "command if the fit could not separate it."
+    )
+    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "Seek curve fitted to measured times", told)

@@ -11,7 +11,10 @@ from storagekit.charts.theme import COLOURS, PAPER, THEME
 
 PROTOCOLS = {"D-SPTF": COLOURS[0], "shortest queue": COLOURS[2], "LARD": COLOURS[3], "hashing": COLOURS[1]}
 _MS = 1e3
-_PANELS = {"request_rate": "Requests answered a second", "tail": "99% answered within (ms, logarithmic)"}
+_PANELS = {
+    "request_rate": "Requests completed per second",
+    "tail": "99th percentile of the response time (ms, logarithmic)",
+}
 
 
 def curves(data: xr.Dataset, load: int) -> FilledBoard:

@@ -33,14 +33,14 @@ def in_words(unit: float) -> str:
 def _drawing() -> alt.TopLevelMixin:
     return finished(
         _lines().properties(width=WIDTH, height=280),
-        "Sessions that can be promised",
-        "by the number of agents of an object, parity included; the circle marks the maximum",
+        "Guaranteed sessions",
+        "The number of agents includes parity. The circle marks the maximum.",
     )
 
 
 def _lines() -> Layered:
     x = alt.X(
-        "agents:Q", title="Agents of an object", scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(tickMinStep=1)
+        "agents:Q", title="Agents per object", scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(tickMinStep=1)
     )
     y = alt.Y("sessions:Q", title="Sessions", scale=alt.Scale(zero=True), axis=alt.Axis(tickMinStep=1))
     names = [in_words(unit) for unit in reversed(UNITS)]

@@ -7,7 +7,7 @@ import altair as alt
 from storagekit.charts import Template
 from storagekit.charts.theme import COLOURS, THEME
 
-WAYS = {"total": "both together", "single": "each by itself"}
+WAYS = {"total": "both bricks together", "single": "each brick separately"}
 OF_BRICK = {"A": COLOURS[0], "B": COLOURS[4]}
 
 

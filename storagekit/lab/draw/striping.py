@@ -19,13 +19,13 @@ def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
 
 
 def _drawing() -> alt.TopLevelMixin:
-    x = alt.X("rate:Q", title="Requests a second", scale=alt.Scale(zero=True, nice=False))
+    x = alt.X("rate:Q", title="Requests/s", scale=alt.Scale(zero=True, nice=False))
     log = alt.Scale(type="log", nice=False, padding=4)
-    y = alt.Y("low:Q", title="Mean time of a request (ms)", scale=log)
+    y = alt.Y("low:Q", title="Mean response time of a request (ms)", scale=log)
     sort = alt.EncodingSortField(field="agents", op="min", order="ascending")
     shades = alt.Scale(range=[*COLOURS[:6], "#7f7f7f", "#000000"])
     colour = alt.Color(
-        "named:N", title="Agents of a request", sort=sort, scale=shades, legend=alt.Legend(symbolOpacity=1)
+        "named:N", title="Agents per request", sort=sort, scale=shades, legend=alt.Legend(symbolOpacity=1)
     )
     bands = alt.Chart(alt.NamedData(name="bands")).encode(x, y, color=colour)
     asked = alt.Chart(alt.NamedData(name="asked")).encode(x)
@@ -36,8 +36,8 @@ def _drawing() -> alt.TopLevelMixin:
     )
     return finished(
         drawn.properties(width=WIDTH, height=280),
-        "How long a request takes",
-        "band: between the bounds, disks only; dashed line: the selected load",
+        "Response time of a request by load",
+        "Bands are between the bounds of the mean, for the disks only. The dashed line is the selected load.",
     )
 
 

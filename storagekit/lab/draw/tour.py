@@ -17,9 +17,9 @@ _MS = 1e3
 PARTS = {
     "overhead": ("command", "#8c8c8c"),
     "move": ("arm moves", COLOURS[0]),
-    "settle": ("settles to write", COLOURS[3]),
-    "rotation": ("waits for the sector", COLOURS[4]),
-    "transfer": ("data pass", COLOURS[2]),
+    "settle": ("head settles", COLOURS[3]),
+    "rotation": ("platter rotates", COLOURS[4]),
+    "transfer": ("data transfer", COLOURS[2]),
 }
 TAKEN, OTHER = COLOURS[1], "#495057"
 # radii relative to the platter, and size of the platter in pixels; pivot of the arm; extent of the picture
@@ -149,20 +149,24 @@ def _bars(way: xr.Dataset) -> Iterable[dict[str, object]]:
                 "begin": begin * _MS,
                 "end": end * _MS,
                 "last": last,
-                "says": f"{end * _MS:.2f}{' (taken)' if number == taken else ''}",
+                "says": f"{end * _MS:.2f}{' (selected)' if number == taken else ''}",
                 "shown": 1.0 if number == taken else 0.35,
             }
             begin = end
 
 
 def _drawing() -> alt.TopLevelMixin:
-    slider = alt.binding_range(min=0, max=100, step=100 / STEPS, name="Time, % of the way ")
+    slider = alt.binding_range(min=0, max=100, step=100 / STEPS, name="Time (% of the service time) ")
     moment = alt.param(name="way", value=0, bind=slider)
     layers = [*_platter(), _way(), *_data(), *_moving_arm(), _said()]
     size = {"width": RADIUS * (ACROSS[1] - ACROSS[0]), "height": RADIUS * (DOWN[1] - DOWN[0])}
     disk = alt.layer(*layers).properties(**size).resolve_scale(color="independent")
     both = alt.vconcat(disk, _timeline(), spacing=16).resolve_scale(color="independent").add_params(moment)
-    return finished(both, "One request's way", "the disk from above; under it, the way to each replica")
+    return finished(
+        both,
+        "Path of one request",
+        "The picture shows the disk from above. The bars below it show the service time for each replica.",
+    )
 
 
 def _over(name: str) -> alt.Chart:
@@ -242,7 +246,7 @@ def _colours() -> alt.Scale:
 
 def _timeline() -> Layered:
     y = alt.Y("replica:N", title=None, sort=None, axis=alt.Axis(labelLimit=200, domain=False, ticks=False))
-    x = alt.X("begin:Q", axis=alt.Axis(title="Time since the request was taken (ms)", tickCount=6))
+    x = alt.X("begin:Q", axis=alt.Axis(title="Time since the start of service (ms)", tickCount=6))
     legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=200)
     colour = alt.Color("part:N", scale=_colours(), legend=legend)
     fade = alt.Opacity("shown:Q", scale=None, legend=None)
@@ -270,8 +274,8 @@ def waits(data: xr.Dataset) -> alt.TopLevelMixin:
             for order, (part, said) in enumerate(named.items())
         ]
     )
-    x = alt.X("replicas:O", title="Replicas of each block on its disk", axis=alt.Axis(labelAngle=0))
-    y = alt.Y("ms:Q", title="Positioning of a random read (ms)")
+    x = alt.X("replicas:O", title="Replicas of each block on a disk", axis=alt.Axis(labelAngle=0))
+    y = alt.Y("ms:Q", title="Positioning time of a random read (ms)")
     colour = alt.Color("part:N", title=None, scale=_colours(), legend=alt.Legend(values=list(named.values())))
     bars = alt.Chart(rows).mark_bar(width={"band": 0.6}).encode(x, y, color=colour, order="order:O")
     said = pd.DataFrame({"replicas": data.replicas.values, "ms": (data.seek + data.formula).values * _MS})
@@ -279,5 +283,6 @@ def waits(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.layer(bars, tick).properties(width=WIDTH, height=240),
         f"Gain of rotational replicas: {data.attrs['drive']}",
-        "reads at random, nothing else waiting; the black line is the arm and R / 2D, half a turn over the replicas",
+        "Reads are random, and each read is alone in the system. The black line is the seek plus R/2D, half a "
+        "revolution divided by the replicas.",
     )

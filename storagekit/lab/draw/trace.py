@@ -32,7 +32,7 @@ def _drawing() -> alt.TopLevelMixin:
     )
     place = alt.Chart(alt.NamedData(name="places")).mark_circle(size=7, opacity=0.7)
     place = place.encode(
-        alt.X("at:Q", axis=time, scale=alt.Scale(nice=False)), alt.Y("gb:Q", title="Place (GB)"), color=colour
+        alt.X("at:Q", axis=time, scale=alt.Scale(nice=False)), alt.Y("gb:Q", title="Address (GB)"), color=colour
     )
     size = alt.Chart(alt.NamedData(name="sizes")).mark_bar()
     size = size.encode(
@@ -46,7 +46,11 @@ def _drawing() -> alt.TopLevelMixin:
         color=colour,
     )
     panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (place, _HIGH), (size, 80))]
-    return finished(alt.vconcat(*panels, spacing=10), "Arrivals, addresses and sizes", "requests of the trace")
+    return finished(
+        alt.vconcat(*panels, spacing=10),
+        "Arrivals, addresses and sizes",
+        "Bars and dots show the requests of the trace.",
+    )
 
 
 _CHART = Template(_drawing)

@@ -131,7 +131,11 @@ def adapting(
     data = xr.Dataset(
         {
             "owner": (dims, kept.owner[last], {"units": "1", "long_name": "node that a subregion is mapped to"}),
-            "filled": (dims, kept.filled[last] / ONE, {"units": "1", "long_name": "share of the interval filled"}),
+            "filled": (
+                dims,
+                kept.filled[last] / ONE,
+                {"units": "1", "long_name": "fraction of the interval that is mapped"},
+            ),
         },
         coords={"time": ("time", moments, {"units": "s"}), "subregion": np.arange(kept.owner.shape[1])},
     )

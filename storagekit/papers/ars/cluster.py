@@ -173,7 +173,7 @@ def _reaches(on: Segments) -> tuple[int, ...]:
 
 RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL = "Randomized", "ARS", "D-SPTF", "Central"
 CENTRAL_HEADS = "Central, heads known"
-WITHIN, AT_ONCE = "D-SPTF, waits for the platter", "D-SPTF, begins at once"
+WITHIN, AT_ONCE = "D-SPTF, waits for the platter", "D-SPTF, starts immediately"
 # Seconds that a node takes to send a message, if messages cost time: at most the whole latency between nodes, 0.1 ms, which
 # includes the software of both sides. A claim goes to three other nodes one after the other.
 MESSAGE, OTHERS = 0.1 * MS, 3

@@ -189,7 +189,7 @@ def extra(
     dims = ("extra", "seed", "number")
     data = xr.Dataset(
         {
-            "asked": (dims, nodes, {"units": "1", "long_name": "nodes that a read is sent to at once"}),
+            "asked": (dims, nodes, {"units": "1", "long_name": "nodes that a read is sent to initially"}),
             "response": (dims, response, {"units": "s", "long_name": "mean response time"}),
         },
         coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * STRETCH},
@@ -252,16 +252,20 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
         Measurement(
             "ars.algorithm.read_any_m",
             bool(exact) and not bool(read.dead.any()),
-            note=f"The check covers {int(read.reads.sum())} reads while any two of four nodes are stopped. It requires that "
-            "exactly the other two nodes serve each read.",
+            note=(
+                f"The check covers {int(read.reads.sum())} reads while any two of four nodes are stopped. In each "
+                "case, exactly the other two nodes must serve the read."
+            ),
         ),
         Measurement(
             "ars.algorithm.write_commit",
             least == needed and all_written,
-            note=f"The check covers {int(written.answered.sum())} writes. At its completion a replicated write is on the "
-            f"disks of at least {least['replicated']} nodes, and an erasure-coded write on the disks of at least "
-            f"{least['erasure-coded']}. At the end of the run a write has to be on the disks of all its nodes. Some buffers "
-            "are written before the completion.",
+            note=(
+                f"The check covers {int(written.answered.sum())} writes. At its completion, a replicated write is on "
+                f"the disks of at least {least['replicated']} nodes, and an erasure-coded write on the disks of at "
+                f"least {least['erasure-coded']}. At the end of the run, a write must be on the disks of all its "
+                "nodes. Some buffers are written to disk before the completion."
+            ),
         ),
         _extra_finding(asked),
     ]
@@ -284,11 +288,14 @@ def _extra_finding(asked: xr.Dataset) -> Measurement:
     return Measurement(
         "ars.algorithm.extra_e",
         bool(differ.rise.sel(statistic="low") > 0) and bool(differ.fall.sel(statistic="low") > 0),
-        note=f"With m = 2 a client sends a read to {float(before.mean()):.2f} nodes at once before a node fails, to "
-        f"{float(during.mean()):.2f} while the node is down, and to {float(after.mean()):.2f} after it returns. The number "
-        f"rises by {_range(differ.rise)} and falls by {_range(differ.fall)} (95% intervals over {asked.sizes['seed']} runs). "
-        f"The first {SETTLES} requests after the failure and after the return are left out. During the outage a read takes "
-        f"{float(slow.isel(extra=0)):.2f} s without additional nodes and {float(slow.isel(extra=-1)):.3f} s with them.",
+        note=(
+            f"With m = 2, a client sends a read initially to {float(before.mean()):.2f} nodes before a node fails, to "
+            f"{float(during.mean()):.2f} while the node is down, and to {float(after.mean()):.2f} after it returns. "
+            f"The number rises by {_range(differ.rise)} and falls by {_range(differ.fall)} (95% intervals over "
+            f"{asked.sizes['seed']} runs). The first {SETTLES} requests after the failure and after the return are "
+            f"not counted. During the outage, a read takes {float(slow.isel(extra=0)):.2f} s without additional nodes "
+            f"and {float(slow.isel(extra=-1)):.3f} s with them."
+        ),
     )
 
 

@@ -54,7 +54,7 @@ def stand_in() -> FinancialSource:
     The hour has 249,496 requests of 15.5 KB on average, 33% of them reads. Arrivals are independent, sizes exponential
     and addresses uniform, as in the synthetic traces of the paper, because the paper gives no further figures.
     """
-    name = "a synthetic trace with the figures of the paper and independent arrivals"
+    name = "a synthetic trace with the parameters of the paper and independent arrivals"
     return FinancialSource(None, "stand-in", name)
 
 

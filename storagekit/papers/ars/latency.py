@@ -92,7 +92,7 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
     ars = response.sel(protocol=ADAPTIVE)
     flat = bool((abs(ars / ars.isel(latency=0) - 1) < 1e-6).all())
     ms = ", ".join(f"{float(one) / MS:g}" for one in data.latency.values)
-    loaded = "" if busy is None else f" At the higher load D-SPTF takes {_points(busy, DSPTF)} ms."
+    loaded = "" if busy is None else f" At the higher load, D-SPTF takes {_points(busy, DSPTF)} ms."
     return [
         Measurement(
             "ars.fig7.ars_flat",
@@ -103,12 +103,14 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
         Measurement(
             "ars.fig7.dsptf_rises",
             _risen(data, DSPTF),
-            note=f"At latencies of {ms} ms D-SPTF takes {_points(data, DSPTF)} ms, and ARS takes "
-            f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} Idle nodes wait for two latencies before they start. "
-            "The paper lists the differences of its D-SPTF from the original protocol, and this list has no other rule. By "
-            "section 3.1 of the original, the wait ends at the latest when the platter has turned to the data. With this "
-            f"limit D-SPTF takes {_points(data, WITHIN)} ms. If idle nodes start at once, it takes "
-            f"{_points(data, AT_ONCE)} ms.",
+            note=(
+                f"At latencies of {ms} ms, D-SPTF takes {_points(data, DSPTF)} ms, and ARS takes "
+                f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} Idle nodes wait for two latencies before "
+                "they start. The paper lists how its D-SPTF differs from the original protocol, and the list does "
+                "not change this wait. In section 3.1 of the original paper, the wait ends at the latest when the "
+                f"data are under the head. With this limit, D-SPTF takes {_points(data, WITHIN)} ms. If idle nodes "
+                f"start immediately, it takes {_points(data, AT_ONCE)} ms."
+            ),
         ),
     ]
 

@@ -194,7 +194,7 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.probes",
             float(four.probes),
             basis="analytic",
-            note=f"The interval has four nodes. To find two of them takes {float(four.probes_m):.3f} hashes.",
+            note=f"The interval has four nodes. A search for two of them takes {float(four.probes_m):.3f} hashes.",
         ),
         Measurement("ars.algorithm.distinct", int(seen.distinct.sum()) == 0, basis="analytic", note=f"{tunes}."),
         Measurement(
@@ -202,11 +202,13 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             1 - strayed / covered,
             basis="analytic",
             holds=1 - strayed / covered >= HIGH,
-            note=f"A probability counts as high if it is at least {HIGH:.0%}, the tolerance of a match in the scorecard. The "
-            f"node of {covered:.1%} of all keys still covers their offset. Some of these keys move: they found no node at "
-            "their first offset, and another node has grown to this offset since. The number of keys that move is "
-            f"{ratio:.2f} times the necessary number. If the interval is built again, {float(moved.afresh.mean()):.0%} of "
-            "all keys move.",
+            note=(
+                f"A probability is judged as high if it is at least {HIGH:.0%}, the tolerance of a match in the "
+                f"scorecard. The node of {covered:.1%} of all keys still covers their offset. Some of these keys "
+                "move, because they found no node at their first offset before, and another node now covers this "
+                f"offset. The number of keys that move is {ratio:.2f} times the necessary number. If the interval is "
+                f"rebuilt, {float(moved.afresh.mean()):.0%} of all keys move."
+            ),
         ),
         Measurement("ars.algorithm.partial", int(seen.partial.sum()) == 0, basis="analytic", note=f"{tunes}."),
     ]

@@ -172,29 +172,37 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
         Measurement(
             "ars.fig4.near_central",
             close(order),
-            note="The response time of ARS divided by the response time of the centralized protocol is "
-            f"{shown(order, 'volume')}. A ratio counts as close if it is at most {1 + CLOSE:g}.{idle} Hardly any request "
-            "waits. The centralized protocol therefore sends all reads to the fastest node. ARS does not, because its "
-            f"shares follow the performance of the nodes. {appears(busy)}{_heads_known(response, 'volume')}",
+            note=(
+                "The response time of ARS divided by the response time of the centralized protocol is "
+                f"{shown(order, 'volume')}. A ratio is judged as close if it is at most {1 + CLOSE:g}.{idle} Few "
+                "requests wait, so the centralized protocol sends all reads to the fastest node. ARS also uses "
+                "slower nodes, because its shares follow the performance of the nodes. "
+                f"{appears(busy)}{_heads_known(response, 'volume')}"
+            ),
         ),
         Measurement(
             "ars.fig4.random_worst",
             all(ahead(response, name, RANDOMIZED) for name in others),
-            note=f"The mean response times on both volumes in ms are {milliseconds(response.sel(volume='both'))}.",
+            note=f"The mean response times on both volumes are, in ms, {milliseconds(response.sel(volume='both'))}.",
         ),
         Measurement(
             "ars.fig4.dsptf_replicated",
             close(dsptf) and ahead(replicated, DSPTF, ADAPTIVE),
-            note=f"The mean response times in ms are {milliseconds(replicated)}. Under D-SPTF every node with a copy bids "
-            "with the position of its head. The other protocols, including the centralized one, do not use this position.",
+            note=(
+                f"The mean response times are, in ms, {milliseconds(replicated)}. Under D-SPTF, every node with a "
+                "copy bids with its head position. The other protocols, including the centralized protocol, do not "
+                "use head positions."
+            ),
         ),
         Measurement(
             "ars.fig4.dsptf_coded",
             ahead(coded, ADAPTIVE, DSPTF),
-            note=f"The mean response times in ms are {milliseconds(coded)}. The paper names the cost of messages as the "
-            "reason, but gives no figure. In this model a claim takes the latency of the network, and the first two of "
-            f"four nodes serve the request. The protocol '{MESSAGES}' adds {MESSAGE / MS:g} ms of latency for each message, "
-            "but no load.",
+            note=(
+                f"The mean response times are, in ms, {milliseconds(coded)}. The paper names the cost of messages as "
+                "the reason, but gives no number. In this model, a claim takes the latency of the network, and the "
+                f"first two of four nodes serve the request. The protocol '{MESSAGES}' adds {MESSAGE / MS:g} ms of "
+                "latency for each message, but no load."
+            ),
         ),
     ]
 
@@ -273,16 +281,18 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
     elsewhere = (
         ""
         if wrapped is None
-        else f" In the wrapped layout the ratios are {shown(beside(wrapped.response, ADAPTIVE, CENTRAL), 'trace')}."
+        else f" In the wrapped layout, the ratios are {shown(beside(wrapped.response, ADAPTIVE, CENTRAL), 'trace')}."
     )
     return [
         Measurement(
             "ars.fig5.near_central",
             close(order),
             basis=data.attrs["basis"],
-            note="The response time of ARS divided by the response time of the centralized protocol is "
-            f"{shown(order, 'trace')}. A ratio counts as comparable if it is at most {1 + CLOSE:g}. {source}{elsewhere}"
-            f"{_heads_known(data.response, 'trace')}",
+            note=(
+                "The response time of ARS divided by the response time of the centralized protocol is "
+                f"{shown(order, 'trace')}. A ratio is judged as comparable if it is at most {1 + CLOSE:g}. "
+                f"{source}{elsewhere}{_heads_known(data.response, 'trace')}"
+            ),
         ),
         Measurement(
             "ars.fig5.same_pattern",

@@ -97,7 +97,9 @@ def equal(
         {
             "outstanding": (dims, held.mean(axis=-1), {"units": "1", "long_name": "outstanding requests"}),
             "rate": (dims, rate, {"units": "1/s", "long_name": "requests completed"}),
-            "swing": (dims, swing, {"units": "1", "long_name": "standard deviation of the share of outstanding requests"}),
+            "swing": (dims, swing, {"units": "1", "long_name": (
+                "standard deviation over time of the share of outstanding requests"
+            )}),
             "held": (("views", "window", "node", "time"), held[:, :, 0], {"units": "1"}),
         },
         coords={
@@ -185,7 +187,7 @@ def halved(
     )
     service = told.service.sum("stream").rename(window="time")
     share = service.sel(brick=largest) / service.sum("brick")
-    share.attrs = {"units": "1", "long_name": "share of the largest node in the bytes transferred"}
+    share.attrs = {"units": "1", "long_name": "share of the largest node in the transferred bytes"}
     return share.to_dataset(name="share").assign_attrs(told.attrs, paper="ars", exhibit="ars.halved", slows=SLOWS)
 
 

@@ -257,34 +257,38 @@ def fig6_findings(
         else ""
     )
     rates = " ".join(
-        f"The throughput of the mix '{mix}' in requests/s is {_rates(rate.sel(mix=mix))}." for mix in rate.mix.values
+        f"The throughput of the mix '{mix}' is, in requests/s, {_rates(rate.sel(mix=mix))}." for mix in rate.mix.values
     )
     return [
         Measurement(
             "ars.fig6.near_central",
             near,
-            note="The throughput divided by the throughput of the centralized protocol is "
-            f"{_beside_central(rate)}. {rates} A ratio counts as close if it is within {CLOSE:.0%} of 1.{heads} "
-            f"{WHY_AHEAD} {WHY_ARS}{_interpreted(readings)}",
+            note=(
+                f"The throughput divided by the throughput of the centralized protocol is {_beside_central(rate)}. "
+                f"{rates} A ratio is judged as close if it is within {CLOSE:.0%} of 1.{heads} {WHY_AHEAD} "
+                f"{WHY_ARS}{_interpreted(readings)}"
+            ),
         ),
         Measurement(
             "ars.fig6.dsptf_ahead",
             bool((over.sel(statistic="low") > 1).all()) and bool((over.sel(statistic="mean") <= 1 + CLOSE).all()),
-            note=f"The throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. A lead counts as "
-            f"slight if it is at most {CLOSE:.0%}. This limit was chosen after the first measurement. "
-            f"{WHY_AHEAD}{_by_buffer(buffered)}",
+            note=(
+                f"The throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. A lead is judged "
+                f"as slight if it is at most {CLOSE:.0%}. This limit was chosen after the first measurement. "
+                f"{WHY_AHEAD}{_by_buffer(buffered)}"
+            ),
         ),
     ]
 
 
 WHY_ARS = (
-    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this window. It is the "
-    "longest of the tested windows at which the shares oscillate at most 10% more than with the shortest window (exhibit "
-    "swings)."
+    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this window. This "
+    "project uses the longest tested window with at most 10% more oscillation of the shares than the shortest window "
+    "(exhibit swings)."
 )
 WHY_AHEAD = (
-    "D-SPTF writes only the copies that the data needs, because it does not buffer a cancelled write. ARS writes all "
-    "copies. Once the buffer of the slowest node is full, this node limits the writes of ARS."
+    "D-SPTF writes only the copies that the data need, because it does not buffer a cancelled write. ARS writes all "
+    "copies. When the buffer of the slowest node is full, this node limits the writes of ARS."
 )
 
 
@@ -299,7 +303,7 @@ def _interpreted(readings: xr.Dataset | None) -> str:
     told = []
     for name in list(READINGS)[1:]:
         rate = readings.request_rate.sel(reading=name).dropna("mix", how="all")
-        told.append(f"Under the interpretation '{name}' it is {_beside_central(rate)}.")
+        told.append(f"Under the interpretation '{name}', it is {_beside_central(rate)}.")
     return f" The ratio depends on the interpretation of the paper. {' '.join(told)}"
 
 

@@ -56,7 +56,7 @@ def what_if(
     for node, speed in enumerate(speeds):
         require(0 < speed <= 1, "speed", speed, "above 0 and at most 1", f"of node {node}")
     require(rate > 0, "rate", rate, "above 0", "1/s")
-    COUNT("fragments that make the data", needed)
+    COUNT("fragments needed to read", needed)
     seconds = REQUESTS / rate
     found = windows(
         lambda protocol: _scenario(protocol, speeds, needed, rate, window),
@@ -70,7 +70,7 @@ def what_if(
     answered, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
     late = {"window": slice(LOOKS // 3, None)}
     data = xr.Dataset({
-        "share": (service / service.sum("brick")).assign_attrs(units="1", long_name="share of the bytes transferred"),
+        "share": (service / service.sum("brick")).assign_attrs(units="1", long_name="share of the transferred bytes"),
         "response": (waits / answered).assign_attrs(found.response.attrs),
         "rate": (answered / len(SEEDS)).assign_attrs(found.rate.attrs),
         "mean_response": (waits[late].sum("window") / answered[late].sum("window")).assign_attrs(found.response.attrs),

@@ -183,8 +183,8 @@ def shared_servers(
     """
     if max(rates) > rates[0]:
         raise InputError(
-            f"The first brick has {rates[0]:g} bytes/s, but another brick has {max(rates):g} bytes/s. Give the fastest brick "
-            "first."
+            f"The first brick has {rates[0]:g} bytes/s, but another brick is faster, with {max(rates):g} bytes/s. "
+            "Give the fastest brick first."
         )
     bricks, volumes = _spread(asking)
     slower = [Slowdown(brick, rate / rates[0]) for brick, rate in enumerate(rates) if rate < rates[0]]
@@ -252,7 +252,7 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
 def _evenly(numbers: list[int], wanted: int) -> list[int]:
     """Return `wanted` of the numbers, evenly spaced; each prefix of the result is about evenly spaced too."""
     if wanted > len(numbers):
-        raise InputError(f"A brick has {wanted} threads, but space for {len(numbers)} volumes. Give fewer threads.")
+        raise InputError(f"A brick has {wanted} threads, but volumes for only {len(numbers)}. Give fewer threads.")
     chosen = [numbers[place * len(numbers) // wanted] for place in range(wanted)]
     # A stride without a common factor with the count visits all.
     stride = next(step for step in range(round(0.382 * wanted) or 1, 2 * wanted + 2) if math.gcd(step, wanted) == 1)

@@ -209,15 +209,18 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
         with_interval(
             "dsfq.fig13.follows",
             lagging,
-            "After h starts, the totals of g and then f fall. The value is the time between the middles of the two falls. "
-            f"Equation 5 does not delay requests of g that the bricks already hold. D is {DEPTH}. The paper does not give D."
-            f"{_by_depth(depths)}",
+            "After h starts, the total of g falls first, then the total of f. The value is the time between the "
+            "midpoints of both falls. Equation 5 does not delay requests of g that are already in the bricks. The "
+            f"depth D is {DEPTH}; the paper does not give it.{_by_depth(depths)}",
         ),
         Measurement(
             "dsfq.fig13.sharper",
             bool(deeper.sel(statistic="low") > 0),
-            note="The undershoot of g is the difference between its lowest second after h starts and its lowest second in a "
-            f"quiet period. It is {drops} of the settled total. The shortfall of g in the first 5 s is {lost}.",
+            note=(
+                "The undershoot of g is the lowest throughput in a second of a quiet period, minus the lowest "
+                f"throughput in a second after h starts. It is {drops} of the settled total. The shortfall of g in "
+                f"the first 5 s is {lost}."
+            ),
         ),
     ]
 
@@ -273,9 +276,9 @@ def _follows(smooth: xr.Dataset) -> Measurement:
         )
     )
     note = (
-        f"The correlation of throughput and threads is {on_a[0]:.2f} (f) and {on_a[1]:.2f} (g) on A, and {over_all[0]:.2f} "
-        "(f) "
-        f"and {over_all[1]:.2f} (g) over all bricks. A correlation of {FOLLOWS:.2f} explains half of the variance."
+        f"The correlation of throughput and threads is {on_a[0]:.2f} (f) and {on_a[1]:.2f} (g) on A, and "
+        f"{over_all[0]:.2f} (f) and {over_all[1]:.2f} (g) over all bricks. The limit is {FOLLOWS:.2f}, because this "
+        "correlation explains half of the variance."
     )
     return Measurement("dsfq.fig14.none", min(*on_a, *over_all) > FOLLOWS, note=note)
 
@@ -284,9 +287,9 @@ def _single(shared: xr.Dataset) -> Measurement:
     one = shared.sel(policy="single brick")
     on_a, total = _typical(abs(one.share.sel(stream="g") - 0.5) * 2, one.both), _typical(one.apart, one.both)
     note = (
-        f"{_seen(one)} the streams differ by {on_a:.1%} on A and by {total:.1%} in total (medians). At D = 16 even the "
-        "fewest "
-        "threads (15) keep a stream backlogged. In the paper g was not always backlogged."
+        f"{_seen(one)} the throughput of the streams differs by {on_a:.1%} on A and by {total:.1%} in total "
+        "(medians). At D = 16 even the fewest threads (15) keep a stream backlogged. In the paper g was not always "
+        "backlogged."
     )
     return Measurement("dsfq.fig14.single", on_a < EQUAL < total, note=note)
 
@@ -298,10 +301,9 @@ def _total(shared: xr.Dataset) -> Measurement:
     explained = far & (shut_out | ~one.both)
     part = float(explained.sum() / far.sum()) if bool(far.any()) else 1.0
     note = (
-        f"{_seen(one)} the totals differ by {typical:.1%} in the median. They differ by more than {FAR:.0%} in "
-        f"{int(far.sum())} of {far.size} windows. In {part:.0%} of these windows a stream has less than {SHUT_OUT:.1%} of "
-        "A, or "
-        "too few threads to be backlogged there."
+        f"{_seen(one)} the median difference of the totals is {typical:.1%}. They differ by more than {FAR:.0%} in "
+        f"{int(far.sum())} of {far.size} windows. In {part:.0%} of these windows a stream has less than "
+        f"{SHUT_OUT:.1%} of A, or too few threads to be backlogged there."
     )
     return Measurement("dsfq.fig14.total", typical < EQUAL and part > MOSTLY, note=note)
 
@@ -310,9 +312,9 @@ def _hybrid(shared: xr.Dataset) -> Measurement:
     least = {name: float(_of(shared, name).share.where(_of(shared, name).both).min()) for name in ("total", "hybrid")}
     apart = {name: _typical(_of(shared, name).apart, _of(shared, name).both) for name in ("total", "hybrid")}
     note = (
-        f"{_seen(_of(shared, 'hybrid'))} the smallest share of A is {least['hybrid']:.1%} under hybrid sharing. Under total "
-        f"sharing it is {least['total']:.1%}. The promised share is {MINIMUM:.1%}. The totals differ by {apart['total']:.1%} "
-        f"(total) and {apart['hybrid']:.1%} (hybrid) in the median."
+        f"{_seen(_of(shared, 'hybrid'))} the smallest share of A is {least['hybrid']:.1%} under hybrid sharing. Under "
+        f"total sharing it is {least['total']:.1%}. The minimum share is {MINIMUM:.1%}. The median difference of the "
+        f"totals is {apart['total']:.1%} (total) and {apart['hybrid']:.1%} (hybrid)."
     )
     return Measurement("dsfq.fig14.hybrid", least["total"] < MINIMUM <= least["hybrid"], note=note)
 

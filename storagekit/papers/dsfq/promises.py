@@ -155,7 +155,7 @@ def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
     now = log.elapsed.cumsum(axis=0, dtype=float)
     mine = (log.brick == 0) & (log.stream == 1) & (now > AWAY)
     if not mine.any(axis=0).all():
-        raise SimulationError("A stream was not served before the end of its run. Make the run longer.")
+        raise SimulationError("A stream was not served before the end of its run. Use a longer run.")
     wait = np.take_along_axis(now, mine.argmax(axis=0)[None], axis=0)[0] - AWAY
     data = xr.Dataset({"wait": ("before", wait, {"units": "s"})}, coords={"before": list(BEFORE)})
     return data.assign_attrs(made("dsfq.returning", effort, began))
@@ -216,10 +216,10 @@ def _use_or_lose(data: xr.Dataset) -> Measurement:
     # Seconds, which are requests here: each takes one second.
     here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
     note = (
-        f"On one brick the use-it-or-lose-it property {here}. If g had A alone for the first 500 s, and returns when f "
-        f"arrives at 1,000 s, it waits {wait['A']:.0f} s. If it had no requests before, it waits "
-        f"{wait['nowhere']:.0f} s. Across bricks the property {there}. If the stream used B for "
-        f"1,000 s while A was idle, it waits {wait['B']:.0f} s. If it arrives at both bricks at once, it waits "
+        f"On one brick the use-it-or-lose-it property {here}. If g had A alone for the first 500 s, and returns when "
+        f"f arrives at 1,000 s, it waits {wait['A']:.0f} s. If it had no requests before, it waits "
+        f"{wait['nowhere']:.0f} s. Across bricks the property {there}. If the stream used B for 1,000 s while A was "
+        f"idle, it waits {wait['B']:.0f} s. If it arrives at both bricks simultaneously, it waits "
         f"{wait['nowhere, then B']:.0f} s. B has a fifth of the speed of A."
     )
     held = here == there == "holds"

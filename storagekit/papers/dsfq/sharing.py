@@ -210,7 +210,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     """
     paper = data.sel(depth=DEPTH)
     depths = {f"D = {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
-    limits = {f"{limit:.0%} of the two thirds": _reached(paper, limit) for limit in (0.95, 0.99)}
+    limits = {f"{limit:.0%} of two thirds": _reached(paper, limit) for limit in (0.95, 0.99)}
     told = ", ".join(f"{float(count.mean()):.1f} ({name})" for name, count in {**depths, **limits}.items())
     at = interval(_reached(paper).to_dataset(name="at"))["at"]
     first = float(np.ceil(at.sel(statistic="high")))
@@ -221,13 +221,13 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     levels = all(abs(change) < EQUAL for change in (*rises.values(), waits["f"])) and waits["g"] > EQUAL
     ends = f"From {first:.0f} to {float(beyond.threads[-1]):.0f} threads of g"
     note = (
-        f"{ends} the throughput changes by {rises['g']:+.1%} (g) and {rises['f']:+.1%} (f), and the response time by "
-        f"{waits['g']:+.0%} (g) and {waits['f']:+.1%} (f). Up to half of the first number of threads the response time of g "
-        f"changes by {before:+.1%}."
+        f"{ends}, the throughput changes by {rises['g']:+.1%} (g) and {rises['f']:+.1%} (f), and the response time by "
+        f"{waits['g']:+.0%} (g) and {waits['f']:+.1%} (f). Up to half of the first number of threads, the response "
+        f"time of g changes by {before:+.1%}."
     )
     reached = (
-        f"The value is the fewest threads at which g has {REACHED:.0%} of its two thirds, as a mean over runs. It depends on "
-        f"the depth D, which the paper does not give. For different depths and limits it is {told}."
+        f"The value is the smallest number of threads at which g receives {REACHED:.0%} of its share of two thirds "
+        f"(mean over runs). It depends on the depth D, which the paper does not give. By depth and limit it is {told}."
     )
     return [
         with_interval("dsfq.fig8.share_at", at, reached),
@@ -235,7 +235,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-B_RATIO = "The value is a mean over the numbers of threads on B. A single thread saturates B."
+B_RATIO = "The value is a mean over the numbers of threads on B. One thread is enough to saturate B."
 
 
 def fig9_findings(data: xr.Dataset) -> list[Measurement]:
@@ -250,10 +250,9 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     apart = _apart(small).mean("seed")
     widest = float(abs(apart).max())
     equal_note = (
-        f"The total of g minus the total of f is {float(apart.min()):+.1%} to {float(apart.max()):+.1%} of their mean. "
-        "Totals "
-        f"count as roughly equal if they differ by less than {ROUGHLY:.0%}. With the most threads on B the totals cannot "
-        "become equal, because B has a higher throughput than A in panel (a)."
+        f"The total of g minus the total of f is {float(apart.min()):+.1%} to {float(apart.max()):+.1%} of their "
+        f"mean. Totals are judged as roughly equal if they differ by less than {ROUGHLY:.0%}. With the largest number "
+        "of threads on B, the totals cannot become equal, because B has a higher throughput than A in panel (a)."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
     end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
@@ -273,9 +272,10 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     gaps = [float(abs(_apart(one)).mean()) for one in (few, many)]
     first, last = (int(one.threads) for one in (few, many))
     looser = (
-        f"The standard deviation of the total of g minus the total of f from second to second is "
-        f"{float(few.spread.mean()) / MB_S:.3f} MB/s with {first} threads on B, and {float(many.spread.mean()) / MB_S:.3f} "
-        f"MB/s with {last} threads (difference {_span(wider)}). The mean totals differ by {gaps[0]:.1%} and {gaps[1]:.1%}."
+        "The standard deviation of the total of g minus the total of f over seconds is "
+        f"{float(few.spread.mean()) / MB_S:.3f} MB/s with {first} threads on B, and "
+        f"{float(many.spread.mean()) / MB_S:.3f} MB/s with {last} threads (difference {_span(wider)}). The mean "
+        f"totals differ by {gaps[0]:.1%} and {gaps[1]:.1%}."
     )
     return [
         Measurement("dsfq.fig9.total_equal", widest < ROUGHLY, note=equal_note),
@@ -300,9 +300,9 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
         f"{float(short.sel(threads=threads)):.1%} ({threads / 3:.0f})" for threads in data.threads.values.tolist()
     )
     note = (
-        "The threads of g access three bricks in turn. The value is a third of the fewest threads at which the total of g is "
-        f"within {EQUAL:.0%} of the total of f. The total of g is lower by {told}. The number in brackets is a third of the "
-        f"threads. The value depends on D = {DEPTH}, because g needs a quarter of the slots of A."
+        "The threads of g access three bricks in turn. The value is the smallest number of threads per brick at "
+        f"which the total of g is within {EQUAL:.0%} of the total of f. The total of g is lower by {told} (threads "
+        f"per brick in brackets). The value depends on D = {DEPTH}, because g needs a quarter of the slots of A."
     )
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
 
@@ -325,8 +325,8 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
         for one in (spread, gap)
     )
     note = (
-        "The standard deviation of the total of g minus the total of f from second to second in MB/s, by the number of "
-        f"coordinators, is {seconds}. The last minus the first is {_span(changes[0])} (95% interval in brackets). The "
+        "The standard deviation over seconds of the total of g minus the total of f, in MB/s, is by the number of "
+        f"coordinators {seconds}. The last minus the first is {_span(changes[0])} (95% interval in brackets). The "
         f"difference of the mean totals in % is {means}. The last minus the first is {_span(changes[1])}."
     )
     tighter = all(bool(change.sel(statistic="high") < 0) for change in changes)
@@ -350,22 +350,23 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     scaled = {limit: None if found is None else found * PAPER_BRICK / (made / MB_S) for limit, found in at.items()}
     stricter = scaled[EQUAL]
     note = (
-        f"The value is the rate of g on B at which the total of g is {ROUGHLY:.0%} above the total of f, the tolerance of "
-        f"figure 9. The rate is scaled by 6 MB/s over {made / MB_S:.2f} MB/s, the throughput of A in the paper and here."
+        f"The value is the rate of g on B at which the total of g is {ROUGHLY:.0%} above the total of f, the "
+        f"tolerance of figure 9. The rate is scaled by 6 MB/s divided by {made / MB_S:.2f} MB/s, the throughput of A "
+        "in the paper and in the simulation."
         + ("" if stricter is None else f" With a tolerance of {EQUAL:.0%} the value is {stricter:.1f} MB/s.")
-        + " The cap of a delay is ten times the size of the request. Small requests therefore reach the cap at a lower rate "
-        "than the mean request, which reaches it at 5 MB/s."
+        + (
+            " The cap of a delay is ten times the size of the request. Requests of mean size reach the cap at 5 "
+            "MB/s, and smaller requests reach it at a lower rate."
+        )
     )
     beyond = data.isel(threads=-1)
     worst = float(data.behind.max())
     share = beyond.service.sel(stream="g", brick=A) / beyond.service.sel(brick=A).sum("stream")
     lowest = float(share.min())
     floor = (
-        "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the allowed shortfall. "
-        "Only "
-        f"intervals in which g is backlogged on A count. With {int(beyond.threads)} threads on B g has at least "
-        f"{lowest:.1%} of "
-        f"A over a run. The promised share is {MINIMUM:.1%}."
+        "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the allowed "
+        f"shortfall. Only intervals in which g is backlogged on A count. With {int(beyond.threads)} threads on B, g "
+        f"receives at least {lowest:.1%} of A over a run. The minimum share is {MINIMUM:.1%}."
     )
     return [
         Measurement("dsfq.fig12.balanced_below", scaled[ROUGHLY], note=note),
@@ -391,7 +392,7 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
         worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
     told = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
-    note = f"The total rate of a stream differs from the level by at most {told}."
+    note = f"The total rate of a stream differs from the calculated level by at most {told}."
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
 
@@ -456,7 +457,8 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
             "total": total.mean("window").assign_attrs(units="B/s", long_name="throughput of all bricks"),
             "service": service.mean("window").assign_attrs(units="B/s", long_name="throughput of a brick"),
             "spread": apart.std("window").assign_attrs(
-                units="B/s", long_name="standard deviation over seconds of the difference of totals over weights"
+                units="B/s",
+                long_name=("standard deviation over seconds of the difference of the totals divided by the weights"),
             ),
         },
         attrs=data.attrs,

@@ -132,10 +132,9 @@ def theorem_findings(
 def _theorem1(search: xr.Dataset) -> Measurement:
     share, broken = _tightest(search, "theorem1"), _broken(search, "theorem1.unscheduled")
     note = (
-        f"The worst interval takes {share:.3f} of the bound. {_searched(search)} Without scheduling, devices of the same "
-        "depth "
-        f"receive the requests as they arrive. They break the bound in {broken}, by a factor of at most "
-        f"{_tightest(search, 'theorem1.unscheduled'):,.0f}."
+        f"In the worst interval, the unfairness is {share:.3f} of the bound. {_searched(search)} For comparison, a "
+        f"brick without scheduling sends requests to its disks in order of arrival. It breaks the bound in {broken}, "
+        f"by a factor of at most {_tightest(search, 'theorem1.unscheduled'):,.0f}."
     )
     return Measurement("dsfq.theorem1.bound", share, note=note, holds=share <= 1)
 
@@ -143,9 +142,10 @@ def _theorem1(search: xr.Dataset) -> Measurement:
 def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
     printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
     note = (
-        f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} times the "
-        f"bound. {_searched(search)} The random settings break it in {_broken(search, f'{theorem}.printed')}. With {repair} "
-        f"the bound {'holds' if repaired <= 1 else 'is broken too'}: the unfairness is at most {repaired:.3f} of the bound."
+        f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} "
+        f"times the bound. {_searched(search)} The random settings break it in "
+        f"{_broken(search, f'{theorem}.printed')}. With {repair} the bound "
+        f"{'holds' if repaired <= 1 else 'is also broken'}: the unfairness is at most {repaired:.3f} of the bound."
     )
     return Measurement(f"dsfq.{theorem}.bound", printed, note=note, holds=printed <= 1)
 
@@ -156,16 +156,16 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
     most = unit.isel(coordinators=-1)
     bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in most.bound)
     note = (
-        f"{row.note} With all costs 1 and {int(most.coordinators)} coordinators the difference reaches "
-        f"{float(most.unfairness):g}. The bound under three interpretations of D_SFQ is {bounds}. A bound without the number "
-        "of coordinators therefore cannot hold."
+        f"{row.note} With unit costs and {int(most.coordinators)} coordinators the difference reaches "
+        f"{float(most.unfairness):g}. The bound under three interpretations of D_SFQ is {bounds}. A bound without the "
+        "number of coordinators therefore cannot hold."
     )
     return replace(row, note=note)
 
 
 def _as_repaired(search: xr.Dataset, theorem: str) -> Measurement:
     share = _tightest(search, f"{theorem}.repaired")
-    note = f"The worst interval takes {share:.3f} of the repaired bound. {_searched(search)}"
+    note = f"In the worst interval, the unfairness is {share:.3f} of the repaired bound. {_searched(search)}"
     if theorem == "theorem2":
         note += f" Separate sharing of each brick breaks the bound in {_broken(search, 'theorem2.single')}."
     return Measurement(f"dsfq.{theorem}.repaired", share, note=note, holds=share <= 1)
@@ -187,8 +187,9 @@ def _partition(data: xr.Dataset) -> Measurement:
     ratio = data.service.sel(stream="f") / data.service.sel(stream="g")
     one, split = (ratio.sel(coordinators=name) for name in ("one", "by brick"))
     note = (
-        f"With equal weights the service of f divided by the service of g is {float(one.mean()):.3f} with one coordinator. "
-        f"With a coordinator for each brick it is {float(split.mean()):.3f} ({split.sizes['seed']} runs)."
+        f"With equal weights, the service of f divided by the service of g is {float(one.mean()):.3f} with one "
+        f"coordinator. With one coordinator for each brick, it is {float(split.mean()):.3f} ({split.sizes['seed']} "
+        "runs)."
     )
     # The ratio must be much further from 1, the ratio of the weights, in every run.
     escapes = bool(np.all(np.abs(split - 1) > 5 * np.abs(one - 1)) and float(split.min()) > 1.25)

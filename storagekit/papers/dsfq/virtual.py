@@ -157,7 +157,7 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     for count in coordinators:
         COUNT("coordinators", count)
     runs = [_run(count) for count in coordinators]
-    unit = {"units": "1", "long_name": "difference of the service of both streams"}
+    unit = {"units": "1", "long_name": "difference between the service of both streams"}
     data = xr.Dataset(
         {
             "unfairness": ("coordinators", [run[0] for run in runs], unit),

@@ -91,7 +91,7 @@ def what_if(
     size = np.mean(SMALL)
     data = xr.Dataset(
         {
-            "rate": (("policy", "stream", "brick"), rate, {"units": "B/s", "long_name": "bytes served a second"}),
+            "rate": (("policy", "stream", "brick"), rate, {"units": "B/s", "long_name": "bytes served per second"}),
             "latency": (
                 ("policy", "stream"),
                 threads * size / np.nansum(rate, axis=2),

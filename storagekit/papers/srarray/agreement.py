@@ -31,7 +31,7 @@ def tracks(
         The largest absolute relative error, and whether it is at most `within`.
     """
     worst, mean = float(abs(apart).max()), float(apart.mean())
-    note = f"The relative error of {what} is {mean:+.1%} on average and {worst:.1%} at most. {why}"
+    note = f"The relative error of {what} is {mean:+.1%} on average, and at most {worst:.1%} in magnitude. {why}"
     return Measurement(claim, worst, basis=basis, note=note, holds=worst <= within)
 
 

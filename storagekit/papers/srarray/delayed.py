@@ -238,24 +238,31 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             "srarray.delayed_writes.table",
             late,
             holds=bounded and filling < (1 + REPLICAS) / 2 and late > 1 - 1 / REPLICAS,
-            note=f"{filling:.2f} replicas are written for each write until the table of {table:,} entries is full; soon "
-            f"after, {late:.1%} of the accesses write delayed copies, which compete with the writes. The table has at most "
-            f"{most_full:,.0f} entries. Smaller tables have at most these entries, by size: {most}.",
+            note=(
+                f"{filling:.2f} replicas are written for each write until the table of {table:,} entries is full; "
+                f"soon after, {late:.1%} of the accesses write delayed copies, which compete with the writes. The "
+                f"table has at most {most_full:,.0f} entries. The largest numbers of entries in smaller tables are, "
+                f"by table size, {most}."
+            ),
         ),
         Measurement(
             "srarray.delayed_writes.discard",
             dropped,
             holds=dropped < forced,
-            note="The value is the number of replicas that are written for each write to hot blocks. For cold blocks it is "
-            f"{forced:.2f}. The other replicas were replaced by a newer write before that.",
+            note=(
+                "The value is the number of replicas that are written for each write to hot blocks. For cold blocks "
+                f"it is {forced:.2f}. A newer write replaced the other replicas before they were written."
+            ),
         ),
         Measurement(
             "srarray.delayed_writes.recovery",
             sound,
             holds=sound == 1.0,
-            note="The value is the share of blocks that recovery from the table alone restores. A restored block has one "
-            "version on every replica, which is not older than the last acknowledged version. The share covers "
-            f"{int(data.attrs['crashes'])} crashes, which are replayed on a model of the disks.",
+            note=(
+                "The value is the fraction of blocks that recovery from the table alone restores. A block is "
+                "restored if every replica has the same version, at least as new as the last acknowledged version. "
+                f"It is a mean over {int(data.attrs['crashes'])} crashes, which are simulated on a model of the disks."
+            ),
         ),
     ]
 

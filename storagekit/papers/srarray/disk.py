@@ -163,7 +163,7 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
         write_settle=0.8 * MS,
         heads=HEADS,
         settles_on_switch=False,
-        name="Seagate ST39133LWV, from the paper's figures",
+        name="Seagate ST39133LWV, from the paper's values",
     )
     processing = FORMULAS_DRIVE.overhead - settling - request_size / MEDIA_RATE
     return eqx.tree_at(lambda d: d.overhead, drive, np.float32(processing))

@@ -218,11 +218,11 @@ def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) ->
     sure = float((data.array_error / data.array_witness).max())
     drives = ", ".join(f"{name}: {seconds * 1e3:.3f} ms" for name, seconds in (demerits or {}).items())
     note = (
-        "The 2x3 array under RSATF is compared with a scalar program written from the paper's text. The difference is "
-        f"largest at {at['read_share']:.0%} reads, {at['queue']} outstanding. The standard error of the program is at most "
-        f"{sure:.2%}. One Atlas 10K is also compared with DiskSim 4.0. The difference there is at most {on_disk:.2%}, at "
-        f"{disk_at['policy']}, {disk_at['depth']} outstanding."
-        + (f" The demerits against random reads measured on drives are {drives}." if drives else "")
+        "The 2x3 array under RSATF is compared with a scalar program written from the paper's text. The difference "
+        f"is largest at {at['read_share']:.0%} reads and {at['queue']} outstanding requests. The standard error of "
+        f"the scalar program is at most {sure:.2%}. One Atlas 10K is also compared with DiskSim 4.0. This difference "
+        f"is at most {on_disk:.2%}, under {disk_at['policy']} with {disk_at['depth']} outstanding requests."
+        + (f" The demerits relative to measured random reads of real drives are {drives}." if drives else "")
     )
     return [Measurement("srarray.fig5.discrepancy", worst, note=note, holds=worst < 0.03)]
 

@@ -45,15 +45,16 @@ def equations_findings() -> list[Measurement]:
         ),
         "best_read": (
             _best_read(),
-            "Equation 5 gives the minimum of equation 4 on a fine grid. Equation 6 gives its value there.",
+            "Equation 5 equals the minimum of equation 4 on a fine grid, and equation 6 equals the value at this "
+            "minimum.",
         ),
         "best_mixed": (
             _best_mixed(),
-            "Equations 10 and 11 give the minimum on a fine grid. For p of 1/2 and below the optimum is D stripes.",
+            "Equations 10 and 11 equal the minimum on a fine grid. For p of at most 1/2, the optimum is D stripes.",
         ),
         "best_rlook": (
             _best_rlook(),
-            "Equations 13 and 14 give the minimum on a fine grid. For q of 3 and below they equal 10 and 11.",
+            "Equations 13 and 14 equal the minimum on a fine grid. For q of at most 3, they equal equations 10 and 11.",
         ),
         "throughput": (
             _throughput(),
@@ -61,9 +62,10 @@ def equations_findings() -> list[Measurement]:
         ),
         "rounding": (
             _rounding(),
-            "The largest factor not above the optimum is compared with trial division for every D up to 48.",
+            "The largest factor of D that does not exceed the optimum is compared with trial division, for every D "
+            "up to 48.",
         ),
-        "mirror": (_mirror(), "The product D_r x D_m takes the place of D_r."),
+        "mirror": (_mirror(), "The product D_r x D_m replaces D_r."),
         "sqrt": (_square_root(), "Four times the disks halve the latency."),
     }
     return [

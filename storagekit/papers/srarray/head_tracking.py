@@ -25,9 +25,10 @@ from storagekit.papers.srarray.disk_array import ArrayRun, on_axes, over_windows
 
 ARRAY = "2x3x1"
 TRACKING = (
-    "The value is from a Monte Carlo simulation of a predictor with assumed noise, because the paper does not give any. Time "
-    "stamps are late by 30 us on average, spindles wander by 0.2 ppm in two minutes, and seeks deviate by 30 us. The phase "
-    "comes from the latest read. The turn time comes from the baseline with the least error under this noise."
+    "The value is from a Monte Carlo simulation of a predictor with assumed noise, because the paper does not give "
+    "any. The assumed noise is a mean delay of time stamps of 30 us, a drift of the spindle speed of 0.2 ppm in two "
+    "minutes, and a deviation of seeks of 30 us. The phase comes from the latest read. The revolution time comes "
+    "from the baseline with the smallest error under this noise."
 )
 
 
@@ -124,7 +125,7 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     within = ", ".join(f"{float(w):.1%} at {float(s):.0f} s" for s, w in zip(data.interval, data.within, strict=True))
     return [
         Measurement(
-            "srarray.table2.misses", float(row.misses), note=f"The misses by slack in sectors are {others}. {at}"
+            "srarray.table2.misses", float(row.misses), note=f"The misses, by slack in sectors, are {others}. {at}"
         ),
         Measurement(
             "srarray.table2.mean_error",
@@ -145,13 +146,15 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "srarray.head.recalibration",
             float(data.within.sel(interval=120)),
-            note=f"The shares within 1% of a turn, by interval, are {within}. {TRACKING}",
+            note=f"The fractions within 1% of a revolution, by interval, are {within}. {TRACKING}",
         ),
         Measurement(
             "srarray.head.slack",
             float(data.on_target),
             holds=bool(data.on_target > 0.99),
-            note="The value covers accesses from which the feedback did not learn. The feedback keeps a slack of "
-            f"{kept:.1f} sectors, and aims at half of the allowed misses. {TRACKING}",
+            note=(
+                "The value is for accesses after the feedback has adjusted the slack. The feedback uses a slack of "
+                f"{kept:.1f} sectors, and aims at half of the allowed misses. {TRACKING}"
+            ),
         ),
     ]

@@ -341,7 +341,7 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
         if np.isfinite(growth.sel(scheme=scheme).mean())
     )
     told = " ".join(
-        f"For {scheme} the ratio is {float(gap.sel(queue=few)):.2f} with {few} requests outstanding, and "
+        f"For {scheme}, the ratio is {float(gap.sel(queue=few)):.2f} with {few} requests outstanding, and "
         f"{float(gap.sel(queue=many)):.2f} with {many}."
         for scheme, gap in gaps.items()
     )
@@ -349,14 +349,19 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "srarray.fig12.scales",
             best,
-            note=f"The claim holds if the SR-Array is the fastest with {most} disks. From 1 disk to {most} disks, with {few} "
-            f"requests outstanding, the throughput grows by these factors: {grown}.",
+            note=(
+                f"The claim holds if the SR-Array is the fastest with {most} disks. From 1 to {most} disks, with "
+                f"{few} outstanding requests, the throughput grows by these factors: {grown}."
+            ),
         ),
         tracks("srarray.fig12.model", apart, "equation 16 against the simulated RLOOK array", CONSTANT_OVERHEAD),
         Measurement(
             "srarray.fig12.narrows",
             narrower,
-            note=f"The ratios are the throughput of the SR-Array over the others with {most} disks. {told}",
+            note=(
+                f"The ratios are the throughput of the SR-Array divided by that of the other schemes, with {most} "
+                f"disks. {told}"
+            ),
         ),
     ]
 
@@ -395,24 +400,27 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "srarray.fig13.raid10_worst",
             worst,
-            note="The claim holds if 3x1x2 is the slowest of the three layouts at write shares of 0.4 and more.",
+            note="The claim holds if 3x1x2 is the slowest of the three layouts at write fractions of at least 0.4.",
         ),
         Measurement(
             "srarray.fig13.striping",
             bool(1 - fall < (1 - others) / 2),
-            note="The claim holds if striping loses less than half of the loss of the others. With writes only, it keeps "
-            f"at least {float(fall):.2f} of its throughput with reads only. The others keep at most {float(others):.2f}.",
+            note=(
+                "The claim holds if the relative loss of striping is less than half of the loss of the others. With "
+                f"writes only, striping has at least {float(fall):.2f} of its throughput with reads only, and the "
+                f"others have at most {float(others):.2f}."
+            ),
         ),
         with_interval(
             "srarray.fig13.crossover_rlook",
             look,
-            f"The crossings are at write shares of {said}.",
+            f"The crossings are at write fractions of {said}.",
             holds=bool(max(mean["RLOOK", few], mean["RLOOK", many]) < 0.5),
         ),
         Measurement(
             "srarray.fig13.crossover_rsatf",
             left and mean["RSATF", many] < mean["RSATF", few],
-            note=f"The crossings are at write shares of {said}.",
+            note=f"The crossings are at write fractions of {said}.",
         ),
         tracks(
             "srarray.fig13.model",

@@ -20,9 +20,11 @@ CELLO_MEMORY = (0, 32, 64, 128, 192, 256, 320, 384, 512)
 TPCC_MEMORY = (0, 128, 256, 512, 1_024, 2_048, 4_096)
 RATES = (1.0, 3.0)
 REUSE = {
-    "Cello base": "The time after which the synthetic trace reads data again is assumed. In a cache of 1 to 4% of the data "
-    "it reads data again more often than the related trace of 1992. Asynchronous writes go to disk with and without memory.",
-    "TPC-C": "The synthetic trace reads all writes of the preceding hour again with equal probability, which is assumed.",
+    "Cello base": (
+        "The reuse times of the synthetic trace are assumed. A cache of 1 to 4% of the data has more hits than with "
+        "the related trace of 1992. Asynchronous writes go to disk in both cases, with and without memory."
+    ),
+    "TPC-C": "It is assumed that the synthetic trace rereads all writes of the preceding hour with equal probability.",
 }
 
 
@@ -173,8 +175,9 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float) -
     if answer.ratio is None or answer.memory is None:
         reason = "the smallest memory already has" if least <= goal else "no simulated memory has"
         note = (
-            f"The claim could not be tested, because {reason} the response time of {answer.disks} disks. The response time "
-            f"is {best * 1e3:.2f} ms with up to {most:.0f} MB, and {goal * 1e3:.2f} ms with {answer.disks} disks. {reuse}"
+            f"The claim was not tested, because {reason} the response time of {answer.disks} disks. The response time "
+            f"is {best * 1e3:.2f} ms with up to {most:.0f} MB, and {goal * 1e3:.2f} ms with {answer.disks} disks. "
+            f"{reuse}"
         )
         return Measurement(claim, None, basis="stand-in", note=note)
     return Measurement(

@@ -40,7 +40,7 @@ def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     data = plan_against_simulation(
         questions, seed=effort.first_seed, effort=0.1 if quick else 0.25, mirrors=mirrors, cases=cases
     )
-    told = {"scenario": "random questions, which are in the data, and every feasible layout of each question"}
+    told = {"scenario": "random questions (listed in the data), with every feasible layout of each question"}
     return data.assign_attrs(told, paper="srarray", exhibit="srarray.plan", basis="simulated", most_disks=most)
 
 
@@ -56,7 +56,7 @@ def plan_findings(data: xr.Dataset) -> list[Measurement]:
     for name, case in CASES.items():
         claim = f"srarray.plan.{name}"
         if case not in data["case"].values:
-            found.append(Measurement(claim, None, note="Only the profile full covers this case."))
+            found.append(Measurement(claim, None, note="Only the profile full includes this case."))
             continue
         row = data.sel(case=case)
         plan, paper = (float(row.within.sel(rule=rule)) for rule in ("plan", "paper"))
@@ -64,8 +64,9 @@ def plan_findings(data: xr.Dataset) -> list[Measurement]:
         count = row.sizes["question"]
         sure = float(stats.beta.ppf(0.05, round(plan * count), count - round(plan * count) + 1))
         note = (
-            f"The share covers {count} questions of 2 to {int(data.attrs['most_disks'])} disks. It is above {sure:.0%} with "
-            f"95% confidence. The plan is at most {worst:.1%} behind the best layout. The rule of the paper has {paper:.1%}."
+            f"The value is the fraction of {count} questions with 2 to {int(data.attrs['most_disks'])} disks. With "
+            f"95% confidence, it is above {sure:.0%}. The recommended layout is at most {worst:.1%} slower than the "
+            f"best layout. With the rule of the paper, the fraction is {paper:.1%}."
         )
         found.append(Measurement(claim, plan, holds=plan >= 0.95, note=note))
     return found

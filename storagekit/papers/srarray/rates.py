@@ -132,19 +132,21 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig9.gap",
             all(holds),
             basis="stand-in",
-            note="The gap is the response time under (R)LOOK minus the response time under (R)SATF. At "
-            f"{sum(holds)} of {len(holds)} rates the gap of the SR-Array is smaller than the gap of striping, or "
-            "larger by at "
-            "most 1% of the response time. The mean gap of "
-            f"RLOOK to RSATF against the mean gap of LOOK to SATF is {told}, for Cello base and TPC-C in this order. "
-            f"{stand_in(base)}",
+            note=(
+                f"The gap is the response time under (R)LOOK minus the response time under (R)SATF. At {sum(holds)} "
+                f"of {len(holds)} rates the gap of the SR-Array is smaller than the gap of striping, or larger by at "
+                "most 1% of the response time. The mean gap from RLOOK to RSATF, compared with the mean gap from "
+                f"LOOK to SATF, is {told}, for Cello base and TPC-C in this order. {stand_in(base)}"
+            ),
         ),
         Measurement(
             "srarray.fig9.layout_beats_scheduler",
             bool(wins[theirs.values < LIMIT].all()),
             basis="stand-in",
-            note="The claim is judged at every rate at which striping stays below 15 ms. The layout 2x3x1 with RLOOK is "
-            f"ahead at {rates} times the rate of the trace.",
+            note=(
+                "The claim is judged at all rates at which the response time of striping is below 15 ms. The layout "
+                f"2x3x1 with RLOOK is ahead at {rates} times the rate of the trace."
+            ),
         ),
     ]
 
@@ -178,8 +180,8 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             return Measurement(claim, None, basis="stand-in", note=f"Not every layout reaches 15 ms. {note}")
         return with_interval(claim, found, note, "stand-in")
 
-    measured = "The first fifth of a window is not measured."
-    multiples = "The rates at a response time of 15 ms, as multiples of the rate of the trace, are"
+    measured = "The first fifth of a window is warm-up and not measured."
+    multiples = "The rates at a response time of 15 ms are, as multiples of the rate of the trace,"
     cello_note = f"{multiples} {rates}. {stand_in(base)} {measured}"
     tpcc_note = f"{multiples} {tp} (nan: 15 ms is not reached). {stand_in(tpcc)} {measured}"
     return [
@@ -190,7 +192,7 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig10.tpcc_order",
             order == ["9x4x1", "12x3x1", "18x1x2", "18x2x1", "36x1x1"],
             basis="stand-in",
-            note=f"The best layouts as the rate rises are {', '.join(order)}. {stand_in(tpcc)}",
+            note=f"With rising rate, the best layouts are {', '.join(order)}. {stand_in(tpcc)}",
         ),
         over("srarray.fig10.tpcc_vs_18x2", oltp, "36x1x1", "18x2x1", tpcc_note),
         over("srarray.fig10.tpcc_vs_raid10", oltp, "36x1x1", "18x1x2", tpcc_note),

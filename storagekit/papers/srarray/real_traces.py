@@ -104,7 +104,7 @@ def busiest(trace: RequestTrace, room: float) -> RequestTrace:
         if count[device] and ends[[*kept, device]].sum() <= room:
             kept.append(int(device))
     if not kept:
-        raise InputError(f"No device of the trace has data of at most {room / 1e9:.3g} GB. Give a larger drive.")
+        raise InputError(f"No device of the trace has at most {room / 1e9:.3g} GB of data. Give a larger drive.")
     return trace.select([trace.devices[device] for device in kept]).concatenated()
 
 
@@ -135,7 +135,7 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
         best, rule = float(row.min()), str(data.recommended.sel(trace=name).item())
         chosen = float(row.sel(layout=rule))
         count = int(data.requests_of.sel(trace=name))
-        note = f"The mean response times in ms at the rate of the trace are {told}. The run has {count} requests."
+        note = f"The mean response times at the rate of the trace are, in ms, {told}. The run has {count} requests."
         found += [
             Measurement(
                 f"srarray.traces.{name}_order",
@@ -166,5 +166,5 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
 
 def _unseen(name: str, claim: str) -> Measurement:
     """Return a finding without a measured value, because the trace is missing."""
-    note = f"The claim needs the real trace {name}. Give the folder that has it with `--traces DIR`."
+    note = f"The claim needs the real trace {name}. Give its folder with `--traces DIR`."
     return Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=note)

@@ -17,10 +17,12 @@ from storagekit.plan.sr_array import best_sr_array
 
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)
-INFERRED = "S is inferred from the two values for nine disks. Only the ratio of these values is tested."
+INFERRED = (
+    "The full seek S is inferred from the two values for nine disks, so only the ratio of these values is tested."
+)
 LEFT_OUT = (
-    "Equation 4 neglects that writes settle longer, that short seeks settle faster than its overhead, and that some "
-    "requests wait."
+    "Equation 4 neglects the longer settling of writes, the faster settling of short seeks, and the waiting time of "
+    "requests."
 )
 # Limits for "largely successful" in section 4.1: within 5% of the best layout, at nine in ten points.
 FEW_PERCENT, LARGELY = 0.05, 0.9
@@ -95,8 +97,8 @@ def stand_in(data: xr.Dataset) -> str:
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
     forced = f"Delayed writes are forced at {table:,} entries"
     if table < PAPERS_TABLE:
-        forced += " in place of 10,000, because windows are short"
-    made = "The trace is synthetic. It matches the figures of table 3. Its burstiness and its hot spots are assumed."
+        forced += " instead of 10,000, because windows are short"
+    made = "The trace is synthetic and matches the values of table 3. Its burstiness and its hot spots are assumed."
     return f"{made} A window has {window:,} requests. {forced}."
 
 
@@ -308,30 +310,34 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             "srarray.fig6.order",
             all(orders),
             basis="stand-in",
-            note=f"The order holds within 1% at {sum(orders)} of {len(orders)} points."
+            note=f"The order holds, with a tolerance of 1%, at {sum(orders)} of {len(orders)} points."
             + (
                 f" It does not hold at these points (SR-Array, mirror, RAID-10, striping in ms): {', '.join(broken)}."
                 if broken
                 else ""
             ),
         ),
-        over("srarray.fig6.six_vs_raid10", "3x1x2", "The ratio is 3x1x2 over 2x3x1."),
+        over(
+            "srarray.fig6.six_vs_raid10", "3x1x2", "The ratio is the response time of 3x1x2 divided by that of 2x3x1."
+        ),
         over(
             "srarray.fig6.six_vs_striping",
             "6x1x1",
-            "The ratio is 6x1x1 over 2x3x1. The formulas alone give 5.83 / 4.10 = 1.42.",
+            "The ratio is the response time of 6x1x1 divided by that of 2x3x1. The formulas alone give 5.83 / 4.10 = "
+            "1.42.",
         ),
         over(
             "srarray.fig6.six_vs_one",
             "1x1x1",
-            "The ratio is 1x1x1 over 2x3x1. The formulas alone give 6.51 / 4.10 = 1.58.",
+            "The ratio is the response time of 1x1x1 divided by that of 2x3x1. The formulas alone give 6.51 / 4.10 = "
+            "1.58.",
         ),
         tracks(
             "srarray.fig6.model",
             apart[0],
             "equation 4 plus 2.7 ms against the simulated SR-Array of the same layout, on Cello base,",
-            f"On Cello disk 6 the error is {float(abs(apart[1]).max()):.1%} at most. Section 4.1 makes an exception for the "
-            f"short seeks of Cello disk 6. {LEFT_OUT}",
+            f"On Cello disk 6 the error is at most {float(abs(apart[1]).max()):.1%}. Section 4.1 makes an exception "
+            f"for the short seeks of Cello disk 6. {LEFT_OUT}",
             "stand-in",
         ),
     ]
@@ -372,9 +378,12 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             close / len(shortfalls),
             basis="stand-in",
             holds=close / len(shortfalls) >= LARGELY,
-            note="The value is the share of points at which the recommended layout is within 5% of the best layout, "
-            f"{close} of {len(shortfalls)} points. This project requires nine in ten points. The recommended layout is at "
-            f"most {worst:.1%} behind ({worst_workload}, {worst_disks} disks). {stand_in(base)}",
+            note=(
+                "The value is the fraction of points at which the recommended layout is within 5% of the best "
+                f"layout, {close} of {len(shortfalls)} points. This project requires 90% of the points. The "
+                f"recommended layout is at most {worst:.1%} slower ({worst_workload}, {worst_disks} disks). "
+                f"{stand_in(base)}"
+            ),
         ),
     ]
 

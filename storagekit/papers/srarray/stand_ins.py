@@ -91,6 +91,9 @@ def table3_findings(data: xr.Dataset) -> list[Measurement]:
         for name, (quantity, unit) in QUANTITIES.items():
             measured = float(data.measured.sel(workload=workload, quantity=quantity)) / unit
             hours = float(data.hours.sel(workload=workload))
-            note = f"The synthetic trace was generated to match this value. Its generated part has {hours:.3g} hours."
+            note = (
+                "The synthetic trace was generated to match this value. The generated part has a length of "
+                f"{hours:.3g} hours."
+            )
             found.append(Measurement(f"srarray.table3.{key}[{name}]", measured, basis="stand-in", note=note))
     return found

@@ -90,10 +90,11 @@ class Prototype:
             )
         if self.packet <= 0 or self.agent_speed <= 0:
             raise InputError(
-                f"The packet has {self.packet} KB, and agents have a speed of {self.agent_speed}/s. Both must be above 0."
+                f"The packet has {self.packet} KB, and agents have a speed of {self.agent_speed}/s. Give values above "
+                "0."
             )
         if not 0 <= self.other_load < 1:
-            raise InputError(f"The other load is {self.other_load}. It must be a share from 0 to below 1.")
+            raise InputError(f"The other load is {self.other_load}. Give a fraction of at least 0 and below 1.")
 
     @property
     def wires(self) -> tuple[float, ...]:

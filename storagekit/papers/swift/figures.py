@@ -163,10 +163,10 @@ def against_load(
     busy = [[system.utilization(rate)[one] for one in resources] for system, rate in zip(systems, rates, strict=True)]
     flat = {
         "completion": (("load", "seed"), completion, "s", "mean time to complete a request"),
-        "rate": (("load",), rates, "1/s", "requests a second"),
-        "low": (("load",), [low for low, _ in bounds], "s", "lower bound, disks alone"),
-        "high": (("load",), [high for _, high in bounds], "s", "upper bound, disks alone"),
-        "utilization": (("resource", "load"), busy, "1", "share of the time that a resource is busy"),
+        "rate": (("load",), rates, "1/s", "requests per second"),
+        "low": (("load",), [low for low, _ in bounds], "s", "lower bound for the disks only"),
+        "high": (("load",), [high for _, high in bounds], "s", "upper bound for the disks only"),
+        "utilization": (("resource", "load"), busy, "1", "fraction of the time that a resource is busy"),
     }
     data = on_grid(flat, axes)
     data = data.assign_coords(load=list(loads), seed=effort.seed_list, resource=resources)
@@ -207,7 +207,7 @@ def sustained(
     flat = {
         "data_rate": (("seed",), rate * request, "B/s", "data-rate at the largest sustainable load"),
         "rate": (("seed",), rate, "1/s", "largest sustainable load"),
-        "utilization": (("seed",), rate * disks, "1", "share of the time that a disk is busy"),
+        "utilization": (("seed",), rate * disks, "1", "fraction of the time that a disk is busy"),
         "saturation": ((), [limit for limit, _ in limits], "1/s", "load at which the bottleneck is always busy"),
         "bottleneck": ((), [name for _, name in limits], "", "resource that limits the system"),
     }
@@ -307,7 +307,10 @@ def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
     )
 
 
-BLOCK = "The time is 16 ms for the seek, 8.3 ms for the rotation, and the transfer of 32,768 bytes at 2.5 MB/s."
+BLOCK = (
+    "The time is the sum of a seek of 16 ms, a rotational latency of 8.3 ms, and the transfer of 32,768 bytes at 2.5 "
+    "MB/s."
+)
 
 
 def shared_findings() -> list[Measurement]:
@@ -323,9 +326,11 @@ def shared_findings() -> list[Measurement]:
             busy[22.0],
             basis="analytic",
             holds=busy[22.0] <= 0.22,
-            note="The load is 22 requests/s of 1 MB, the largest load that the paper states. The use of the ring exceeds 22% "
-            f"from {22 * 0.22 / busy[22.0]:.1f}/s on. At {limit:.1f}/s the disks are always busy, and the use of the ring is "
-            f"{busy[limit]:.1%}.",
+            note=(
+                "The load is 22 requests/s of 1 MB, the largest load that the paper states. The use of the ring "
+                f"exceeds 22% from {22 * 0.22 / busy[22.0]:.1f}/s. At {limit:.1f}/s the disks are always busy, and "
+                f"the use of the ring is {busy[limit]:.1%}."
+            ),
         ),
     ]
 
@@ -345,14 +350,12 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
     rate, busy = ({name: float(loads[of].sel(load_meant=name)) for name in KINDS} for of in ("rate", "utilization"))
     there = loads.sel(load_meant="paper")
     readings = (
-        "The knee is the load with the largest ratio of the request rate to the completion time. The disks are busy "
-        f"{busy['knee']:.0%} of the time there. At {rate[APART]:.1f}/s a request takes as long as the time between requests. "
-        "Figures 5 and 6 call this load the largest. At "
-        f"{rate['saturation']:.1f}/s the disks are always busy. The paper's load of 22/s lies beyond this knee, at "
-        f"{busy['paper']:.0%} of saturation. A request takes {float(there.completion) * 1e3:.0f} ms at this load, "
-        f"{float(there.times_alone):.1f} "
-        "times its time alone. If the paper's number is read as 22 MB/s, it "
-        "contradicts figure 6, which has nearly 12 MB/s."
+        "The knee is the load at which request rate divided by completion time is largest. The disks are busy "
+        f"{busy['knee']:.0%} of the time there. At {rate[APART]:.1f}/s a request takes as long as the time between "
+        f"requests. Figures 5 and 6 call this load the largest. At {rate['saturation']:.1f}/s the disks are always "
+        f"busy. The paper's load of 22/s lies beyond this knee, at {busy['paper']:.0%} of saturation. A request takes "
+        f"{float(there.completion) * 1e3:.0f} ms at this load, {float(there.times_alone):.1f} times the time without "
+        "load. If the paper's number is read as 22 MB/s, it contradicts figure 6, which has nearly 12 MB/s."
     )
     doubled = {disks: twice(data, LARGE_UNIT, disks) for disks in data.disks.values.tolist()}
     soonest = all(
@@ -375,7 +378,7 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
         Measurement(
             "swift.fig3.four_disks",
             soonest,
-            note="With units of 32 KB the loads at which a request takes twice its time alone are "
+            note="With units of 32 KB the loads at which a request takes twice the time without load are "
             + ", ".join(f"{value:.1f}/s ({disks} disks)" for disks, value in doubled.items())
             + ".",
         ),
@@ -383,11 +386,13 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
             "swift.fig3.flat",
             rise,
             holds=rise < LEVEL,
-            note="The value is the increase of the completion time with 32 disks, from a request alone to the knee, in "
-            f"seconds. The curve counts as level if the increase is less than {LEVEL:g} s, because the axis of the figure is "
-            "in seconds. Relative to the time alone the increase is "
-            f"{float(loads.times_alone.sel(load_meant='knee')) - 1:.0%} at the knee. It is "
-            f"{float(many.sel(load=0.5) / many[0]) - 1:.0%} at half of the load that the disks can carry.",
+            note=(
+                "The value is the increase of the completion time with 32 disks, from a single request to the knee, "
+                f"in seconds. The curve is judged as level if the increase is less than {LEVEL:g} s, because the axis "
+                "of the figure is in seconds. Relative to the time without load, the increase is "
+                f"{float(loads.times_alone.sel(load_meant='knee')) - 1:.0%} at the knee. It is "
+                f"{float(many.sel(load=0.5) / many[0]) - 1:.0%} at half of the load that the disks can carry."
+            ),
         ),
     ]
 
@@ -410,15 +415,16 @@ def fig4_findings(data: xr.Dataset) -> list[Measurement]:
         least, most = float(mean.sel(disks=[fewer, more]).isel(load=0).max()), float(mean.sel(disks=more).max())
         if not least < most:
             note = (
-                f"{fewer} and {more} disks have no completion time in common. A common time is at least {least:.3g} s, but "
-                f"{more} disks take at most {most:.3g} s."
+                f"{fewer} and {more} disks cannot be compared at equal completion times: an equal time would be at "
+                f"least {least:.3g} s, but {more} disks take at most {most:.3g} s."
             )
             return [Measurement("swift.fig4.order", None, note=note)]
         levels = np.geomspace(least, min(most, float(mean.sel(disks=fewer).max())), 20)
         one, other = (np.interp(levels, mean.sel(disks=disks), data.rate.sel(disks=disks)) for disks in (fewer, more))
         holds &= bool(np.all(other > one))
         said.append(
-            f"At {levels[10] * 1e3:.0f} ms {fewer} disks carry {one[10]:.1f}/s, and {more} disks carry {other[10]:.1f}/s."
+            f"At {levels[10] * 1e3:.0f} ms, {fewer} disks serve {one[10]:.1f} requests/s, and {more} disks serve "
+            f"{other[10]:.1f}."
         )
     return [Measurement("swift.fig4.order", holds, note=" ".join(said))]
 
@@ -508,7 +514,10 @@ def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measureme
         claim,
         min(least.values()),
         holds=min(least.values()) >= 2 * (1 - NEARLY),
-        note=f"The smallest growth from a doubling of the {axis} is {said}. A growth of 1.7 or more counts as nearly linear.",
+        note=(
+            f"The smallest growth from a doubling of the {axis} is {said}. A growth of at least 1.7 is judged as "
+            "nearly linear."
+        ),
     )
 
 

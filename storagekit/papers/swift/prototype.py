@@ -328,15 +328,16 @@ def _unlike(row: xr.Dataset) -> str:
     words = (
         f"Table {int(row.table)} prints {figure['low']:.0f} to {figure['high']:.0f} for the {row.operation.item()} of "
         f"{int(row['size'])} MB, but the mean {figure['mean']:.0f} and the deviation {figure['deviation']:g} give "
-        f"{figure['again_low']:.1f} to {figure['again_high']:.1f}, which is {figure['beyond']:.2g} beyond rounding."
+        f"{figure['again_low']:.1f} to {figure['again_high']:.1f}, a difference of {figure['beyond']:.2g} beyond "
+        "rounding."
     )
     if math.isnan(figure["needed_low"]):
         return (
-            f"{words} No deviation corrects this: the middle is {figure['off_centre']:.2g} away from any mean that rounds to "
-            "the printed mean."
+            f"{words} No deviation explains this: the middle of the interval is {figure['off_centre']:.2g} away from "
+            "any mean that rounds to the printed mean."
         )
     needed = " to ".join(dict.fromkeys(f"{figure[name]:.1f}" for name in ("needed_low", "needed_high")))
-    mended = f"{words} A deviation of {needed} would correct this."
+    mended = f"{words} A deviation of {needed} would explain this."
     if figure["impossible"]:
         ends = f"{figure['min']:.0f} to {figure['max']:.0f}"
         mended += f" Eight samples from {ends} have a deviation of {figure['least']:.1f} or more."
@@ -354,14 +355,15 @@ def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     saturated = bool((use.sel(judged) >= SATURATED).any())
     room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
     note = (
-        f"The value is the gain of reads with a fourth agent. The third agent adds {float(gain.sel(agents=3, **reads)):.1%}. "
-        f"With the fourth agent writes gain {float(gain.sel(judged).sel(operation='write')):.1%}. A gain counts as "
-        f"significant from {INSIGNIFICANT:.0%} on. The gain of a fourth agent is {'not ' if small else ''}significant. The "
-        f"Ethernet counts as saturated from {SATURATED:.0%} on. It is {'' if saturated else 'not '}saturated. Four "
-        f"agents use {float(use.sel(judged).max()):.0%} of it. If {EXPLAINED['read', 'other']}, "
-        f"reads gain {float(gain.sel(agents=4, **other)):.1%} (the third agent adds "
-        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}. The two parts of the "
-        f"statement contradict each other: with the rates of table 1, a saturated Ethernet means a gain of up to {room:.0%}."
+        "The value is the gain of reads with a fourth agent. The third agent adds "
+        f"{float(gain.sel(agents=3, **reads)):.1%}. With the fourth agent writes gain "
+        f"{float(gain.sel(judged).sel(operation='write')):.1%}. A gain of at least {INSIGNIFICANT:.0%} is judged as "
+        f"significant. The gain of a fourth agent is {'not ' if small else ''}significant. A use of at least "
+        f"{SATURATED:.0%} is judged as saturated. The Ethernet is {'' if saturated else 'not '}saturated. Four agents "
+        f"use {float(use.sel(judged).max()):.0%} of it. If {EXPLAINED['read', 'other']}, reads gain "
+        f"{float(gain.sel(agents=4, **other)):.1%} (the third agent adds {float(gain.sel(agents=3, **other)):.1%}) "
+        f"and use {float(use.sel(agents=4, **other)):.0%}. The two parts of the statement contradict each other: with "
+        f"the rates of table 1, a saturated Ethernet means a gain of up to {room:.0%}."
     )
     largest = float(gain.sel(judged).max())
     return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)

@@ -150,10 +150,10 @@ def allocation(
             by_kind = np.where(arrived > 0, refused / np.maximum(arrived, 1), np.nan)
         return xr.Dataset(
             {
-                "refused": ("batch", refused.sum(0) / arrived.sum(0), {"units": "1", "long_name": "sessions refused"}),
-                "refused_kind": (("kind", "batch"), by_kind, {"units": "1", "long_name": "sessions refused, by kind"}),
+                "refused": ("batch", refused.sum(0) / arrived.sum(0), {"units": "1", "long_name": "rejected sessions"}),
+                "refused_kind": (("kind", "batch"), by_kind, {"units": "1", "long_name": "rejected sessions, by kind"}),
                 "carried": ("batch", result.carried, {"units": "B/s", "long_name": "data-rate of admitted sessions"}),
-                "disks": ("batch", result.disks, {"units": "1", "long_name": "share of disk time reserved"}),
+                "disks": ("batch", result.disks, {"units": "1", "long_name": "fraction of disk time reserved"}),
             },
             coords={"kind": list(RATES)},
         )
@@ -249,12 +249,12 @@ def _rejects(data: xr.Dataset) -> Measurement:
     reserved, runs = data.reserved, data.sizes["run"]
     network = int(data.constraint.str.startswith("network").sum())
     note = (
-        f"In {runs} fillings {met} of {sessions} admitted sessions received every stripe in time. Each filling ended with a "
-        f"rejected session, {network} times because of the network and otherwise because of a disk. The disks were then "
-        f"reserved for {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their time. In a simulation together "
-        "with "
-        f"all others, {int(data.spared.sum())} of the {runs} rejected sessions would have received their data-rate. The "
-        "admission test is stricter, because it assumes a block of every session at once."
+        f"In {runs} runs, the mediator admitted sessions until it rejected one, {network} times because of the "
+        f"network and otherwise because of a disk. Of {sessions} admitted sessions, {met} received every stripe in "
+        f"time. The disks were then reserved for {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their "
+        f"time. In a simulation together with all admitted sessions, {int(data.spared.sum())} of the {runs} rejected "
+        "sessions received their data-rate. The admission test is stricter, because it assumes that all sessions "
+        "request a block simultaneously."
     )
     share = met / sessions
     return Measurement("swift.mediator.reject", share, note=note, holds=share >= PROMISED)
@@ -281,7 +281,7 @@ def _survives(data: xr.Dataset) -> Measurement:
     reads, whole = int(data.reads.sum()), int(data.whole.sum())
     groups = ", ".join(str(group) for group in data.group.values.tolist())
     note = (
-        f"{whole} of {reads} reads returned the object. The failures cover every agent in turn and one agent in every group, "
-        f"before the transfer and at eight times during it. The groups have {groups} data blocks."
+        f"{whole} of {reads} reads returned the object. The tested failures are of each single agent and of one agent "
+        f"in every group, before the transfer and at eight times during it. The groups have {groups} data blocks."
     )
     return Measurement("swift.mediator.parity", whole / reads, note=note, holds=whole == reads)

@@ -65,7 +65,7 @@ def redundancy(
     """
     if 0 not in groups or not any(groups):
         raise InputError(
-            f"The numbers of groups are {list(groups)}. Give 0 for comparison, and at least one number above 0."
+            f"The numbers of groups are {list(groups)}. Give 0 as the reference, and at least one number above 0."
         )
 
     def build(groups: int, down: str, write_share: float) -> StripedSystem:

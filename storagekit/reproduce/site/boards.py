@@ -16,15 +16,15 @@ FOLDER = "lab"
 # Boards that need no input from a reader, with their subjects. `adaptive` is left out because its simulations take
 # minutes, and `trace` because it shows a file of the reader.
 BOARDS = {
-    "array": "which way to keep data on some drives",
-    "protocol": "which copy is read, and who decides",
-    "fair": "what streams get of the bricks they share",
-    "sessions": "how many clients can be promised a rate",
-    "striping": "one agent for a large request, or several",
-    "own_drive": "a drive by its data sheet, beside another",
-    "tour": "where the time of one request goes",
-    "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
-    "bound": "how unfair sharing may be over any interval",
+    "array": "which scheme suits given drives and data",
+    "protocol": "which protocol selects the copy of a read best",
+    "fair": "rates of streams that share bricks",
+    "sessions": "number of clients with a guaranteed data rate",
+    "striping": "when to stripe a large request over several agents",
+    "own_drive": "a drive from its data sheet, compared with another",
+    "tour": "parts of the service time of one request",
+    "sr_array": "spare capacity used for speed: striping, rotational replicas, mirrors",
+    "bound": "bound of the unfairness over any interval",
 }
 
 

@@ -210,8 +210,8 @@ def _beside(paper: str, notebook: NotebookNode) -> str:
     given: Mapping[str, Any] = notebook.metadata.get("papermill", {}).get("parameters", {})
     asked = [escape(f"{name} {given[name]}") for name in ("profile", "seed") if name in given]
     links = [
-        f'<a href="../scorecard.html#paper={paper}">its claims</a>',
-        f'<a href="../{paper}/{paper}.ipynb">the notebook as it ran</a>',
+        f'<a href="../scorecard.html#paper={paper}">claims of the paper</a>',
+        f'<a href="../{paper}/{paper}.ipynb">executed notebook</a>',
     ]
     return f'<span class="beside">{" · ".join([*asked, *links])}</span>'
 

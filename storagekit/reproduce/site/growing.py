@@ -28,9 +28,9 @@ WAITING, RUNNING, STOPPED, FINISHED, FAILED = "waiting", "running", "stopped", "
 # Seconds after which a browser reloads the page.
 _REFRESH = 10
 _NOTES = {
-    WAITING: "not measured yet: the notebook has not begun",
+    WAITING: "not measured yet: the notebook has not started",
     RUNNING: "not measured yet: the notebook is running",
-    STOPPED: "not measured: the run was stopped; the same command goes on",
+    STOPPED: "not measured: the run was stopped; repeat the command to continue",
     FINISHED: "",
     FAILED: "the notebook failed",
 }
@@ -196,7 +196,7 @@ def _copied(made: Path, folder: Path) -> list[str]:
 def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
     """Return the page as HTML, with the state of each paper, and the charts and claims so far."""
     stopped = any(part.state == STOPPED for part in parts)
-    under_way = "The run was stopped. The same command goes on." if stopped else "The run is not finished."
+    under_way = "The run was stopped. Repeat the command to continue." if stopped else "The run is not finished."
     measured = [row for row in rows if row.verdict != "not-run"]
     says = {one.id: one.says for part in parts for one in part.claims}
     scored = f"<h2>Claims so far</h2>{share_table(measured)}{html_table(measured, says)}" if measured else ""
@@ -204,8 +204,8 @@ def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{refresh}<title>storagekit: results so far</title>'
         f"<style>{_STYLE}</style>\n<h1>Results so far</h1>\n"
-        f'<p class="unfinished">{under_way} This page has its results until {time.strftime("%H:%M:%S")}; '
-        "those of a paper that is not finished may still change.</p>\n"
+        f'<p class="unfinished">{under_way} This page shows the results until {time.strftime("%H:%M:%S")}. '
+        "Results of unfinished papers may still change.</p>\n"
         f"{_papers(parts)}\n{''.join(_exhibits(part) for part in parts)}\n{scored}</html>\n"
     )
 
@@ -213,8 +213,8 @@ def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
 def _papers(parts: Sequence[_Part]) -> str:
     """Return the table of papers: state, exhibits and claims."""
     lines = "".join(
-        f"<tr><td>{escape(part.paper)}</td><td>{part.state}</td><td>{len(part.places)} of {part.total}</td>"
-        f"<td>{part.met} met of {part.judged} so far, of {len(part.rows)}</td></tr>"
+        f"<tr><td>{escape(part.paper)}</td><td>{part.state}</td><td>{len(part.places)} of "
+        f"{part.total}</td><td>{part.met} of {part.judged} judged claims met ({len(part.rows)} in total)</td></tr>"
         for part in parts
     )
     head = "".join(f"<th>{name}</th>" for name in ("paper", "notebook", "exhibits", "claims"))

@@ -10,9 +10,9 @@ from storagekit.reproduce.site.chapter import PageLocation
 
 # Pictures of the start page, if the run has them: a protocol, a layout, a sustained rate.
 _FIRST = {
-    "dsptf.fig5": "what a brick does as more of them hold the same data, by who decides which of them reads",
-    "srarray.fig6": "how long a request takes as disks are added, by what is done with them",
-    "swift.fig6": "the data-rate that a client can sustain over more and more disks, by the size of the pieces",
+    "dsptf.fig5": "throughput per brick by the number of replicas, for several protocols that select the replica",
+    "srarray.fig6": "response time by number of disks, for several layouts",
+    "swift.fig6": "data-rate that a client can sustain by number of disks, for several striping units",
 }
 
 _INDEX = """\
@@ -22,18 +22,18 @@ hide-toc: true
 
 # storagekit
 
-Storage systems of many drives: simulated, computed, and held against the five papers that proposed them. Every number and
-chart of this site comes from runs of the code that it links to. [The scorecard](scorecard.md) has a row for each claim of
-the papers and says which are met; a miss stays a miss.
+Storage systems of many drives: simulations, formulas, and comparisons with the five papers that proposed them. Every number
+and chart of this site comes from runs of the linked code. [The scorecard](scorecard.md) has a row for each claim of the
+papers, with its verdict. Claims that are not met are listed too.
 
 {shares}
 
-Claims that are met, of those that could be judged, by what their rows rest on. Only the first column says how well a paper is
-reproduced; [the scorecard](scorecard.md) says what the others are.
+The table shows the claims that are met, of the claims that were judged, by kind of evidence. Only the first column shows how
+well a paper is reproduced; [the scorecard](scorecard.md) explains the other columns.
 
 {pictures}
 
-## Where things are
+## Contents
 
 - **The papers**: {papers}.
 - [The scorecard](scorecard.md): the papers' claims, the measured values, and the evidence of each row.
@@ -76,12 +76,10 @@ def index(
     pictures = "".join(_picture(name, places[name], titles[_paper(name)], _FIRST.get(name)) for name in shown)
     sections = {"Papers": [f"papers/{paper}" for paper in titles]} | _SECTIONS
     return _INDEX.format(
-        shares=_raw(f'<div class="shares">{share_table(rows, names)}</div>') if rows else "Nothing has run yet.",
+        shares=_raw(f'<div class="shares">{share_table(rows, names)}</div>') if rows else "No paper has run yet.",
         pictures=_raw(f'<div class="pictures">{pictures}</div>'),
         papers=", ".join(f"[{name}](papers/{paper}.ipynb)" for paper, name in titles.items()),
-        lab="\n- Pages that answer while you drag: " + ", ".join(_board(*one) for one in lab.items()) + "."
-        if lab
-        else "",
+        lab="\n- Interactive pages: " + ", ".join(_board(*one) for one in lab.items()) + "." if lab else "",
         toctrees="\n\n".join(_toctree(caption, pages) for caption, pages in sections.items()),
     )
 
@@ -92,11 +90,14 @@ def _board(name: str, about: str) -> str:
 
 def gallery(titles: Mapping[str, str], places: Mapping[str, PageLocation]) -> str:
     """Return a page with every picture of the run, paper by paper, in MyST; each picture links to its location."""
-    parts = ["---\nhide-toc: true\n---\n\n# Gallery\n\nEvery chart of this run. A click leads to what it means."]
+    parts = [
+        "---\nhide-toc: true\n---\n\n# Gallery\n\nThe page has every chart of this run. A click on a chart leads to "
+        "its description."
+    ]
     for paper, name in titles.items():
         its = [(exhibit, place) for exhibit, place in places.items() if place.alt and _paper(exhibit) == paper]
         pictures = "".join(_picture(exhibit, place, exhibit.partition(".")[2]) for exhibit, place in its)
-        shown = _raw(f'<div class="pictures">{pictures}</div>') if its else "This paper has not run here."
+        shown = _raw(f'<div class="pictures">{pictures}</div>') if its else "This paper has not run."
         parts.append(f"## {name}\n\n{shown}")
     return "\n\n".join(parts) + "\n"
 
@@ -122,7 +123,7 @@ def scorecard(
     links = {row.id: _row_links(row, places.get(row.exhibit)) for row in rows}
     table = html_table(sorted(rows, key=lambda row: list(titles).index(row.paper)), says, links)
     shares = _raw(f'<div class="shares">{share_table(rows)}</div>')
-    words = f"<details><summary>What the words mean</summary><p>{escape(RULES)}</p></details>"
+    words = f"<details><summary>Definitions</summary><p>{escape(RULES)}</p></details>"
     whole = f'{words}{_filters(titles)}<div id="rows" class="claims">{table}</div>{_SCRIPT}'
     return (
         f"---\nhide-toc: true\n---\n\n# Scorecard\n\n{summary((row.evidence, row.verdict) for row in rows)}.\n\n"

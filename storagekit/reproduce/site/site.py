@@ -96,7 +96,7 @@ class Site:
         except Exception as fault:  # a user's notebook may contain anything; the results must stay valid
             with suppress(OSError):
                 _clear(self.out)
-            raise SiteError(f"the site was not made: {fault}; the results in {self.out} are whole") from fault
+            raise SiteError(f"the site was not made: {fault}; the results in {self.out} are complete") from fault
         return warned
 
     def _fingerprint(self) -> str:
@@ -135,7 +135,7 @@ class Site:
         write_text(folder / "gallery.md", pages.gallery(titles, places))
 
     def _unwritten(self, paper: str, name: str) -> NotebookNode:
-        why = f"This paper has not run here: `storagekit reproduce {paper}` runs it."
+        why = f"This paper has not run. Run it with `storagekit reproduce {paper}`."
         if paper in self.failures:
             why = f"The notebook failed:\n\n```text\n{self.failures[paper].replace('```', '')}\n```"
         return chapter.unwritten(name, why)

@@ -24,7 +24,9 @@ TraceModel = SeekingTraceModel | PopularTraceModel
 def _family(label: str, value: object) -> object:
     """Return the value. Raises InputError unless it is a model of either family."""
     if not isinstance(value, SeekingTraceModel | PopularTraceModel):
-        raise InputError(f"stand-in {shown(value)}: give a model of either family, such as FINANCIAL or CELLO_BASE")
+        raise InputError(
+            f"synthetic trace {shown(value)}: give a model of either family, such as FINANCIAL or CELLO_BASE"
+        )
     return value
 
 

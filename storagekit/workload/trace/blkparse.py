@@ -118,7 +118,10 @@ class Blkparse(TraceFormat):
                 one.took = event.clock - one.clock
                 if one.took < 0:
                     raise self._fault(
-                        stream.name, line, f"completes what line {one.line} queued later", "sort it by time"
+                        stream.name,
+                        line,
+                        f"completes a request that line {one.line} queues later",
+                        "sort the file by time",
                     )
             if len(waiting) >= CHUNK and waiting[0].took is not None:
                 yield _records(list(_over(waiting)))
@@ -141,8 +144,10 @@ class Blkparse(TraceFormat):
                     raise self._fault(
                         stream.name,
                         number,
-                        f"is no event of blkparse's default format ({clip(text)})",
-                        "fetch the file again, it ends in the middle of this line" if ends else "print it without -f",
+                        f"is not an event in the default format of blkparse ({clip(text)})",
+                        "fetch the file again, because it ends in the middle of this line"
+                        if ends
+                        else "run blkparse without -f",
                     )
                 if event["action"] in (QUEUED, COMPLETED):
                     request = self._request(stream.name, number, event)
@@ -161,18 +166,18 @@ class Blkparse(TraceFormat):
         try:
             start, sectors = START.value(place["sector"]), SECTORS.value(place["sectors"])
         except ValueError:
-            what = f"has {_told(place['sectors'])} sectors at {_told(place['sector'])}, more than a disk has"
-            raise self._fault(name, line, what, "remove it") from None
+            what = f"has {_told(place['sectors'])} sectors at {_told(place['sector'])}, which exceeds a disk"
+            raise self._fault(name, line, what, "remove the line") from None
         try:
             clock = SECONDS.value(event["seconds"]) * 10**9 + int(event["nanoseconds"])
         except ValueError:
-            raise self._fault(name, line, f"has a time of {_told(event['seconds'])} s", "remove it") from None
+            raise self._fault(name, line, f"has a time of {_told(event['seconds'])} s", "remove the line") from None
         read = "R" in place["rwbs"]
         hidden = not read and "S" not in place["rwbs"]
         return QueuedRecord(clock, event["device"], start, start + sectors, read, hidden, line)
 
     def _fault(self, name: str, line: int, what: str, remedy: str) -> InputError:
-        return InputError(f"{name} line {line} {what}; {remedy}, or name another format (it was read as {self.name})")
+        return InputError(f"{name} line {line} {what}; {remedy}, or give another format (it was read as {self.name})")
 
 
 def _told(digits: str) -> str:

@@ -122,7 +122,7 @@ def characteristics(trace: Annotated[RequestTrace, TRACE]) -> TraceCharacteristi
     Memory grows with the number of requests, and does not depend on their locations.
     """
     if not len(trace):
-        raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
+        raise InputError(f"{trace.source.name} has no request in this window; give a wider window")
     duration = float(trace.time[-1] - trace.time[0])
     return TraceCharacteristics(
         requests=len(trace),

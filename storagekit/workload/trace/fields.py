@@ -97,7 +97,7 @@ class FieldChoice(Field):
     def __init__(self, name: str, meanings: Mapping[str, bool]):
         self.name = name
         self.meanings = {word.lower(): meaning for word, meaning in meanings.items()}
-        self.allowed = " or ".join(f"{word!r}" for word in meanings) + " in either case"
+        self.allowed = " or ".join(f"{word!r}" for word in meanings) + " in upper or lower case"
 
     def value(self, text: str) -> bool:
         try:

@@ -53,7 +53,9 @@ class Fio(TextFormat):
         """Yield the records. All lines must have as many fields as the first."""
         columns = next(first_lines(stream.head), "").count(",") + 1
         if columns == SHORTEST - 1:
-            raise InputError(f"{stream.name} has lines of {columns} fields: no offsets; log them (fio: log_offset=1)")
+            raise InputError(
+                f"{stream.name} has lines of {columns} fields, without offsets; log the offsets (fio: log_offset=1)"
+            )
         return TextFormat.records(Fio(min(max(columns, SHORTEST), len(FIELDS))), stream)
 
     def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:

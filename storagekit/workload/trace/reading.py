@@ -122,8 +122,8 @@ def _parts(path: str | Path, format: TraceFormat | str | None, limit: float) -> 
         stream.check_rest()  # blkparse's records end at its summary, before the end of the compressed stream
         if stream.unfinished is not None:
             warnings.warn(
-                f"{stream.name} line {stream.unfinished}, the last, lacks its line end: if the file is cut there, its last "
-                "number may be wrong; fetch it again, or end the line",
+                f"{stream.name} line {stream.unfinished} (the last) has no line end: if the file is truncated, its "
+                "last number may be wrong; fetch the file again, or add the line end",
                 RuntimeWarning,
                 stacklevel=3,  # the caller of read or chunks
             )
@@ -140,7 +140,7 @@ def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> 
         latest = _check_order(trace, records, latest, disorder_limit, format.unit)
         yield trace
     if origin is None:
-        raise InputError(f"{stream.name} holds no request; check that it is the whole file")
+        raise InputError(f"{stream.name} has no request; check that the file is complete")
 
 
 def _trace(
@@ -176,9 +176,8 @@ def _check_order(trace: RequestTrace, records: Records, latest: float, limit: fl
     if (behind > limit).any():
         at = int(np.argmax(behind > limit))
         raise InputError(
-            f"{trace.source.name} {unit} {records.position[at]} is {behind[at]:.6g} s earlier than "
-            f"one before it, at most {limit:g} s is put right; correct it, sort the file by time, "
-            "or raise disorder_limit"
+            f"{trace.source.name} {unit} {records.position[at]} is {behind[at]:.6g} s earlier than a previous one; "
+            f"only up to {limit:g} s is corrected; correct it, sort the file by time, or raise disorder_limit"
         )
     return float(seen[-1])
 
@@ -220,7 +219,7 @@ def _named(format: TraceFormat | str) -> TraceFormat:
     for known in FORMATS:
         if known.name == format:
             return known
-    raise InputError(f"trace format {format!r} is not known; choose from {_names()}")
+    raise InputError(f"trace format {format!r} is unknown; give one of {_names()}")
 
 
 def _recognised(stream: ByteStream) -> TraceFormat:
@@ -229,8 +228,8 @@ def _recognised(stream: ByteStream) -> TraceFormat:
             return format
     first = stream.head.lstrip().split(b"\n")[0][:40].decode("latin-1")
     raise InputError(
-        f"{stream.name} begins with {first!r}, which is none of {_names()}; convert it to one of "
-        "these, or name its format"
+        f"{stream.name} begins with {first!r}, which is none of the formats {_names()}; convert it to one of them, or "
+        "give its format"
     )
 
 

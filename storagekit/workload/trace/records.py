@@ -45,7 +45,7 @@ def _picks(label: str, value: Any) -> np.ndarray | slice:
     # NumPy makes an empty list an array of real numbers
     if given.ndim != 1 or (given.dtype.kind not in "biu" and given.size):
         raise InputError(
-            f"{label} {shown(value)}: give a slice, or one row of True and False or of numbers of requests"
+            f"{label} {shown(value)}: give a slice, or a one-dimensional array of booleans or request numbers"
         )
     return given if given.size or given.dtype.kind == "b" else given.astype(int)
 
@@ -58,7 +58,7 @@ def _names(label: str, value: Any) -> tuple[str, ...]:
 def _capacities(label: str, value: Any) -> dict[str, int]:
     """Validate the bytes of each device, by its name."""
     if not isinstance(value, Mapping):
-        raise InputError(f"{label} {shown(value)}: give the bytes of each device, by its name")
+        raise InputError(f"{label} {shown(value)}: give a mapping from device names to bytes")
     return {name: _CAPACITY(f"{label} of {name}", size) for name, size in value.items()}
 
 
@@ -167,9 +167,7 @@ class RequestTrace:
         try:
             return replace(self, **{name: array[which] for name, array in self.columns().items()})
         except (IndexError, TypeError, ValueError) as fault:
-            raise InputError(
-                f"{self.source.name}: the selection from its {len(self)} requests is not possible: {fault}"
-            ) from None
+            raise InputError(f"{self.source.name}: invalid selection from its {len(self)} requests: {fault}") from None
 
     @validate
     def window(self, start: Moment, stop: Annotated[float, _STOP]) -> RequestTrace:
@@ -219,7 +217,7 @@ class RequestTrace:
         for name in wanted:
             if name not in self.devices:
                 known = ", ".join(self.devices[:20])
-                raise InputError(f"no device {name!r} in {self.source.name}; it has {known}")
+                raise InputError(f"no device {name!r} in {self.source.name}; give one of {known}")
         kept = [index for index, name in enumerate(self.devices) if name in wanted]
         renumbered = np.full(len(self.devices), -1, np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)
@@ -249,7 +247,10 @@ class RequestTrace:
             If the capacity of a device is missing, or a request would lie beyond 2**62 bytes.
         """
         if missing := [name for name in self.devices if capacity is not None and name not in capacity]:
-            raise InputError(f"capacity of {len(missing)} devices is missing, {missing[0]} first; give that of each")
+            raise InputError(
+                f"the capacities of {len(missing)} devices are missing, first {missing[0]}; give the capacity of each "
+                "device"
+            )
         ends = self.ends().tolist() if capacity is None else [capacity[name] for name in self.devices]
         # Python's integers do not overflow; no request fits behind a start beyond the largest offset
         starts = [min(start, MAX_OFFSET + 1) for start in accumulate([0, *ends])][:-1]
@@ -258,8 +259,8 @@ class RequestTrace:
         if beyond.any():
             first = self.devices[int(self.device[np.argmax(beyond)])]
             raise InputError(
-                f"{self.source.name}: end to end, {len(self.devices)} devices are too long: a request to device {first} "
-                "would lie beyond 2**62 bytes; select fewer devices"
+                f"{self.source.name}: the {len(self.devices)} devices are too large end to end: a request to device "
+                f"{first} would exceed 2**62 bytes; select fewer devices"
             )
         return replace(
             self,
@@ -275,7 +276,7 @@ class RequestTrace:
         return end
 
 
-TRACE = instance_of(RequestTrace, 'a trace, as sk.read_trace("trace.spc")')
+TRACE = instance_of(RequestTrace, 'a trace, such as sk.read_trace("trace.spc")')
 """The kind of a trace."""
 
 
@@ -322,7 +323,7 @@ def request_trace(
     index = _column("device", device, np.int64)
     count = int(index.max(initial=-1)) + 1
     if count > MOST_COUNTED:
-        raise InputError(f"device {count - 1}: give numbers of devices from 0 to {MOST_COUNTED - 1}")
+        raise InputError(f"device {count - 1}: give device numbers from 0 to {MOST_COUNTED - 1}")
     names = map(str, range(count)) if devices is None else several(text, of="names")("devices", devices)
     trace = RequestTrace(
         time=_column("time", time, np.float64),
@@ -352,13 +353,13 @@ def _column(name: str, values, kind: type) -> np.ndarray:
     try:
         given = np.asarray(values)
     except ValueError:
-        raise InputError(f"{name} {shown(values)}: give one number a request") from None
+        raise InputError(f"{name} {shown(values)}: give one number for each request") from None
     if given.dtype.kind == "O":
         # columns of mixed tables have this type; whole numbers stay whole
         wholes = all(isinstance(one, int | np.integer) and -(2**63) <= one < 2**63 for one in given.flat)
         given = given.astype(np.int64) if wholes else numbers(name, given)
     if given.dtype.kind not in "biuf":
-        raise InputError(f"{name} {shown(values)}: give one number a request")
+        raise InputError(f"{name} {shown(values)}: give one number for each request")
     if kind is np.float64 or given.dtype.kind == "b" or not given.size:
         return given.astype(kind, copy=False)
     most = 1 if kind is bool else 2**63 - 1
@@ -374,19 +375,22 @@ def _column(name: str, values, kind: type) -> np.ndarray:
 
 def _check_shapes(trace: RequestTrace) -> None:
     if trace.time.ndim != 1:
-        raise InputError(f"{trace.source.name}: time has shape {trace.time.shape}; give one value a request, in a row")
+        raise InputError(
+            f"{trace.source.name}: time has shape {trace.time.shape}; give a one-dimensional array with one value for "
+            "each request"
+        )
     for name, array in trace.columns().items():
         if array.shape != (len(trace.time),):
             raise InputError(
-                f"{trace.source.name}: {name} has shape {array.shape}, time has "
-                f"{trace.time.shape}; give one value a request"
+                f"{trace.source.name}: {name} has shape {array.shape}, time has {trace.time.shape}; give one value "
+                "for each request"
             )
 
 
 def _check_values(trace: RequestTrace) -> None:
     late = np.concatenate([[False], np.diff(trace.time) < 0])
     _refuse(trace, "time", ~np.isfinite(trace.time) | (trace.time < 0), "finite and at least 0 s")
-    _refuse(trace, "time", late, "at least its predecessor's; sort the requests by time")
+    _refuse(trace, "time", late, "at least the time of the previous request; sort the requests by time")
     known = (trace.device >= 0) & (trace.device < len(trace.devices))
     _refuse(trace, "device", ~known, f"an index from 0 to {len(trace.devices) - 1}")
     placed = (trace.offset >= 0) & (trace.offset <= MAX_OFFSET)

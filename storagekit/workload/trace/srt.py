@@ -82,8 +82,8 @@ class Srt(TraceFormat):
         while data := stream.read(CHUNK * step):
             if len(data) % step:
                 raise InputError(
-                    f"{stream.name} record {first + len(data) // step} is cut short after "
-                    f"{len(data) % step} of {step} bytes; fetch the file again"
+                    f"{stream.name} record {first + len(data) // step} is truncated after {len(data) % step} of "
+                    f"{step} bytes; fetch the file again"
                 )
             word = np.frombuffer(data, ">u4").reshape(-1, layout.words).astype(np.int64)
             position = np.arange(first, first + len(word), dtype=np.int64)
@@ -113,18 +113,19 @@ def _header(stream: ByteStream) -> tuple[RecordLayout, int, int]:
     head = stream.head
     if not head.startswith(MAGIC):
         raise InputError(
-            f"{stream.name} begins with {head[:16]!r}, an SRT trace with {MAGIC.decode()!r}; name the format it has"
+            f"{stream.name} begins with {head[:16]!r}, an SRT trace with {MAGIC.decode()!r}; give its actual format"
         )
     version = head[len(MAGIC) : len(MAGIC) + 3]
     if version not in _LAYOUTS:
         raise InputError(
-            f"{stream.name} is SRT version {version.decode('latin-1')!r}; versions 1.3 and 1.7 are read, convert it"
+            f"{stream.name} is SRT version {version.decode('latin-1')!r}; only versions 1.3 and 1.7 can be read; "
+            "convert the file"
         )
     end = head.find(b"\f")
     if end < 0:
         raise InputError(
-            f"{stream.name} has no form feed that ends its SRT header in its first {HEAD} bytes; "
-            "the file is damaged or cut short, fetch it again"
+            f"{stream.name} has no form feed, which ends an SRT header, in its first {HEAD} bytes; the file is "
+            "damaged or truncated; fetch it again"
         )
     return _LAYOUTS[version], _sector(stream.name, head[:end]), end + 1
 
@@ -133,8 +134,8 @@ def _sector(name: str, header: bytes) -> int:
     sizes = {int(size) for size in re.findall(rb"sectorsize\s*=\s*([0-9]{1,9})\b", header)}
     if len(sizes) > 1 or any(not 0 < size <= 65_536 for size in sizes):
         raise InputError(
-            f"{name} has disks of sector sizes {shortened(sorted(sizes))} B in its header; one size from 1 to "
-            "65536 B is read, split the trace by disk"
+            f"{name} has sector sizes {shortened(sorted(sizes))} B in its header; only one size from 1 to 65536 B is "
+            "possible; split the trace by disk"
         )
     return sizes.pop() if sizes else DEFAULT_SECTOR
 
@@ -153,8 +154,8 @@ def _check(name: str, layout: RecordLayout, word: np.ndarray, address: np.ndarra
     if faults:
         at, (what, values, _, allowed) = min(faults, key=lambda fault: fault[0])
         raise InputError(
-            f"{name} record {position[at]} has {what} {values[at]}, must be {allowed}; the file is "
-            "damaged there, fetch it again or cut it before that record"
+            f"{name} record {position[at]} has {what} {values[at]}, must be {allowed}; the file is damaged; fetch it "
+            "again, or truncate it before this record"
         )
 
 

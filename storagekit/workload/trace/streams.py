@@ -119,7 +119,7 @@ class ByteStream:
         try:
             return open(name, "rb")
         except IsADirectoryError as error:
-            raise InputError(f"{name} is a directory; name a trace file in it") from error
+            raise InputError(f"{name} is a directory; give a trace file in it") from error
         except FileNotFoundError as error:
             raise InputError(f"{name} does not exist; check the path") from error
         except (OSError, ValueError) as error:
@@ -130,7 +130,7 @@ class ByteStream:
         magic = self._raw.peek(6)[:6]
         for known, remedy in _UNPACK.items():
             if magic.startswith(known):
-                raise InputError(f"{self.name} is {remedy}; gzip, bzip2 and xz are read as is")
+                raise InputError(f"{self.name} is {remedy}; gzip, bzip2 and xz are read directly")
         for known, (name, opener) in _OPENERS.items():
             if magic.startswith(known):
                 self._compression = name
@@ -149,8 +149,8 @@ class ByteStream:
             self._expanded += len(part)
             if self._compression and self._expanded > max(FREE, EXPANSION * self._raw.tell()):
                 raise InputError(
-                    f"{self.name} expands to more than {EXPANSION} times its length, which no trace does; if it is "
-                    f"one, decompress it first ({self._compression})"
+                    f"{self.name} expands to more than {EXPANSION} times its length, which is unusual for a trace; if "
+                    f"it is a trace, decompress it first ({self._compression})"
                 )
         return b"".join(parts)
 
@@ -159,7 +159,7 @@ class ByteStream:
             return self._plain.read(size)
         except EOFError as error:
             raise InputError(
-                f"{self.name} is cut short: its {self._compression} stream ends early; fetch the whole file again"
+                f"{self.name} is truncated: its {self._compression} stream ends early; fetch the whole file again"
             ) from error
         except (OSError, zlib.error, lzma.LZMAError) as error:
             where = f"its {self._compression} stream is damaged" if self._compression else "error"

@@ -113,7 +113,7 @@ class TextFormat(TraceFormat):
     def _row(self, text: str) -> list[object]:
         """Return the values of one line. Raises ValueError with the field at fault and the reason."""
         if not (text.isascii() and text.replace("\t", " ").isprintable()):
-            raise ValueError(f"holds {clip(text)}, must be printable ASCII")
+            raise ValueError(f"has {clip(text)}, must be printable ASCII")
         parts = text.split(self.separator)
         if len(parts) != len(self.fields):
             names = ", ".join(field.name for field in self.fields)
@@ -139,12 +139,12 @@ class TextFormat(TraceFormat):
     def _complaint(self, name: str, number: int, fault: str, ends: bool) -> str:
         if ends:
             return (
-                f"{name} line {number} {fault}; the file ends in the middle of this line, fetch "
-                f"it again or remove the line"
+                f"{name} line {number} {fault}; the file ends in the middle of this line; fetch it again, or remove "
+                "the line"
             )
         return (
-            f"{name} line {number} {fault}; correct or remove the line, or name another format "
-            f"(it was read as {self.name})"
+            f"{name} line {number} {fault}; correct or remove the line, or give another format (it was read as "
+            f"{self.name})"
         )
 
 
@@ -189,8 +189,8 @@ def blocks(stream: ByteStream) -> Iterator[TextBlock]:
         first += lines
         if len(long):
             raise InputError(
-                f"{stream.name} line {first} is longer than {MAX_LINE} bytes; this is not a text "
-                "trace, name its format or convert it"
+                f"{stream.name} line {first} is longer than {MAX_LINE} bytes; this is not a text trace; give its "
+                "format, or convert it"
             )
     if rest.strip(BLANK):
         yield TextBlock(first, rest, True)

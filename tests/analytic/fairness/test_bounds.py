@@ -160,7 +160,7 @@ def test_no_interval_falls_below_the_floor(brick):
     [
         (lambda: Side(0, 1), r"weight 0: it must be above 0"),
         (lambda: Side(1, -1), r"largest cost at the brick -1: it must be at least 0"),
-        (lambda: Side(1, 3, 2), r"largest cost at any brick 2: it must be at least the largest at the brick"),
+        (lambda: Side(1, 3, 2), r"largest cost at any brick 2: it must be at least the largest cost at this brick"),
         (lambda: Side(1, 1, bricks=0), r"bricks 0: give a whole number, between 1"),
         (lambda: Side(1, 1, largest_batch=-2), r"largest batchcost -2: it must be at least 0"),
         (lambda: Side(1, 1, coordinators=[1, 0]), r"coordinators 0: give a whole number, between 1"),
@@ -168,7 +168,7 @@ def test_no_interval_falls_below_the_floor(brick):
         (lambda: bound_total(Side(1, 1), Side(1, 1), 1, -1, printed), r"waiting -1: it must be at least 0"),
         (lambda: delay_factor(0, 0.1), r"weight 0: it must be above 0 and at most 1"),
         (lambda: delay_factor(3, 0.5), r"weight 3: .*divide the weights by their sum"),
-        (lambda: delay_factor(1, 0.5), r"minimum share 0.5: it must be 1 for a stream of weight 1"),
+        (lambda: delay_factor(1, 0.5), r"minimum share 0.5: it must be 1 if the weight is 1"),
         (lambda: delay_factor(0.5, 0), r"minimum share 0: it must be above 0"),
         (lambda: delay_factor([0.5, 0.5], [0.5, 0.6]), r"minimum share 0.6: .*at most the stream's weight"),
         (lambda: delay_factor(np.nan, 0.5), r"weight nan"),

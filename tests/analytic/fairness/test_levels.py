@@ -74,8 +74,8 @@ def test_small_amounts_are_not_lost_next_to_large_ones():
     ("other", "weights", "capacity", "message"),
     [
         ([], [], 1, "streams 0: it must be at least 1"),
-        ([-1.0], [1], 1, "rate elsewhere -1: it must be 0 or more and finite"),
-        ([np.inf], [1], 1, "rate elsewhere inf: it must be 0 or more and finite"),
+        ([-1.0], [1], 1, "rate at other bricks -1: it must be 0 or more and finite"),
+        ([np.inf], [1], 1, "rate at other bricks inf: it must be 0 or more and finite"),
         ([0.0], [0], 1, "weight 0: it must be above 0"),
         ([0.0], [1], -1, "capacity -1: it must be 0 or more"),
     ],

@@ -182,7 +182,7 @@ def test_a_long_run_is_as_exact_as_whole_numbers():
         (lambda: unfairness(np.ones((3, 2)), np.array([1, 0])), r"weight 0: it must be above 0"),
         (
             lambda: unfairness(np.ones((3, 2)), np.ones((2, 4))),
-            r"weights of shape \(2, 4\): it must be one for all lanes",
+            r"weights of shape \(2, 4\): it must be one for all runs",
         ),
         (lambda: unfairness(np.ones((3, 2)), gap=np.full(3, np.inf)), r"gap inf: it must be 0 or more and finite"),
         (lambda: drop(np.ones(2)), r"total of shape \(2,\): it must be \(3,\)"),

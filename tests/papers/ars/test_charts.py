@@ -181,7 +181,7 @@ def test_halved_marks_when_the_node_slows():
     spec = slowing()
     assert list(drawn(spec, "protocol", "time", "mean").values()) == pytest.approx([40.0] * 12)
     assert [row["at"] for row in rows(spec) if "at" in row] == [3.0]
-    assert "in time is 1 s" in heading(spec) and "ARS, 1 s: 2 s / Central, heads known: 0 s" in heading(spec)
+    assert "over intervals of 1 s" in heading(spec) and "ARS, 1 s: 2 s / Central, heads known: 0 s" in heading(spec)
 
 
 @pytest.fixture(scope="module")

@@ -132,11 +132,11 @@ def test_the_mark_of_figure_12_is_at_the_given_service_of_g_on_b(paper):
 
 
 def test_exceeded_bounds_are_named_and_both_bounds_are_drawn():
-    assert f"The search breaks these bounds: {PRINTED}. The search has 3 random settings" in heading(
+    assert f"The search breaks these bounds: {PRINTED}. The search uses 3 random settings" in heading(
         draw.search(attacked()).to_dict()
     )
     assert REPAIRED not in heading(draw.search(attacked()).to_dict())
     spec = draw.counterexample(broken()).to_dict()
     assert [row["level"] for row in rows(spec) if "level" in row] == [200]
-    assert "differ by 298 sectors. The printed bound is 200, and the repaired bound is 900." in heading(spec)
+    assert "differs by 298 sectors. The printed bound is 200, and the repaired bound is 900." in heading(spec)
     assert {row["where"] for row in rows(spec) if "where" in row} == {"f on B", "g on A"}

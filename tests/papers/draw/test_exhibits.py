@@ -407,4 +407,4 @@ def test_an_axis_starts_at_zero_or_names_its_start(exhibit):
                 and not isinstance(low, str)
                 and low > 0
             ):
-                assert f"axis from {low:g}" in axis["title"]
+                assert f"axis starts at {low:g}" in axis["title"]

@@ -62,15 +62,19 @@ def test_figure_5_draws_throughput_differences_in_percent_and_the_papers_bound(p
         disk_witness=(("policy", "depth"), [[100.0, 101.0], [np.nan, 50.5]]),
     )
     spec = draw.fig5(data, paper).to_dict()
-    assert {"Throughput (IO/s)", "Ours minus the program's (%)", "Ours minus DiskSim's (%)"} <= titles(spec)
+    assert {
+        "Throughput (IO/s)",
+        "This simulator minus the program's (%)",
+        "This simulator minus DiskSim's (%)",
+    } <= titles(spec)
     lines = [row for row in rows(spec) if "queue" in row and "basis" in row]
     of_array = {(row["read_share"], row["queue"], row["basis"], row["mean"]) for row in lines}
     points = [("100%", 1), ("100%", 4), ("50%", 1), ("50%", 4)]
     theirs, apart = (101.0, 101.0, 101.0, 50.5), (0.0, 0.0, 0.0, 100.0)
     assert of_array == {
-        *((*point, "our engine", 101.0) for point in points),
+        *((*point, "this simulator", 101.0) for point in points),
         *((*point, "scalar program", rate) for point, rate in zip(points, theirs, strict=True)),
-        *((*point, "our engine", error) for point, error in zip(points, apart, strict=True)),
+        *((*point, "this simulator", error) for point, error in zip(points, apart, strict=True)),
     }
     of_disk = {(row["policy"], row["depth"]): row["mean"] for row in rows(spec) if "policy" in row}
     assert of_disk == pytest.approx({("FCFS", 1): 1.0, ("FCFS", 4): 0.0, ("SPTF", 4): 100.0})
@@ -89,12 +93,12 @@ def test_table_2_has_the_papers_share_at_two_minutes(paper):
         coords={"interval": [60.0, 120.0, 240.0], "slack": [0.0, 1.0]},
     )
     spec = draw.table2(data, paper).to_dict()
-    assert {"Time between readings of the reference sector (s)", "Slack (sectors)"} <= titles(spec)
+    assert {"Time between reads of the reference sector (s)", "Slack (sectors)"} <= titles(spec)
     assert {"interval": 120, "paper": 98.0, "series": "paper"} in rows(spec)
     assert [row["value"] for row in rows(spec) if "slack" in row] == pytest.approx([2.0, 0.1])
     # at the stored slack, the nearest whole one
     cells = {row["figure"]: (row["ours"], row["paper"]) for row in rows(spec) if "ours" in row}
-    assert cells["Misses (%)"] == ("0.10", "0.22") and cells["Deviation of errors (µs)"] == ("40", "31")
+    assert cells["Misses (%)"] == ("0.10", "0.22") and cells["Standard deviation of errors (µs)"] == ("40", "31")
     assert cells["Access (µs)"] == ("3,500", "2,746")
 
 
@@ -195,7 +199,7 @@ def test_figure_9_names_the_scheduler_by_the_layout_and_draws_the_level(rates, p
         "2x3x1, RSATF", "2x3x1, RLOOK", "6x1x1, SATF", "6x1x1, LOOK",
         "9x4x1, RSATF", "9x4x1, RLOOK", "36x1x1, SATF", "36x1x1, LOOK",
     }  # fmt: skip
-    assert "Rate of the trace, times its own" in titles(spec)
+    assert "Rate (multiple of the trace's rate)" in titles(spec)
     assert {"level": 15.0, "words": "15 ms"} in rows(spec)
     assert [0, 30] in list(parts(spec, "domain"))
     # of the ratios in figure 10, only the ratio of the present layouts
@@ -244,7 +248,7 @@ def test_figure_13_draws_the_formula_for_rlook_and_once_for_equal_layouts(paper)
     model = made(500, 2000, **axes).isel(seed=0)
     spec = draw.fig13(interval(rate.to_dataset(name="request_rate")), model, paper).to_dict()
     assert headings(spec) == [f"{name}, {queue} outstanding" for name in ("RSATF", "RLOOK") for queue in (8, 32)]
-    assert "Share of writes (%)" in titles(spec)
+    assert "Fraction of writes (%)" in titles(spec)
     assert values(spec, "write_share") == {0, 50, 100}
     equation_rows = [row for row in rows(spec) if row.get("basis") == "equation 16"]
     assert {row["layout"] for row in equation_rows} == {"3x2x1", "6x1x1"}
@@ -273,7 +277,9 @@ def test_the_plans_curve_ends_at_every_question_that_has_a_layout():
     assert curve == {("plan", 0): 50, ("plan", 2): 100, ("plan", 10): 100} | {
         ("paper", 0): 50, ("paper", 4): 100, ("paper", 10): 100,
     }  # fmt: skip
-    assert {"Behind the best simulated layout (%)", "Questions with at most this shortfall (%)"} <= titles(spec)
+    assert {"Shortfall against the best simulated layout (%)", "Questions with at most this shortfall (%)"} <= titles(
+        spec
+    )
 
 
 def test_real_traces_have_a_panel_each_and_no_lines_between_layouts():

@@ -136,7 +136,7 @@ def test_redundancy_has_a_panel_for_each_share_and_no_point_without_redundancy()
     ends = {tuple(scale["domain"]) for scale in parts(spec, "scale") if isinstance(scale.get("domain", [""])[0], float)}
     # one scale for all panels, which does not start at 0 and is labelled accordingly
     ((begin, _),) = ends
-    assert 0 < begin < least and f"Data-rate (MB/s), axis from {begin:g}" in titles(spec)
+    assert 0 < begin < least and f"Data-rate (MB/s), axis starts at {begin:g}" in titles(spec)
     # the cost of 8 groups for reads and writes, with all agents up and with one agent of each group down
     rates = redundancy_rates().sel(statistic="mean")
     lost = [float(1 - rates.sel(write_share=share, groups=8, down=down) / rates.sel(write_share=share, groups=0, down="none"))

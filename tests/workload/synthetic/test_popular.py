@@ -207,7 +207,7 @@ def test_every_synthetic_trace_is_valid(model, seed, alpha, log_head):
         assert (laid.offset // (64 * KB) == (laid.offset + laid.size - 1) // (64 * KB)).all()
     assert np.count_nonzero(trace.read) == pytest.approx(model.requests * model.read_share, abs=1)
     assert trace.size.sum() == pytest.approx(model.requests * model.mean_size, abs=8 * KB)
-    assert trace.devices == tuple(model.capacity) and trace.source.name == "stand-in for any"
+    assert trace.devices == tuple(model.capacity) and trace.source.name == "synthetic trace of any"
 
 
 def test_scaling_keeps_the_documented_figures():
@@ -260,7 +260,7 @@ def test_bad_parameters_raise_in_one_line(change, message):
         (lambda: TINY.expected_hit_rate(float("nan")), "cache of nan B"),
         (lambda: replace(SMALL, hit_rate=0.01).popularity, "give more data or a smaller cache"),
         (lambda: generate(replace(SMALL, hit_rate=0.99999, data=2**50), seed=0), "give less data or a larger cache"),
-        (lambda: compare(TINY, generate(TINY, seed=0).take(slice(0))), "holds no read"),
+        (lambda: compare(TINY, generate(TINY, seed=0).take(slice(0))), "has no read"),
     ],
 )
 def test_bad_calls_raise_in_one_line(call, message):

@@ -55,8 +55,8 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
         alt.layer(back, mapped, grid, rule, text).properties(width=560, height=400),
         "The unit interval of a client while a node is slow",
         f"{_share(data)}",
-        f"Reads of {data.attrs['setting']} data with a window of {data.attrs['window']:g} s. Grey parts belong to no node: a "
-        "key that falls there is hashed again.",
+        f"Reads of {data.attrs['setting']} data with a window of {data.attrs['window']:g} s. Grey parts are not "
+        "mapped to a node: keys with an offset in these parts are hashed again.",
     )
 
 
@@ -69,6 +69,6 @@ def _share(data: xr.Dataset) -> str:
         float(share.where(when).mean()) for when in (data.time < of["slows"], slow, data.time >= of["recovers"])
     )
     return (
-        f"Node {of['node']} has {before:.0%} of the mapped length before it slows down, {while_slow:.0%} while it is slow, "
-        f"and {after:.0%} afterwards."
+        f"Node {of['node']} has {before:.0%} of the mapped length before it slows down, {while_slow:.0%} while it is "
+        f"slow, and {after:.0%} afterwards."
     )

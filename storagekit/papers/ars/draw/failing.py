@@ -31,7 +31,7 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
             alt.Chart(rows[rows["nodes"] > 0])
             .mark_bar()
             .encode(
-                x=alt.X("nodes:O", title="Nodes with the write on disk", axis=alt.Axis(labelAngle=0)),
+                x=alt.X("nodes:O", title="Nodes that have the write on disk", axis=alt.Axis(labelAngle=0)),
                 xOffset=alt.XOffset("when:N", sort=list(WHEN.values())),
                 y=alt.Y("share:Q", title="Writes (%)", scale=alt.Scale(domain=[0, 100])),
                 color=alt.Color("when:N", title=None, scale=shade, sort=list(WHEN.values())),
@@ -40,7 +40,7 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
         panels.append(headed(alt.layer(bar).properties(height=200), volume.capitalize(), 240))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Writes: on the disks of some nodes at completion, of all nodes later",
+        "Number of nodes that have a write on disk, at its completion and at the end of the run",
         " ".join(_least(data.sel(volume=volume)) for volume in data.volume.values),
     )
 
@@ -50,9 +50,8 @@ def _least(its: xr.Dataset) -> str:
     now, later = (int(its.nodes.values[its[name].values > 0].min()) for name in WHEN)
     many = "s" if now > 1 else ""
     return (
-        f"{its.volume.item().capitalize()} data is on at least {now} node{many} at completion, and on at least {later} at "
-        "the "
-        "end of the run."
+        f"{its.volume.item().capitalize()} data are on the disks of at least {now} node{many} at completion, and on "
+        f"at least {later} at the end of the run."
     )
 
 
@@ -88,10 +87,10 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     )
     return finished(
         side_by_side(panels, legends="shared"),
-        "Clients send a read to more nodes while a node is down",
+        "Number of nodes that a read is sent to, and response time, before, during and after an outage",
         f"While the node is down, a read takes {takes}.",
-        "A read needs 2 of 4 fragments. The largest node is down in the grey part. Clients send a read again after a second. "
-        f"Bands are 95% intervals over {summary.attrs['replications']} runs.",
+        "A read needs 2 of 4 fragments. The largest node is down in the grey period. Clients repeat a read after one "
+        f"second without completion. Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 

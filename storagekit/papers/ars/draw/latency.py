@@ -10,7 +10,7 @@ from storagekit.core.axes import title
 from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, with_own
 
 SERIES = {
-    name: PROTOCOLS[name] for name in ("ARS", "D-SPTF", "D-SPTF, waits for the platter", "D-SPTF, begins at once")
+    name: PROTOCOLS[name] for name in ("ARS", "D-SPTF", "D-SPTF, waits for the platter", "D-SPTF, starts immediately")
 }
 
 
@@ -42,11 +42,10 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 7: mean response time against the latency between nodes",
+        "Figure 7: mean response time by latency between nodes",
         f"{_rise(summary.response.sel(statistic='mean'))}",
-        "Half of the requests are writes. Idle nodes of D-SPTF wait for two latencies, or at most for the rotational "
-        "latency, or not at all. "
-        f"The latency to the clients is not included. {WHISKERS}",
+        "Half of the requests are writes. Idle nodes of D-SPTF wait for two latencies, for at most the rotational "
+        f"latency, or not at all, as the legend states. The latency to the clients is not included. {WHISKERS}",
     )
 
 
@@ -55,6 +54,6 @@ def _rise(mean: xr.DataArray) -> str:
     first, last = (mean.isel(latency=place) for place in (0, -1))
     rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
     return (
-        f"From {float(first.latency) * TO_MS:g} ms to {float(last.latency) * TO_MS:g} ms of latency the mean response time "
-        f"changes by these factors: {' / '.join(rises)}."
+        f"From {float(first.latency) * TO_MS:g} ms to {float(last.latency) * TO_MS:g} ms of latency, the mean "
+        f"response time changes by these factors: {' / '.join(rises)}."
     )

@@ -25,7 +25,7 @@ PROTOCOLS = {
     "Central": BLUE,
     "Central, heads known": SKY,
     "D-SPTF, waits for the platter": YELLOW,
-    "D-SPTF, begins at once": BLACK,
+    "D-SPTF, starts immediately": BLACK,
     "D-SPTF, 0.1 ms a message": ORANGE,
 }
 # Colours of the reader's protocols.
@@ -65,7 +65,7 @@ def over_central(values: xr.DataArray, words: str) -> str:
         if bool(share.notnull().any()):
             ends = dict.fromkeys((f"{float(share.min()):.2f}", f"{float(share.max()):.2f}"))
             told.append(f"{' to '.join(ends)} ({name})")
-    return f"{words}, relative to Central, is {', '.join(told)}." if told else ""
+    return f"{words}, divided by that of Central, is {', '.join(told)}." if told else ""
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:

@@ -12,7 +12,7 @@ from storagekit.charts.panels import headed
 from storagekit.charts.theme import HEIGHT, PAPER, finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE, grouped
 
-KINDS = {"least": "minimum", "tuned": "tuned", "afresh": "built again"}
+KINDS = {"least": "minimum", "tuned": "tuned", "afresh": "rebuilt"}
 COLOUR = dict(zip(KINDS.values(), (BLUE, GREEN, ORANGE), strict=True))
 # Word in the legend and number of nodes to find, by variable.
 FOUND = {"probes": ("one node", 1), "probes_m": ("two nodes", 2)}
@@ -43,12 +43,12 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     worst = max(float(abs(seen[name] / count).max()) for name, (_, count) in FOUND.items())
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
-        "The unit interval: number of hashes to find a node, and share of keys that move",
-        f"To find a node takes at most {worst:.2f} hashes on average. {tuned:.0%} of the keys move if the interval is tuned, "
-        f"and {afresh:.0%} if it is built again (means).",
-        f"If a node still covers the offset of a key, {stay:.1%} of these keys stay with it (paper: with high probability). "
-        f"The metrics change at random. Values are means over {int(seen.tunes.sum()):,} intervals and "
-        f"{moved.attrs['replications']} changes. Whiskers are 95% intervals.",
+        "The unit interval: number of hashes to find a node, and fraction of keys that move to another node",
+        f"A search for a node takes at most {worst:.2f} hashes on average. {tuned:.0%} of the keys move if the "
+        f"interval is tuned, and {afresh:.0%} if it is rebuilt (means).",
+        f"If a node still covers the offset of a key, {stay:.1%} of these keys stay with it (paper: with high "
+        f"probability). The performance metrics change at random. Values are means over {int(seen.tunes.sum()):,} "
+        f"intervals and {moved.attrs['replications']} changes. Whiskers are 95% intervals.",
     )
 
 

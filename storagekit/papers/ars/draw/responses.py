@@ -54,10 +54,10 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         panels.append(headed(drawn, reading.capitalize(), GROUP * response.sizes["volume"]))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 4 under other interpretations of the paper",
-        f"{over_central(summary.response, 'Over all interpretations the mean response time')}",
-        "The volumes are scaled until they fit, or wrapped around the nodes. A read of coded data fetches the requested part "
-        f"of a block, or the whole block. {WHISKERS}",
+        "Figure 4 under other interpretations of the paper: mean response time of reads",
+        f"{over_central(summary.response, 'Over all interpretations, the mean response time')}",
+        "The volumes are scaled until they fit on the nodes, or their addresses wrap around. A read of coded data "
+        f"fetches the requested part of a block, or the whole block. {WHISKERS}",
     )
 
 
@@ -91,8 +91,8 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 4 at higher loads: mean response time of reads",
-        f"{over_central(response.isel(load=-1), f'At {times[-1]:g} times the published load the mean response time')}",
-        f"Both axes are logarithmic. A line ends where the requests overload a node. {WHISKERS}",
+        f"{over_central(response.isel(load=-1), f'At {times[-1]:g} times the published load, the mean response time')}",
+        f"Both axes are logarithmic. A line ends at the load that overloads a node. {WHISKERS}",
     )
 
 

@@ -60,7 +60,7 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]  # fmt: skip
     return finished(
         in_rows([panel.properties(height=180) for panel in panels], 1),
-        "Equilibrium of the shares of ARS",
+        "Equilibrium of ARS: outstanding requests and throughput of each node",
         f"{_held(own.sel(statistic='mean'))}",
         f"Reads of replicated data, {_outstanding(summary):.0f} outstanding. Each client has a separate view of the nodes. "
         f"{WHISKERS}",
@@ -75,8 +75,9 @@ def _held(mean: xr.Dataset) -> str:
     told = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
     faster = float(first.sel(node=quickest) / first.sel(node=slowest))
     return (
-        f"Node {quickest} serves {faster:.0f} times as many requests as node {slowest}. The outstanding requests of node "
-        f"{slowest} divided by those of node {quickest} are {told}."
+        f"Node {quickest}, the fastest, serves {faster:.0f} times as many requests as node {slowest}, the slowest. "
+        f"The outstanding requests of node {slowest} divided by the outstanding requests of node {quickest} are "
+        f"{told}."
     )
 
 
@@ -132,8 +133,8 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
             [headed(left, "Oscillation by window"), headed(alt.layer(right).properties(height=HEIGHT), "In one run")],
             legends="independent",
         ),
-        f"Oscillation of the shares of ARS at node {NAMES[node]}",
-        f"With one view per client the standard deviation is {_ends(summary.swing.sel(node=node))}.",
+        f"Oscillation of the share of ARS at node {NAMES[node]}, by window and by view of the nodes",
+        f"With one view per client, the standard deviation is {_ends(summary.swing.sel(node=node))}.",
         f"Reads of replicated data, {_outstanding(summary):.0f} outstanding. The left panel shows the standard deviation "
         "over "
         f"time of the slowest node's share of the outstanding requests. {WHISKERS}",
@@ -161,14 +162,14 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     at = AxisStyle("Time (s)", scale=alt.Scale(nice=False, zero=False))
     side = AxisStyle("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
     drawn = ribbons(summary.share, "time", "protocol", colours, (at, side), "Protocol, window")
-    rule = upright(summary.attrs["slows"], "half speed from here", "right", drop=8)
+    rule = upright(summary.attrs["slows"], "half speed from this time", "right", drop=8)
     soon = " / ".join(f"{name}: {settled[name]:g} s" for name in names)
     return finished(
         alt.layer(drawn, rule).properties(width=560, height=260),
-        "Share of the largest node after it slows down",
+        "Share of the largest node after it slows down, by protocol and window",
         f"The settling times of the share are {soon}.",
-        f"Reads of replicated data. The resolution in time is {_stretch(summary):g} s. Bands are 95% intervals over "
-        f"{summary.attrs['replications']} runs.",
+        f"Reads of replicated data. The share is measured over intervals of {_stretch(summary):g} s. Bands are 95% "
+        f"intervals over {summary.attrs['replications']} runs.",
     )
 
 

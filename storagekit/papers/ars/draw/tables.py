@@ -11,11 +11,11 @@ from storagekit.papers.ars.draw.palette import BY_NAME, NAMES, PERCENT, cells
 GB, MB, KB = 2**30, 2**20, 2**10
 # Columns of table I: variable, heading, factor to the unit shown, and format.
 FIGURES = (
-    ("capacity", "GB a disk", 1e-9, ",.1f"),
+    ("capacity", "GB per disk", 1e-9, ",.1f"),
     ("rpm", "rpm", 1.0, ",.0f"),
     ("seek", "Mean seek (ms)", 1e3, ".1f"),
 )
-PLACED = {"scaled": "Scaled until the volumes fit", "wrapped": "Published size, addresses wrapped"}
+PLACED = {"scaled": "Scaled until the volumes fit", "wrapped": "Published size, wrapped addresses"}
 
 
 def table1(data: xr.Dataset) -> alt.TopLevelMixin:
@@ -36,9 +36,9 @@ def table1(data: xr.Dataset) -> alt.TopLevelMixin:
     drawn = cells(pd.DataFrame(rows, columns=["row", "figure", "ours", "said"]), 480)
     return finished(
         drawn,
-        "Table I: the nodes",
+        "Table I: properties of the nodes",
         _farthest(data),
-        "Each cell shows the simulated figure, and below it the figure of the paper.",
+        "Each cell shows the simulated value, and the value of the paper below it.",
     )
 
 
@@ -73,7 +73,7 @@ def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
         panels.append(alt.hconcat(left, _where(one), spacing=40, bounds="flush"))
     return finished(
         alt.vconcat(*panels, spacing=36),
-        "Table II: the volumes",
+        "Table II: properties of the volumes",
         _room(data, nodes),
         "A GB has 2^30 bytes.",
     )
@@ -89,7 +89,7 @@ def _room(data: xr.Dataset, nodes: xr.Dataset) -> str:
         if float(one) == 0
     ]
     told = " and ".join(left) or "every node has a part of each volume"
-    return f"The published volumes need {wanted:.0f} GB, and the nodes have {has:.0f} GB. In the scaled layout {told}."
+    return f"The published volumes need {wanted:.0f} GB, but the nodes have {has:.0f} GB. In the scaled layout {told}."
 
 
 def _figures(one: xr.Dataset) -> pd.DataFrame:
@@ -116,7 +116,7 @@ def _where(one: xr.Dataset) -> alt.Chart:
         alt.Chart(rows)
         .mark_bar()
         .encode(
-            x=alt.X("share:Q", title="Segments with a part on the node (%)", scale=alt.Scale(domain=[0, 100])),
+            x=alt.X("share:Q", title="Segments that have a part on the node (%)", scale=alt.Scale(domain=[0, 100])),
             y=alt.Y("volume:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False)),
             yOffset=alt.YOffset("name:N", sort=list(BY_NAME)),
             color=alt.Color("name:N", title="Node", scale=shade),

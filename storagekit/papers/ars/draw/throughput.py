@@ -27,9 +27,8 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     drawn = _bars(summary.request_rate, AxisStyle(RATE), width=240)
     found = over_central(summary.request_rate, "The throughput")
     how = (
-        "The requests are for both volumes, and 50 are outstanding. Mixed requests are measured once the buffer of the "
-        "slowest "
-        f"node is full. {WHISKERS}"
+        "The requests are for both volumes, and 50 are outstanding. Mixed requests are measured after the buffer of "
+        f"the slowest node has filled. {WHISKERS}"
     )
     return finished(drawn, "Figure 6: throughput", found, how)
 
@@ -56,11 +55,10 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         in_rows(panels, 2),
-        "Figure 6 under other interpretations of the paper",
-        f"{over_central(rate, 'Over all interpretations the throughput')}",
-        "The panels differ in the service order of the nodes, in the layout of the volumes, and in the number of requests "
-        "that "
-        f"a node serves at once (reads only). Each panel has a separate scale. {WHISKERS}",
+        "Figure 6 under other interpretations of the paper: throughput",
+        f"{over_central(rate, 'Over all interpretations, the throughput')}",
+        "The panels differ in the service order of the nodes, in the layout of the volumes, and in the number of "
+        f"requests that a node serves simultaneously (reads only). Each panel has a separate scale. {WHISKERS}",
     )
 
 
@@ -89,9 +87,8 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
         drawn,
         "Figure 6: throughput by the size of the buffers for delayed writes",
         f"{over_central(summary.request_rate, 'The throughput')}",
-        "Half of the requests are writes, and 50 requests are outstanding. Once buffers are full, writes wait for the "
-        "slowest "
-        f"node. {WHISKERS}",
+        "Half of the requests are writes, and 50 requests are outstanding. When the buffers are full, writes wait "
+        f"for the slowest node. {WHISKERS}",
     )
 
 
@@ -105,7 +102,7 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     """
     named = summary.assign_coords(views=[NAMED.get(one, one) for one in summary.views.values])
     at = AxisStyle(
-        "Seconds between computations", 1.0, alt.Scale(type="log", nice=False, padding=10),
+        "Window: time between computations of the shares (s)", 1.0, alt.Scale(type="log", nice=False, padding=10),
         alt.Axis(values=summary.window.values.tolist(), format="~g"),
     )  # fmt: skip
     top = alt.Scale(domain=[0, 1.05 * float(summary.request_rate.max())], nice=False)
@@ -126,7 +123,7 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Throughput of ARS by its window",
-        "With one view per client the highest and the lowest throughput are "
+        "With one view per client, the highest and the lowest throughput are "
         f"{', '.join(_best_and_worst(summary, volume) for volume in summary.volume.values)}.",
         "Reads, 50 outstanding. Each of the five clients has a separate view of the nodes, or all clients share one view. "
         f"{WHISKERS}",

@@ -26,7 +26,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     """
     asked = float(data.attrs["asked"])
     above = alt.hconcat(
-        headed(_shares(data.share.sel(protocol=ADAPTIVE)), "ARS: share of each node", 300),
+        headed(_shares(data.share.sel(protocol=ADAPTIVE)), "ARS: share of each node in the bytes served", 300),
         headed(_over_time(data.response), "Response time of reads", 300),
         spacing=30,
     ).resolve_scale(color="independent")
@@ -40,7 +40,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.vconcat(above, below, spacing=24).resolve_scale(color="independent"),
         "Four nodes: share of the load and response time",
-        f"Under ARS nodes 0 to 3 serve {words} of the bytes. The arrival rate is {asked:g} reads a second.",
+        f"Under ARS, nodes 0 to 3 serve {words} of the bytes. The arrival rate is {asked:g} reads/s.",
     )
 
 

@@ -46,7 +46,7 @@ def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevel
     return finished(
         side_by_side(panels, legends="shared"),
         "Figures 5 and 7: delays of the requests",
-        f"The simulation gives {alike} of the {given} delays of the paper.",
+        f"{alike} of {given} simulated delays equal the delays of the paper.",
         "Each number is the cost that the coordinator has sent to other bricks since its last request to the brick.",
     )
 

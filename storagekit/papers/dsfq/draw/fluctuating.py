@@ -41,10 +41,11 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     on, off = (float(share.sel(time=slice(end - half / 2, end)).mean()) for end in (half, 2 * half))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 13: the total of f follows the total of g while h starts and stops on B",
-        f"Once the totals have settled, f has {on:.2f} of the total of g while h is on, and {off:.2f} while h is off.",
-        f"h starts at 0 s and stops at {half:g} s. Values are means over periods and over one second. The weights are 1:1:1. "
-        f"{BANDS}",
+        "Figure 13: total throughput of f and g while stream h starts and stops on B",
+        f"After the totals have settled, the total of f divided by the total of g is {on:.2f} while h is on, and "
+        f"{off:.2f} while h is off.",
+        f"h starts at 0 s and stops at {half:g} s. Values are means over one second and over all periods of h. The "
+        f"three streams have equal weights. {BANDS}",
     )
 
 
@@ -61,7 +62,7 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
     said = paper["dsfq.fig13.follows"]
     lag = summary.lag.expand_dims(stream=["f"])
     at = AxisStyle(
-        "D (requests in the disks of a brick)",
+        "Depth D (requests in the disks of a brick)",
         1.0,
         alt.Scale(type="log", base=2, nice=False, padding=10),
         alt.Axis(values=summary.depth.values.tolist()),
@@ -75,10 +76,11 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
     mean = summary.lag.sel(statistic="mean")
     return finished(
         alt.layer(drawn, *layers).properties(width=PANEL, height=TALL),
-        "Figure 13: delay of f after g, against D",
+        "Figure 13: delay between the falls of the totals of g and f, by depth D",
         f"The delay is {float(mean[0]):.2f} s with D = {int(mean.depth[0])}, and {float(mean[-1]):.2f} s with "
         f"D = {int(mean.depth[-1])}.",
-        f"The delay is the time between the middles of the falls of the totals of g and f after h starts. {WHISKERS}",
+        "After h starts, the total of g falls first, then the total of f. The delay is the time between the "
+        f"midpoints of both falls. {WHISKERS}",
     )
 
 
@@ -105,11 +107,10 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
         apart.append(f"{typical:.0%} with {name}")
     return finished(
         in_rows(panels, 2),
-        "Figure 14: totals with sinusoidal loads under each policy",
+        "Figure 14: total throughput of f and g with sinusoidal loads, by policy",
         f"The median difference of the totals of f and g is {', '.join(apart)}.",
-        f"Values are means over {summary.attrs['smoothed']:g} s. Both streams use A, and each uses two further bricks "
-        "alone. The "
-        f"paper does not give the periods. {BANDS}",
+        f"Values are means over {summary.attrs['smoothed']:g} s. Both streams use A, and each stream also has two "
+        f"bricks of its own. The paper does not give the periods. {BANDS}",
     )
 
 

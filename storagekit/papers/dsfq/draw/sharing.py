@@ -33,7 +33,7 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
     waits = lines(
         one.response, "threads", "stream", STREAMS, (at, _to(one.response, "Response time (ms)", TO_MS)), "Stream"
     )
-    share = upright(from_here, f"paper: full share from {from_here:g} threads", drop=245)
+    share = upright(from_here, f"paper: full share from {from_here:g} threads on", drop=245)
     panels = [
         headed(alt.layer(rates, share), "Throughput"),
         headed(alt.layer(waits, upright(from_here, "")), "Response time"),
@@ -43,11 +43,10 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 8: throughput and response time on one brick, weights 1:2",
-        f"With {int(end.threads)} threads g has {part:.0%} of the brick. Its weight is two of three. The response time is "
-        f"{float(end.response.sel(stream='f')) * TO_MS:.0f} ms for f and {float(end.response.sel(stream='g')) * TO_MS:.0f} "
-        "ms "
-        "for g.",
-        f"f has 30 threads, and D is {depth}. {WHISKERS}",
+        f"With {int(end.threads)} threads, g receives {part:.0%} of the throughput of the brick. Its share by weight "
+        f"is two thirds. The mean response time is {float(end.response.sel(stream='f')) * TO_MS:.0f} ms for f and "
+        f"{float(end.response.sel(stream='g')) * TO_MS:.0f} ms for g.",
+        f"Stream f has 30 threads, and the depth D is {depth}. {WHISKERS}",
     )
 
 
@@ -75,9 +74,10 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     shares = _share(summary).isel(threads=-1)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(fill="shared"),
-        "Figure 9: the share of f on A grows with the throughput of g on B",
-        f"With {many:g} threads on B the total of f is {float(shares.sel(panel='a')):.2f} of the total of g in (a), and "
-        f"{float(shares.sel(panel='b')):.2f} in (b) (paper: {paper['dsfq.fig9.b_ratio']:g}).",
+        "Figure 9: throughput of f and g on A and B, by the number of threads of g on B",
+        f"With {many:g} threads of g on B, the total throughput of f divided by the total of g is "
+        f"{float(shares.sel(panel='a')):.2f} in (a), and {float(shares.sel(panel='b')):.2f} in (b) (paper: "
+        f"{paper['dsfq.fig9.b_ratio']:g}).",
         f"Each stream has 30 threads on A. {WHISKERS}",
     )
 
@@ -94,15 +94,15 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """
     on_a = summary.assign_coords(threads=summary.threads / 3)
     said = paper["dsfq.fig10.balanced_from"]
-    rule = upright(said, f"paper: balanced from {said:g}", "right", drop=240)
+    rule = upright(said, f"paper: equal totals from {said:g} on", "right", drop=240)
     behind = 1 - 1 / _share(on_a)
     there, few = float(np.interp(said, on_a.threads, behind)), float(on_a.threads[0])
     return finished(
-        alt.layer(_totals(on_a, "Threads of g (a third of all)"), rule),
-        "Figure 10: totals with g striped over three bricks",
-        f"The total of g is {there:.1%} below the total of f with {said:g} threads (paper: balanced), and "
-        f"{float(behind[0]):.0%} with {few:g}.",
-        "f has 30 threads on A. Whiskers are 95% intervals over runs.",
+        alt.layer(_totals(on_a, "Threads of g per brick"), rule),
+        "Figure 10: total throughput of f on one brick and of g striped over three bricks",
+        f"With {said:g} threads of g per brick, the total of g is {there:.1%} below the total of f (paper: equal). "
+        f"With {few:g} threads, it is {float(behind[0]):.0%} below.",
+        "Stream f has 30 threads on A. Whiskers are 95% intervals over runs.",
     )
 
 
@@ -127,9 +127,9 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     told = ", ".join(f"{float(widest.sel(coordinators=count)):.1%} with {count}" for count in counts)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
-        "Figure 11: totals with one, two and four coordinators",
-        f"The largest difference of the totals of f and g is {told}.",
-        f"The streams are as in figure 9(a). Coordinators take turns. {WHISKERS}",
+        "Figure 11: total throughput of f and g with one, two and four coordinators",
+        f"The largest difference between the totals of f and g is {told}.",
+        f"The streams are those of figure 9(a). Each stream uses its coordinators in turn. {WHISKERS}",
     )
 
 
@@ -158,17 +158,17 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
         at = float(np.interp(said, on_b * TO_MB, on_b.threads))
         heading = f"{count} coordinator{'s in turn' if count > 1 else ''}"
         side = "right" if at < float(on_b.threads[-1]) / 2 else "left"
-        parts = upright(at, f"paper: equal up to {said:g} MB/s on B", side, drop=180)
-        floor = level(minimum * made, "g's minimum of A", TO_MB, "below right")
+        parts = upright(at, f"paper: equal totals up to {said:g} MB/s on B", side, drop=180)
+        floor = level(minimum * made, "minimum share of g on A", TO_MB, "below right")
         panels.append(headed(alt.layer(_totals(one, ON_B), floor, parts), heading))
     g_on_a = service.sel(stream="g").isel(brick=0, threads=-1) / service.isel(brick=0, threads=-1).sum("stream")
     ends = _share(summary).isel(threads=-1)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
-        "Figure 12: totals with a minimum share of A for g",
-        f"With {int(summary.threads[-1])} threads on B g has {float(g_on_a.min()):.1%} of A. The promised share is "
-        f"{minimum:.1%}. "
-        f"The total of f is then {float(ends.min()):.2f} of the total of g.",
+        "Figure 12: throughput of f and g when g has a minimum share of A",
+        f"With {int(summary.threads[-1])} threads of g on B, g receives at least {float(g_on_a.min()):.1%} of A. Its "
+        f"minimum share is {minimum:.1%}. The total of f divided by the total of g is then at least "
+        f"{float(ends.min()):.2f}.",
         f"Each stream has 20 threads on A. {WHISKERS}",
     )
 

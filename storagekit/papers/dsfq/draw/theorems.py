@@ -33,15 +33,18 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
     data : Dataset
         Result of `searched`.
     """
-    panels = [headed(_settings(data), "Random settings"), headed(_climbed(data), "Hill climbing from the worst")]
+    panels = [
+        headed(_settings(data), "Random settings"),
+        headed(_climbed(data), "Hill climbing from the worst setting"),
+    ]
     tightest = {name: float(data.tightest.sel(bound=name)) for name in NAMES}
     broken = ", ".join(NAMES[name] for name in data.target.values if tightest[name] > 1)
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="shared"),
-        "Search against the bounds: a ratio above 1 breaks a bound",
-        f"The search breaks these bounds: {broken or 'none'}.",
-        f"The search has {data.attrs['settings']:,} random settings and then hill climbing. The paper does not promise the "
-        f"last two bounds. Ratios below {LEAST:g} are left out.",
+        "Largest unfairness found by search, divided by each bound",
+        f"A ratio above 1 breaks a bound. The search breaks these bounds: {broken or 'none'}.",
+        f"The search uses {data.attrs['settings']:,} random settings, then hill climbing. The last two bounds are not "
+        f"claims of the paper. Ratios below {LEAST:g} are not shown.",
     )
 
 
@@ -69,9 +72,8 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.hconcat(*panels, spacing=30),
         "A counterexample to the printed bound of theorem 4",
-        f"After {of['requests']} requests f and g differ by {of['unfair']:,.0f} sectors. The printed bound is "
-        f"{of['bound']:,.0f}, "
-        f"and the repaired bound is {of['repaired']:,.0f}.",
+        f"After {of['requests']} requests, the service of f and g differs by {of['unfair']:,.0f} sectors. The printed "
+        f"bound is {of['bound']:,.0f}, and the repaired bound is {of['repaired']:,.0f}.",
         f"There are {of['coordinators']} coordinators, and D is {of['depth']}. A sector is a unit of cost.",
     )
 
@@ -134,7 +136,7 @@ def _settings(data: xr.Dataset) -> Layered:
                 axis=alt.Axis(values=[10.0**power for power in range(-3, 7)], format="~g"),
                 title=SHARE,
             ),
-            y=alt.Y("part:Q", title="Share of the settings", axis=alt.Axis(format="%")),
+            y=alt.Y("part:Q", title="Fraction of the settings", axis=alt.Axis(format="%")),
             color=_bounds(),
         )
     )

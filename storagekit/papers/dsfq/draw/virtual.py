@@ -19,7 +19,7 @@ def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
     rows = data.wait.to_dataframe().reset_index()
     base = alt.Chart(rows).encode(
         y=alt.Y("scheme:N", title=None, sort=None, axis=alt.Axis(minExtent=80)),
-        x=alt.X("wait:Q", title="Time until the stream is served (s)"),
+        x=alt.X("wait:Q", title="Time until the returning stream is served (s)"),
     )
     bars = alt.layer(
         base.mark_bar(color=BLUE), base.mark_text(align="left", dx=4).encode(text=alt.Text("wait:Q", format=",.0f"))
@@ -27,11 +27,11 @@ def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
     first, last = (float(data.wait.sel(scheme=name)) for name in data.scheme.values)
     return finished(
         bars.properties(width=560, height=80),
-        "Equation 5 is not equivalent to broadcast",
-        f"The stream is served after {first:g} s with equation 5, and after {last:g} s with broadcast to all bricks.",
-        f"The stream was away for {data.attrs['away']} s and then sent {data.attrs['batch']} requests to other bricks at "
-        "once. "
-        "The other stream is always backlogged. All costs are 1.",
+        "Waiting time of a returning stream under equation 5 and under broadcast",
+        f"The stream is served after {first:g} s under equation 5, and after {last:g} s under broadcast to all "
+        "bricks, so the two are not equivalent.",
+        f"The stream was away for {data.attrs['away']} s and then sent {data.attrs['batch']} requests to other bricks "
+        "simultaneously. The other stream is always backlogged. All costs are 1.",
     )
 
 
@@ -63,10 +63,9 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
     broken = int(pd.Series(rows["unfairness"]).gt(float(data.bound.max())).sum())
     return finished(
         alt.layer(rules, words, points).properties(width=560, height=HEIGHT),
-        "Difference of service and the bound of theorem 4, with unit costs",
-        f"At {broken} of {len(rows)} numbers of coordinators the difference exceeds the bound under every interpretation of "
-        "D_SFQ.",
-        "Each coordinator sends one request to another brick, and no request to this brick has reported it yet. Two "
-        "requests of "
-        "each stream wait, and D is 1.",
+        "Difference of service between two streams and the bound of theorem 4, with unit costs",
+        f"For {broken} of {len(rows)} numbers of coordinators, the difference exceeds the bound under every "
+        "interpretation of D_SFQ.",
+        "Each coordinator has sent one request to another brick, which no later request to this brick has reported "
+        "yet. Two requests of each stream wait, and the depth D is 1.",
     )

@@ -15,7 +15,7 @@ from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT,
 POLICIES = {"FCFS": GREEN, "LOOK": ORANGE, "SPTF": BLUE}
 SHARES = {"100%": BLUE, "50%": VERMILION}
 PANEL = 280
-BASIS = ("our engine", "scalar program")
+BASIS = ("this simulator", "scalar program")
 
 
 def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -54,18 +54,19 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     )
     panels = [
         headed(array, "2x3 array under RSATF, 512 B", PANEL),
-        headed(_over_band(apart, bound), "2x3 array, error against the program", PANEL),
+        headed(_over_band(apart, bound), "2x3 array, difference from the scalar program", PANEL),
         headed(_over_band(disk, bound), "One Atlas 10K, 4 KB reads", PANEL),
     ]
     return finished(
         alt.hconcat(side_by_side(panels[:2], legends="shared"), panels[2], spacing=30).resolve_scale(
             color="independent", shape="independent", strokeDash="independent"
         ),
-        "Figure 5: this simulator against independent programs",
+        "Figure 5: throughput of this simulator and of independent programs",
         f"The simulator differs by at most {_most(data.array, data.array_witness):.1f}% from the scalar program and by at "
         f"most {_most(data.disk, data.disk_witness):.1f}% from DiskSim. The paper's simulator was within {bound:g}% of its "
         "prototype.",
-        "Requests are random. Whiskers are 95% intervals. The band is the paper's bound.",
+        "The requests are random. Whiskers are 95% intervals. The grey band is the difference of the paper's "
+        "simulator.",
         legends="bottom",
     )
 
@@ -83,7 +84,7 @@ def _doubling(axis: xr.DataArray) -> AxisStyle:
 
 def _difference(whose: str, bound: float) -> AxisStyle:
     """Return an axis of differences in percent from the values of `whose`, in a range that includes the bound."""
-    return AxisStyle(f"Ours minus {whose} (%)", PERCENT, alt.Scale(domain=[-1.5 * bound, 1.5 * bound]))
+    return AxisStyle(f"This simulator minus {whose} (%)", PERCENT, alt.Scale(domain=[-1.5 * bound, 1.5 * bound]))
 
 
 def _over_band(drawn: Layered, bound: float) -> Layered:

@@ -37,9 +37,10 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
     wide = PERCENT * float((error.sel(statistic="high") - error.sel(statistic="low")).max()) / 2
     return finished(
         side_by_side(panels, legends="shared"),
-        f"Equation 16 against the simulated RLOOK array: {drive}",
+        f"Error of equation 16 relative to the simulated RLOOK array: {drive}",
         f"The error is between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}%. It is largest with "
-        f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding for each.",
+        f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding "
+        "requests per disk.",
         "Errors are in percent of the simulated throughput, for the layout of the rule. The 95% intervals are at most "
         f"±{wide:.1f}.",
     )

@@ -21,7 +21,7 @@ PANEL, ROW = 280, 44
 FIGURES = (
     ("misses", "Misses (%)", PERCENT, PERCENT, ".2f"),
     ("mean_error", "Mean error (µs)", 1 / US, 1.0, ".1f"),
-    ("sd_error", "Deviation of errors (µs)", 1 / US, 1.0, ".0f"),
+    ("sd_error", "Standard deviation of errors (µs)", 1 / US, 1.0, ".0f"),
     ("access", "Access (µs)", 1 / US, 1.0, ",.0f"),
     ("demerit", "Demerit (µs)", 1 / US, 1.0, ".0f"),
     ("demerit_share", "Demerit (% of an access)", PERCENT, PERCENT, ".1f"),
@@ -45,13 +45,15 @@ def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     goal = PERCENT * (1 - paper["srarray.head.slack"])
     left = _curve(data.within, "interval", *titles, 100.0)
     most = max(1.1 * goal, PERCENT * float(data.misses.max()))
-    right = _curve(data.misses, "slack", f"{title('slack')} (sectors)", "Requests that miss their target (%)", most)
+    right = _curve(
+        data.misses, "slack", f"{title('slack')} (sectors)", "Requests that miss their target sector (%)", most
+    )
     said = paper_points([(TWO_MINUTES, PERCENT * paper["srarray.head.recalibration"])], "interval", titles)
     kept = data.sel(slack=max(1.0, round(float(data.kept_slack))), method="nearest")
     panels = [
         headed(alt.layer(left, said), "Accuracy by interval", PANEL),
         headed(alt.layer(right, level(goal, f"paper: at most {goal:g}%")), "Misses by slack", PANEL),
-        headed(_figures(kept, paper), "Our value above the paper's", 100),
+        headed(_figures(kept, paper), "Measured value, with the paper's value below it", 100),
     ]
     within = PERCENT * float(data.within.sel(interval=TWO_MINUTES, method="nearest"))
     none, some = (PERCENT * float(one.misses) for one in (data.isel(slack=0), kept))
@@ -60,8 +62,8 @@ def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         alt.hconcat(*panels, spacing=30),
         "Table 2: accuracy of head tracking by software",
         f"With an interval of two minutes, {within:.0f}% of predictions are within 1% of a turn (paper: "
-        f"{PERCENT * paper['srarray.head.recalibration']:.0f}%). A slack of {slack} reduces misses from {none:.2f} to "
-        f"{some:.2f}%.",
+        f"{PERCENT * paper['srarray.head.recalibration']:.0f}%). A slack of {slack} reduces the misses from "
+        f"{none:.2f} to {some:.2f}%.",
         f"The values are from a Monte Carlo simulation with assumed noise. The table has a slack of {slack}. The paper does "
         "not give its slack.",
         legends="bottom",

@@ -37,11 +37,11 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 12: throughput of random reads by number of disks",
-        f"{_ahead(summary)} The mean error of equation 16 over the disks is {span(_apart(summary, model))}% for RLOOK.",
-        "Requests have 512 B and a locality of 3. The scheduler is RSATF for SR-Arrays and SATF for other schemes, "
-        "unless the legend "
-        "names RLOOK. The dashed "
-        "line is the paper's formula for RLOOK. Whiskers are 95% intervals.",
+        f"{_ahead(summary)} The mean error of equation 16 over all numbers of disks is "
+        f"{span(_apart(summary, model))}% for RLOOK.",
+        "Requests have 512 B and a seek locality of 3. The scheduler is RSATF for SR-Arrays and SATF for other "
+        "schemes, unless the legend names RLOOK. The dashed line is equation 16, the formula for RLOOK. Whiskers are "
+        "95% intervals.",
     )
 
 
@@ -53,7 +53,7 @@ def _ahead(summary: xr.Dataset) -> str:
         f"{change(float(rate.sel(scheme='SR-Array', queue=queue) / others.sel(queue=queue)))} with {queue} outstanding"
         for queue in summary.queue.values.tolist()
     ]
-    return f"On {rate.disks.item()} disks, compared with the best other scheme, the SR-Array serves {listed(words)}."
+    return f"With {rate.disks.item()} disks, compared with the best other scheme, the SR-Array serves {listed(words)}."
 
 
 def _apart(summary: xr.Dataset, model: xr.DataArray) -> list[float]:
@@ -102,11 +102,11 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
     ]
     return finished(
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="independent"),
-        "Figure 13: throughput by share of foreground writes",
-        f"Striping overtakes 3x2x1 at a share of writes of {_crossings(summary)}. In the paper the crossing is below "
+        "Figure 13: throughput of six disks by fraction of foreground writes",
+        f"Striping overtakes 3x2x1 at a write fraction of {_crossings(summary)}. In the paper the crossing is below "
         f"{bound:.0f}% under RLOOK, and further left under RSATF.",
-        "Six disks serve requests of 512 B with a locality of 3. A write completes when every copy is written. Dashed lines "
-        f"are the paper's formula, which is not drawn for {', '.join(mirrored)}. Whiskers are 95% intervals.",
+        "The requests have 512 B and a seek locality of 3. A write completes when every copy is written. Dashed "
+        f"lines are equation 16, which is not drawn for {', '.join(mirrored)}. Whiskers are 95% intervals.",
     )
 
 

@@ -65,7 +65,8 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         f"Figure 11: response time with more disks or more memory, {workload}",
         f"The memory that gives the same response time as more disks is {listed(found)}.",
         f"The trace is synthetic. The memory is an LRU cache in front of {counted(int(summary.disks.min()), 'disk')}. "
-        "Diamonds are the paper's break-even at our response time with more disks. Whiskers are 95% intervals.",
+        "Diamonds are the paper's break-even points, drawn at the simulated response time with more disks. Whiskers "
+        "are 95% intervals.",
         legends="bottom",
     )
 

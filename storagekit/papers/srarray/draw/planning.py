@@ -44,17 +44,16 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
     )
     return finished(
         chart.properties(width=WIDTH, height=HEIGHT),
-        "Shortfall of the planner against the best simulated layout",
+        "Cumulative distribution of the shortfall of the planner against the best simulated layout",
         " ".join(_share(near, case) for case in cases),
-        f"The chart covers {data.sizes['question']} random questions. Every layout of each question is simulated. Each step "
-        "is one question.",
+        f"The chart has {data.sizes['question']} random questions to the planner, one per step. Every layout of each "
+        "question is simulated.",
     )
 
 
 def _share(near: pd.Series, case: str) -> str:
     """Return a sentence with the shares of a case's questions for which the plan and the paper's rule are near the best."""
     return (
-        f"For {case}, the plan is within {NEAR:g}% of the best layout for {near[case, 'plan']:.0f}% of the "
-        "questions, and the "
-        f"paper's rule for {near[case, 'paper']:.0f}%."
+        f"For {case}, the recommended layout is within {NEAR:g}% of the best layout for {near[case, 'plan']:.0f}% of "
+        f"the questions, and the paper's rule for {near[case, 'paper']:.0f}%."
     )

@@ -52,11 +52,11 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         found += [_gained(rows.sel(layout=layout, statistic="mean")) for layout in rows.layout.values.tolist()]
     return finished(
         side_by_side(panels, legends="independent"),
-        "Figure 9: response times of schedulers by rate",
-        f"The rate at {LIMIT * TO_MS:.0f} ms under (R)SATF over the rate under (R)LOOK is {listed(found)}. In the paper this "
-        "gain is smaller with copies than without.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. The diamond is our value of 2x3x1, multiplied by the "
-        "paper's ratio (figure 10). Whiskers are 95% intervals.",
+        "Figure 9: response time by request rate, for schedulers with and without copies",
+        f"The sustained rate at {LIMIT * TO_MS:.0f} ms under (R)SATF, divided by the rate under (R)LOOK, is "
+        f"{listed(found)}. In the paper this gain is smaller with copies than without.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. The diamond is the simulated value of 2x3x1, "
+        "multiplied by the paper's ratio (figure 10). Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -99,8 +99,8 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         side_by_side(panels, legends="independent"),
         "Figure 10: response times of layouts by rate",
         f"The ratios of the sustained rates at {LIMIT * TO_MS:.0f} ms are: {listed(found)}.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. Diamonds are the rates by the paper's ratios, for the "
-        "layouts named below them. Whiskers are 95% intervals.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. Diamonds are rates from the paper's ratios, for "
+        "the layouts named below them. Whiskers are 95% intervals.",
         legends="bottom",
     )
 

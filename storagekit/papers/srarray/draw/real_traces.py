@@ -35,9 +35,10 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
     worse = [f"{float(one.sel(layout='6x1x1') / one.sel(layout='2x3x1')):.2f} on {one.trace.item()}" for one in own]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Real traces on six disks: response times by layout",
-        f"At the rate of the traces, the response time of striping (6x1x1) over 2x3x1 is {listed(worse)}.",
-        "The runs use requests from the middle of each trace, with its devices end to end. The scheduler is RSATF, and "
-        "copies propagate in the background. Whiskers are 95% intervals.",
+        "Response times of real traces on six disks, by layout",
+        "At the rate of the traces, the response time of striping (6x1x1) divided by that of 2x3x1 is "
+        f"{listed(worse)}.",
+        "Each run uses requests from the middle of a trace, whose devices are laid end to end. The scheduler is "
+        "RSATF, and copies propagate in the background. Whiskers are 95% intervals.",
         legends="bottom",
     )

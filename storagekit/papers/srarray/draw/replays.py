@@ -38,7 +38,7 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     ratios = {name: (disks, paper[f"srarray.fig6.six_{claim}"]) for name, (disks, claim) in others.items()}
     said = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
     panels = [
-        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4, layout of the rule"), str(name))
+        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4, layout of equation 5"), str(name))
         for name, rows in response.data_vars.items()
     ]
     times = {
@@ -49,7 +49,7 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of Cello by number of disks",
-        f"On Cello base, the response times over the SR-Array of six disks are: "
+        "On Cello base with six disks, the response times divided by that of the SR-Array are: "
         f"{_ratios({name: time / ours for name, time in times.items()}, ratios)}.",
         "The synthetic traces have the rate of the real traces. The SR-Array has the best of its simulated layouts. Diamonds "
         "are the paper's ratios. Whiskers are 95% intervals.",
@@ -84,8 +84,8 @@ def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) 
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: response times of SR-Array layouts by number of disks",
-        f"The rule's layout is within {NEAR:.0%} of the best at {near} of {len(behind)} points. It is farthest behind, by "
-        f"{late:.0%}, with {counted(count, 'disk')} on {name}.",
+        f"The layout of equation 5 is within {NEAR:.0%} of the best layout at {near} of {len(behind)} points. The "
+        f"largest gap is {late:.0%}, with {counted(count, 'disk')} on {name}.",
         "The synthetic traces have the rate of the real traces. The line shows the layouts of equation 5. Rings are the "
         "paper's layouts for six and nine disks. Whiskers are 95% intervals.",
     )
@@ -139,8 +139,8 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 8: response times of TPC-C by number of disks",
-        f"The response times over the SR-Array of {most} disks are: {_ratios(found, ratios)}. The rule's layout is at most "
-        f"{max(_behind(aspects, response).values()):.0%} behind the best.",
+        f"With {most} disks, the response times divided by that of the SR-Array are: {_ratios(found, ratios)}. The "
+        f"layout of equation 5 is at most {max(_behind(aspects, response).values()):.0%} slower than the best layout.",
         "The trace is synthetic and has the rate of the real trace. Diamonds are the paper's ratios. The grey line shows the "
         "layouts of equation 5. Whiskers are 95% intervals.",
         legends="bottom",
@@ -189,7 +189,7 @@ def _from_zero(response: xr.DataArray, more: Sequence[float]) -> alt.Scale:
 def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
     """Return points for every number of replicas, and a line for the scheme "Rule"."""
     sides = (_disks(response, ()), _around(aspects))
-    shapes = points(aspects, "disks", "replicas", REPLICAS, sides, f"{title('replicas')} on a disk")
+    shapes = points(aspects, "disks", "replicas", REPLICAS, sides, f"{title('replicas')} per disk")
     rule = response.sel(scheme="Rule", statistic="mean", drop=True).rename("mean").reset_coords(drop=True)
     line = (
         alt.Chart((rule * TO_MS).to_dataframe().reset_index())

@@ -45,16 +45,17 @@ def table3(data: xr.Dataset) -> alt.TopLevelMixin:
     height = ROW * data.sizes["quantity"]
     worst = frame.loc[frame["error"].abs().idxmax()]
     panels = [
-        headed(_table(data).properties(height=height), "Our figure above the published figure", 330),
+        headed(_table(data).properties(height=height), "Measured value, with the published value below it", 330),
         headed(_errors(frame).properties(height=height), "Relative difference", 300, offset=26),
     ]
     return finished(
         # The rows of both panels must align, independent of the size of axes and headings.
         alt.hconcat(*panels, spacing=40, bounds="flush"),
-        "Table 3: synthetic traces and the published figures",
-        f"Every figure is within {abs(worst['error']):.1f}% of the published figure. The largest difference is in the row "
-        f"{worst['words']}, for {worst['workload']}.",
-        "Counts and durations of a part are scaled to the whole trace. A published 0 has no relative difference.",
+        "Table 3: properties of the synthetic traces, and the published values",
+        f"Every value is within {abs(worst['error']):.1f}% of the published value. The largest difference is in the "
+        f"row {worst['words']}, for {worst['workload']}.",
+        "If only a part of a trace is generated, counts and durations are scaled to the whole trace. Published "
+        "values of 0 have no relative difference.",
     )
 
 
@@ -79,7 +80,7 @@ def _errors(frame: pd.DataFrame) -> Layered:
     """Return the chart of the relative differences."""
     names = [name for name in WORKLOADS if name in set(frame["workload"])]
     most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(frame["error"].to_numpy(float)))))
-    x = alt.X("error", title="Difference from the published figure (%)", scale=alt.Scale(domain=[-most, most]))
+    x = alt.X("error", title="Difference from the published value (%)", scale=alt.Scale(domain=[-most, most]))
     name, shades = title("workload"), alt.Scale(domain=names, range=[WORKLOADS[one] for one in names])
     point = (
         alt.Chart(frame.dropna())

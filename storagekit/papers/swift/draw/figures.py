@@ -13,8 +13,8 @@ from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOUR
 
 BAND = "Shaded bands show the bounds from formulas for the disks alone."
 SUSTAINED = (
-    "The data-rate is for the load at which the mean completion time of a request equals the time between two requests. "
-    "Whiskers are 95% intervals."
+    "The data-rate is measured at the load at which the mean completion time of a request equals the mean time "
+    "between requests. Whiskers are 95% intervals."
 )
 
 
@@ -40,7 +40,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     carried = " and ".join(
         f"{float(most.rate.sel(unit=unit)):.3g}/s in units of {in_kb(unit)}" for unit in (units[0], units[-1])
     )
-    finding = f"{int(most.disks)} disks carry {carried} at {float(most['load']):.0%} of saturation."
+    finding = f"With {int(most.disks)} disks, the load is {carried} at {float(most['load']):.0%} of saturation."
     if paper:
         said = paper["swift.fig3.knee_32"]
         rule = upright(said, f"paper: {said:g}/s")
@@ -49,7 +49,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
         last = data.sel(unit=units[-1], disks=32).isel(load=-1)
         busy = said * float(last.utilization.sel(resource="disk") / last.rate)
         half = paper["swift.fig3.utilization_at_knee"]
-        finding += f" At {said:g}/s, the load of the paper, they are {busy:.0%} busy (paper: {half:.0%})."
+        finding += f" At the load of the paper, {said:g}/s, the disks are {busy:.0%} busy (paper: {half:.0%})."
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 3: completion time of requests of 1 MB, by disks and striping unit",
@@ -71,12 +71,12 @@ def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
     """
     most = data.rate.isel(load=-1)
     carried = " and ".join(
-        f"{count} disks carry {float(most.sel(disks=count)):.3g} requests/s" for count in most.disks.values[[0, -1]]
+        f"{float(most.sel(disks=count)):.3g} requests/s with {count} disks" for count in most.disks.values[[0, -1]]
     )
     return finished(
         _against_load(summary, data).properties(width=420, height=HEIGHT),
-        "Figure 4: completion time of 128 KB in units of 4 KB, slower disk",
-        f"At {float(most['load']):.0%} of saturation {carried}.",
+        "Figure 4: completion time of requests of 128 KB in units of 4 KB, with a slower disk",
+        f"At {float(most['load']):.0%} of saturation, the load is {carried}.",
         f"The seek is 16 ms, the rotation 8.3 ms, and the rate 1.5 MB/s. {BAND} Whiskers are 95% intervals.",
     )
 
@@ -100,7 +100,7 @@ def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         palette,
         "Disk",
         said,
-        "Figure 5: sustainable data-rate of a client, 128 KB in units of 4 KB",
+        "Figure 5: sustainable data-rate of a client with requests of 128 KB in units of 4 KB",
         f"32 disks sustain {' or '.join(found)} MB/s (paper: about {said:g}).",
     )
 
@@ -125,7 +125,7 @@ def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         dict(reversed(UNIT_COLOURS.items())),
         title("unit"),
         said,
-        "Figure 6: sustainable data-rate of a client, 1 MB",
+        "Figure 6: sustainable data-rate of a client with requests of 1 MB",
         f"32 disks sustain {float(most[1]) / MEGA:.3g} MB/s in units of {largest} (paper: nearly {said:g}). This is "
         f"{float(most[1] / most[0]):.2g} times the data-rate in units of {least}.",
     )

@@ -13,7 +13,7 @@ from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 
 BLUE, VERMILION = COLOURS[:2]
 GREY = "#bbbbbb"
-MEASURED, JUDGED, OTHER = "paper, measured", "model, judged", "model, other reading"
+MEASURED, JUDGED, OTHER = "paper, measured", "model, judged interpretation", "model, other interpretation"
 MODELS = {JUDGED: BLUE, OTHER: VERMILION}
 NAMES = {1: "Swift, one Ethernet", 4: "Swift, two Ethernets", 2: "Local SCSI disk", 3: "NFS"}
 SHORT = {1: "Swift, 1 Ethernet", 4: "Swift, 2 Ethernets", 2: "SCSI disk", 3: "NFS"}
@@ -48,8 +48,8 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
         drawn,
         "Tables 1 to 4: rates of the prototype, and predictions for a second Ethernet",
         f"With a second Ethernet {_gains(checked, predicted, paper)}.",
-        "Dots are for 3, 6 and 9 MB. A wide bar is the printed 90% interval, and a line is the recomputed one. The model is "
-        "calibrated on one Ethernet only.",
+        "The dots are for transfers of 3, 6 and 9 MB. Wide bars are the printed 90% intervals, and lines the "
+        "recomputed intervals. The model is calibrated only on one Ethernet.",
     )
 
 
@@ -135,10 +135,10 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     words = base.mark_text(fontSize=11, dy=11, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
     return finished(
         alt.layer(measured, dash, words).properties(width=400, height=HEIGHT),
-        "Table 4: reads on two Ethernets, by the component with random times",
+        "Table 4: rate of reads on two Ethernets, by the component of the model with random times",
         f"{_between(rate, float(printed.mean()))}",
-        "Dashes show the model, calibrated on one Ethernet. Times are exponential at the client, on the wire, at both, or at "
-        "neither.",
+        "Dashes show the model, calibrated on one Ethernet. Random times are exponential, at the client, on the "
+        "wire, at both, or at neither.",
     )
 
 
@@ -149,7 +149,7 @@ def _between(rate: xr.DataArray, printed: float) -> str:
     above = [name for name in found if found[name] > printed]
     ends = [choose(names, key=found.__getitem__) for choose, names in ((max, below), (min, above)) if names]
     told = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
-    return f"The measured rate, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} {told}."
+    return f"The rate of the paper, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} {told}."
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
@@ -168,8 +168,8 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
     wrong = int(((checked.beyond > 0) | checked.impossible).sum())
     return finished(
         in_rows(panels, 2),
-        "Tables 1 to 4: printed intervals, and intervals from the mean and the deviation",
-        f"{wrong} of {checked.beyond.size} rows disagree beyond rounding (the means of table 4 are rounded to 10).",
+        "Tables 1 to 4: printed 90% intervals, and intervals recomputed from mean and standard deviation",
+        f"{wrong} of {checked.beyond.size} rows differ by more than rounding (the means of table 4 are rounded to 10).",
         "Bars are the intervals that the paper prints, and whiskers the recomputed ones. Each table has a separate scale.",
     )
 

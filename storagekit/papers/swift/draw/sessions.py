@@ -35,7 +35,7 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
     )
     return finished(
         side_by_side(panels, legends="independent"),
-        "Agents and striping unit of one session, as the mediator selects them",
+        "Number of agents and striping unit that the mediator selects for one session",
         f"{' '.join(ends)}",
         "There are 32 idle agents with the disk of the paper. The mediator selects the fewest agents, then the largest "
         "unit. A "
@@ -73,7 +73,7 @@ def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         in_rows(panels, 2),
         "Rejected sessions and data-rate under each policy of the mediator",
-        f"At an offered data-rate of {float(most.offered) / MEGA:g} MB/s the policy {best!r} carries "
+        f"At an offered data-rate of {float(most.offered) / MEGA:g} MB/s, the policy {best!r} carries "
         f"{float(most.sel(policy=best)) / MEGA:.3g} MB/s, and {least!r} carries {float(most.sel(policy=least)) / MEGA:.3g} "
         "MB/s.",
         "There are 32 agents. Sessions last a minute: 60% audio (0.2 MB/s), 37% DVI video (1.2 MB/s), and 3% full-frame "

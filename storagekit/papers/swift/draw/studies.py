@@ -37,9 +37,10 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Data-rate by groups with check data: 32 agents, requests of 1 MB, devices of the paper",
+        "Sustainable data-rate by the number of groups with check data: 32 agents, requests of 1 MB",
         f"{_cost(summary.sel(statistic='mean'))}",
-        "Each group has check data for one agent. The load is the largest sustainable load. Whiskers are 95% intervals.",
+        "Each group has check data for one agent. The disks are those of the paper. The load is the largest "
+        "sustainable load. Whiskers are 95% intervals.",
     )
 
 
@@ -72,7 +73,7 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
     palette = dict(zip(summary.parts.values.tolist(), COLOURS, strict=False))
     sides = (
         AxisStyle("Instructions per byte of check data"),
-        AxisStyle("Data-rate (% of the rate with free check data)", 100, scale=from_zero(100)),
+        AxisStyle("Data-rate (% of the rate without the cost of check data)", 100, scale=from_zero(100)),
     )
     drawn = lines(share, "instructions", "parts", palette, sides, "Parts").resolve_legend(color="shared")
     one = share.sel(statistic="mean").isel(instructions=1)
@@ -118,9 +119,8 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     )
     return finished(
         in_rows(panels, named.sizes["link"]),
-        "Largest sustainable data-rate with the devices of today",
+        "Largest sustainable data-rate with present devices",
         f"With {int(mean.disks)} disks on {' or '.join(mean.link.values)} the highest data-rate is {most}.",
-        "Requests have 32 units. The load is the largest sustainable load. Whiskers are 95% intervals. The panels of a row "
-        "have one "
-        "scale.",
+        "Requests have 32 units. The load is the largest sustainable load. Whiskers are 95% intervals. The panels of "
+        "a row have the same scale.",
     )

@@ -37,7 +37,7 @@ def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared
     does not use the formula by which the popularity was fitted.
     """
     if not trace.read.any():
-        raise InputError(f"{trace.source.name} holds no read here; choose a wider window")
+        raise InputError(f"{trace.source.name} has no read in this window; give a wider window")
     duration = float(trace.time[-1] - trace.time[0])
     found = {
         "requests": len(trace),

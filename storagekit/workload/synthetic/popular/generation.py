@@ -94,7 +94,7 @@ def generate(
         size=np.where(joined.pair, CHUNK, BLOCK),
         read=joined.read,
         devices=tuple(model.capacity),
-        source=TraceSource(f"stand-in for {model.name}", "stand-in"),
+        source=TraceSource(f"synthetic trace of {model.name}", "stand-in"),
     )
     return trace.window(start, math.inf if stop == model.duration else stop)
 

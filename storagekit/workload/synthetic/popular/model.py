@@ -221,8 +221,8 @@ class PopularTraceModel:
         data = round(self.data * fraction / (self.luns * CHUNK)) * self.luns * CHUNK
         if requests < 2 or not data:
             raise InputError(
-                f"fraction {fraction:g} of {self.name}: leaves {requests} requests to {data} B on {self.luns} LUNs; "
-                f"give at least {max(2 / self.requests, self.luns * CHUNK / self.data):.2g}"
+                f"fraction {fraction:g} of {self.name}: the trace would have {requests} requests and {data} B on "
+                f"{self.luns} LUNs; give at least {max(2 / self.requests, self.luns * CHUNK / self.data):.2g}"
             )
         scale = self.scale * fraction
         return replace(self, requests=requests, duration=requests / self.rate, data=data, scale=scale)
@@ -248,19 +248,19 @@ class PopularTraceModel:
 
 def _check_targets(model: PopularTraceModel) -> None:
     if model.requests < 2:
-        raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
+        raise InputError(f"{model.requests} requests: a synthetic trace needs at least 2")
     TIME("duration", model.duration)
     reads, size, cache = model.read_share, model.mean_size, model.central_cache
-    require(0 < reads <= 1, "read share", reads, "above 0, as hits are those of reads, and at most 1")
-    require(BLOCK <= size <= CHUNK, "mean size", size, f"from {BLOCK} to {CHUNK} B, the sizes that are mixed", "B")
+    require(0 < reads <= 1, "read share", reads, "above 0, because only reads hit the cache, and at most 1")
+    require(BLOCK <= size <= CHUNK, "mean size", size, f"from {BLOCK} to {CHUNK} B, the sizes in the mix", "B")
     require(0 < model.hit_rate < 1, "hit rate", model.hit_rate, "above 0 and below 1")
     require(BLOCK <= cache < math.inf, "cache of", cache, f"at least one block of {BLOCK} B, and finite", "B")
 
 
 def _check_assumptions(model: PopularTraceModel) -> None:
     if model.luns < 1:
-        raise InputError(f"{model.luns} LUNs: a stand-in needs at least 1")
-    limit = f"from {CHUNK} B a LUN, of {model.luns}, to 2**60 B in all"
-    require(model.luns * CHUNK <= model.data <= 2**60, "data of", model.data, limit, "B")
+        raise InputError(f"{model.luns} LUNs: a synthetic trace needs at least 1")
+    limit = f"from {CHUNK} B per LUN ({model.luns} LUNs) to 2**60 B in total"
+    require(model.luns * CHUNK <= model.data <= 2**60, "size of the data", model.data, limit, "B")
     Popularity(0.0, model.head)  # raises InputError for a head out of range
     POSITIVE("scale", model.scale)

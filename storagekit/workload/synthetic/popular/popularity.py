@@ -60,7 +60,7 @@ class Popularity:
         validate_fields(self)
         replace(NUMERIC, unit="of the data")("head", self.head)
         if not 0 <= self.alpha <= STEEPEST:
-            raise InputError(f"alpha {self.alpha:g}: must be from 0, all equally popular, to {STEEPEST:g}")
+            raise InputError(f"alpha {self.alpha:g}: must be from 0 (equal popularity) to {STEEPEST:g}")
         if not 1e-9 <= self.head <= 1:
             raise InputError(f"head {self.head:g} of the data: must be from 1e-9 to 1")
 
@@ -189,8 +189,8 @@ def fitted(head: float, requests: float, pairs: float, cache: float, wanted: flo
     least, most = excess(0.0) + wanted, excess(STEEPEST) + wanted
     if not least <= wanted <= most:
         raise InputError(
-            f"hit rate {wanted:g}: popularity alone can make it from {least:.4g} to {most:.4g}; "
-            f"give {'less data or a larger' if wanted > most else 'more data or a smaller'} cache"
+            f"hit rate {wanted:g}: with this cache, popularity gives hit rates from {least:.4g} to {most:.4g}; give "
+            f"{'less data or a larger' if wanted > most else 'more data or a smaller'} cache"
         )
     return Popularity(_root(excess, STEEPEST), head)
 

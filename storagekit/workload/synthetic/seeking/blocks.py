@@ -85,7 +85,7 @@ def generate(
         read=drawn.read,
         devices=(model.name,),
         asynchronous=drawn.asynchronous,
-        source=TraceSource(f"stand-in for {model.name}", "stand-in"),
+        source=TraceSource(f"synthetic trace of {model.name}", "stand-in"),
     )
     return trace.window(start, math.inf if stop == model.duration else stop)
 

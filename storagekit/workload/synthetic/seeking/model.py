@@ -192,12 +192,14 @@ def _check_sizes(model: SeekingTraceModel) -> None:
     size = model.request_size
     of_two = SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0
     require(of_two, "request size", size, f"a power of two from {SECTOR} to {STRIPE_UNIT} B", "B")
-    require(2 * size <= model.data <= 2**60, "data of", model.data, f"from two requests of {size} B to 2**60 B", "B")
+    require(
+        2 * size <= model.data <= 2**60, "size of the data", model.data, f"from 2 requests of {size} B to 2**60 B", "B"
+    )
     if model.requests < 2:
-        raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
+        raise InputError(f"{model.requests} requests: a synthetic trace needs at least 2")
     TIME("duration", model.duration)
     if model.requests < model.duration / HOUR:
-        raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
+        raise InputError(f"{model.requests} requests in {model.duration:g} s: give at least one request per hour")
 
 
 def _check_targets(model: SeekingTraceModel) -> None:
@@ -205,13 +207,13 @@ def _check_targets(model: SeekingTraceModel) -> None:
         SHARE(name.replace("_", " "), getattr(model, name))
     if model.read_share + model.asynchronous_share > 1:
         raise InputError(
-            f"read share {model.read_share:g} and asynchronous writes {model.asynchronous_share:g}: together above 1; "
-            "both are shares of all requests"
+            f"read share {model.read_share:g} and asynchronous writes {model.asynchronous_share:g}: the sum exceeds "
+            "1; both are fractions of all requests"
         )
     if model.read_after_write > model.read_share:
         raise InputError(
-            f"read after write {model.read_after_write:g}: above the read share {model.read_share:g}; "
-            "both are shares of all requests"
+            f"read after write {model.read_after_write:g}: it exceeds the read share {model.read_share:g}; both are "
+            "fractions of all requests"
         )
     require(1 <= model.locality < math.inf, "locality", model.locality, "at least 1 (random) and finite")
     for name in ("read_stretch", "write_stretch"):
@@ -219,8 +221,8 @@ def _check_targets(model: SeekingTraceModel) -> None:
         require(0 < value <= 1, name.replace("_", " "), value, "above 0 and at most 1", "of the data")
     if model._hot_share() is None:
         raise InputError(
-            f"locality {model.locality:g}: requests for the hot places alone are further apart; shorten the read stretch "
-            f"({model.read_stretch:g} of the data) or the write stretch ({model.write_stretch:g})"
+            f"locality {model.locality:g}: requests to the hot places are already further apart; shorten the read "
+            f"stretch ({model.read_stretch:g} of the data) or the write stretch ({model.write_stretch:g})"
         )
 
 
