@@ -308,11 +308,11 @@ def test_the_planner(note):
     code = (
         "import time, numpy as np\n"
         "from storagekit.drive import load_drive\n"
-        "from storagekit.plan import Throughput, array, rank_many\n"
+        "from storagekit.plan import MaxThroughput, array, rank_many\n"
         "drive, times = load_drive('cheetah9lp'), []\n"
         "for queue in (8, 9, 10, 11, 12):\n"
         "    began = time.perf_counter()\n"
-        "    array(drive, 24, read_share=0.7, queue=queue, objective=Throughput())\n"
+        "    array(drive, 24, read_share=0.7, queue=queue, objective=MaxThroughput())\n"
         "    times.append(time.perf_counter() - began)\n"
         "draw = np.random.default_rng(0).uniform\n"
         "disks = np.random.default_rng(1).integers(2, 49, 100_000)\n"

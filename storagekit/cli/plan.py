@@ -60,20 +60,20 @@ def layout(
         raise InputError("--disks is missing; give the number of disks, or see `storagekit plan --help`")
     from storagekit.core.validation import one_of
     from storagekit.drive import load_drive
-    from storagekit.plan import RLOOK, RSATF, Latency, Throughput
-    from storagekit.plan.sr_array import best_sr_array
+    from storagekit.plan import RLOOK, RSATF
+    from storagekit.plan.objective import LAYOUT_OBJECTIVES
+    from storagekit.plan.sr_array import array
 
-    known = {"latency": Latency(), "throughput": Throughput()}
-    one_of(*known)("objective", objective)
+    one_of(*LAYOUT_OBJECTIVES)("objective", objective)
     schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
     one_of(*schedulers)("scheduler", scheduler)
-    answer = best_sr_array(
+    answer = array(
         load_drive(drive),
         disks,
         read_share=read_share,
         queue=queue,
         locality=locality,
-        objective=known[objective],
+        objective=LAYOUT_OBJECTIVES[objective],
         scheduler=schedulers[scheduler],
         mirrors=mirrors if mirrors else None,
         background=background,
@@ -105,12 +105,11 @@ def size(
     as_json: Json = False,
 ) -> None:
     """Print the smallest number of disks that serves --rate requests a second, within --response-ms if given."""
+    from storagekit import plan
     from storagekit.drive import load_drive
-    from storagekit.plan import ResponseGoal, ThroughputGoal
-    from storagekit.plan.sizing import size_array
 
-    goal = ThroughputGoal(rate, queue) if response_ms is None else ResponseGoal(response_ms * _MS, rate)
-    answer = size_array(
+    goal = plan.ThroughputGoal(rate, queue) if response_ms is None else plan.ResponseGoal(response_ms * _MS, rate)
+    answer = plan.size(
         load_drive(drive),
         goal,
         read_share=read_share,
@@ -137,9 +136,9 @@ def memory(
     as_json: Json = False,
 ) -> None:
     """Compute the price ratio at which memory for a cache costs as much as added disks."""
-    from storagekit.plan.memory_or_disks import memory_or_disks
+    from storagekit import plan
 
-    answer = memory_or_disks(cache=cache_mb * _MB, disks=disks, disk_size=disk_mb * _MB, price_ratio=ratio)
+    answer = plan.memory(cache=cache_mb * _MB, disks=disks, disk_size=disk_mb * _MB, price_ratio=ratio)
     _print(answer, as_json)
 
 

@@ -67,9 +67,10 @@ def schemes(
 ) -> None:
     """Rank RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks by response time, fault tolerance and cost."""
     from storagekit.drive import load_drive
-    from storagekit.plan import RLOOK, RSATF
-    from storagekit.plan.scheme_ranking import AIMS, ARRAYS, Protocols, ReplicatedBricks, SplitTransfers
-    from storagekit.plan.scheme_ranking import schemes as ask
+    from storagekit.plan import RLOOK, RSATF, Protocols, ReplicatedBricks, SplitTransfers
+    from storagekit.plan import schemes as ask
+    from storagekit.plan.families import ARRAYS
+    from storagekit.plan.objective import OBJECTIVES
 
     others = ([ReplicatedBricks()] if copies else []) + ([Protocols(), SplitTransfers()] if simulated else [])
     answer = ask(
@@ -80,7 +81,7 @@ def schemes(
         read_share=read_share,
         rate=rate,
         outstanding=outstanding,
-        goal=_named("goal", goal, AIMS),
+        goal=_named("goal", goal, OBJECTIVES),
         tolerate=tolerate,
         mean=None if mean_ms is None else mean_ms * _MS,
         p99=None if p99_ms is None else p99_ms * _MS,

@@ -26,7 +26,7 @@ from storagekit.lab.draw import own_drive as draw
 from storagekit.lab.drives import KNOWN, NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
-from storagekit.plan import RLOOK, RSATF, Throughput, array
+from storagekit.plan import RLOOK, RSATF, MaxThroughput, array
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _amounts(drive: str, _written: int) -> Amounts:
 
     def reads(scheduler: RLOOK | RSATF) -> list[float]:
         asked = (
-            array(found, 1, read_share=1.0, queue=depth, objective=Throughput(), scheduler=scheduler)
+            array(found, 1, read_share=1.0, queue=depth, objective=MaxThroughput(), scheduler=scheduler)
             for depth in DEPTHS
         )
         return [one.ranking[0].throughput for one in asked]

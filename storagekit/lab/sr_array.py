@@ -9,9 +9,9 @@ from storagekit.core.units import MS
 from storagekit.lab.draw.ranked import Bars, ranked, ranking
 from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import LabPage
-from storagekit.plan import Latency, LayoutAnswer, Throughput, array
+from storagekit.plan import LayoutAnswer, MaxThroughput, MinMean, array
 
-_GOALS = {"most requests/s": Throughput(), "shortest single request": Latency()}
+_GOALS = {"most requests/s": MaxThroughput(), "shortest single request": MinMean()}
 _CHART = ranking(
     (
         Bars("latency", "Response time of a single request (ms)", ".1f"),

@@ -7,20 +7,22 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.kinds import Population
 from storagekit.core.units import MS
 
+# completes a sentence about outstanding requests
+RANDOM_DISKS = "at random disks, so that some disks are idle and others have more requests"
+
 
 def layout_assumptions(array: Population, load: Load, scheduler: Scheduler) -> tuple[str, ...]:
     """Return the assumptions of a ranking of layouts."""
     lines = [
         *common_assumptions(array, load),
-        "latency: requests come one at a time, each seek is a random one, all heads of a mirror are there to choose from",
-        f"throughput: {float(np.asarray(load.queue)):g} requests for each disk, at disks chosen at random, which leaves "
-        "some idle and crowds others",
+        "latency: requests arrive one at a time, every seek is random, and all heads of a mirror are idle",
+        f"throughput: {float(np.asarray(load.queue)):g} requests for each disk are outstanding, {RANDOM_DISKS}",
         f"throughput: {scheduler.name}: {scheduler.assumption}",
     ]
     if len(array.kinds) > 1:
         lines += [
-            "data is spread over the different drives so that all are equally busy; figures are weighted by these shares",
-            "the disks of one mirror are of the same kind; the optimum before whole numbers has equal shares",
+            "the data is distributed over the drives so that all are equally busy; predictions are weighted by these shares",
+            "the disks of one mirror are of the same kind; the optimum before rounding assumes equal shares",
         ]
     return tuple(lines)
 
@@ -31,15 +33,15 @@ def common_assumptions(array: Population, load: Load) -> tuple[str, ...]:
     overhead = ", ".join(f"{float(np.asarray(kind.spindle.overhead)) / MS:g}" for kind in array.kinds)
     background = float(np.asarray(load.background))
     lines = [
-        f"the overhead of an access, transfer included, is {overhead} ms",
+        f"the overhead of an access is {overhead} ms, including the transfer",
         *dict.fromkeys(kind.spindle.assumption for kind in array.kinds),
-        "addresses are uniform over the data, which lies together at the edge of each disk",
-        "replicas stand at even angles of one cylinder; the platters of a mirror turn independently",
-        "the distances of a mirror's heads are independent: two heads seek 4% further than that",
-        f"{background:.0%} of the writes propagate their copies in idle time and at no cost",
-        f"{1 - background:.0%} of them write all copies at once: up to a revolution for the replicas of one disk, and an "
-        "access on each disk of a mirror",
+        "addresses are uniform over the data, which occupies consecutive cylinders from the edge of each disk",
+        "replicas are at even angles on one cylinder; the disks of a mirror rotate independently",
+        "the seek distances of the heads of a mirror are independent; the true distances of two heads are 4% longer",
+        f"{background:.0%} of the writes propagate their copies in idle time, at no cost",
+        f"{1 - background:.0%} of the writes write all copies before they complete: up to a revolution for the replicas on "
+        "one disk, and an access on each disk of a mirror",
     ]
     if settle > 0:
-        lines.append(f"each write settles for {settle / MS:g} ms")
+        lines.append(f"the head settles for {settle / MS:g} ms before each write")
     return tuple(lines)

@@ -1,106 +1,175 @@
-"""Checks of one answer by simulation."""
+"""Checks of answers: simulate a scenario for each candidate, and compare with the prediction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from storagekit.analytic.array.aspect import Layout
-from storagekit.core.errors import InputError
-from storagekit.core.student_t import half_width
-from storagekit.core.validation import COUNT, Validator, optional
-from storagekit.plan.answer import Check, LayoutAnswer, LayoutRow, SizeAnswer
-from storagekit.plan.goal import ResponseGoal
-from storagekit.plan.objective import Latency, Objective
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.core.validation import COUNT, POSITIVE, TIME, Validator, optional
+from storagekit.engine import Scenario
+from storagekit.plan.check import WITHIN, Check, CheckRow
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.question import Question
+from storagekit.plan.requirements import Requirements
+from storagekit.plan.sharing_question import SharesQuestion, numbers
+from storagekit.plan.simulating import (
+    MEAN,
+    OVERLOAD,
+    layout_requests,
+    layout_scenario,
+    scheme_requests,
+    scheme_scenario,
+    shares_scenario,
+    simulate,
+)
+from storagekit.simulation import Measure, by_stream, interval
 
 if TYPE_CHECKING:
-    from storagekit.plan.simulating import LayoutRun
+    import xarray as xr
 
-
-# number of independent runs; an interval needs at least two
-RUNS = Validator(least=2, most=10_000, whole=True, otherwise=", for an interval")
+# Number of independent runs; an interval needs at least two.
+_SEEDS = Validator(least=2, most=10_000, whole=True, otherwise=", for an interval")
 _REQUESTS = optional(COUNT.up_to(10**8))
+# A run of a scheme has a warm-up of a third of its requests, and 99% quantiles.
+_SCHEME_REQUESTS = optional(Validator(least=100, most=10**8, whole=True))
+# Number of requests to the fastest brick in a run of streams.
+_STREAM_REQUESTS = 8_000
+_QUANTILES = {"p95": 0.95, "p99": 0.99}
 
 
-def check_layout(answer: LayoutAnswer, *, candidates: int, seeds: int, requests: int | None) -> Check:
-    """See `LayoutAnswer.check`."""
-    _require_feasible(answer)
-    candidates, seeds, requests = COUNT("candidates", candidates), RUNS("seeds", seeds), _REQUESTS("requests", requests)
-    question, chosen = answer.question, answer.ranking[:candidates]
-    asked = asked_of(question, [one.layout for one in chosen], outstanding(question))
-    if isinstance(question.aim, Latency):
-        return _checked("response", question.scheduler_name, asked, [one.latency for one in chosen], seeds, requests)
-    return _checked("throughput", question.scheduler_name, asked, [one.throughput for one in chosen], seeds, requests)
+@dataclass(frozen=True)
+class _Candidate:
+    """A scenario with the predicted values of its candidates.
 
-
-def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check:
-    """See `SizeAnswer.check`."""
-    _require_feasible(answer)
-    seeds, requests = RUNS("seeds", seeds), _REQUESTS("requests", requests)
-    assert answer.layout is not None and answer.disks is not None
-    assert answer.response is not None and answer.throughput is not None
-    question, goal = answer.question, answer.question.aim
-    if isinstance(goal, ResponseGoal):
-        asked = asked_of(question, [answer.layout], None, goal.rate)
-        return _checked("response", question.scheduler_name, asked, [answer.response], seeds, requests)
-    asked = asked_of(question, [answer.layout], max(1, round(answer.disks * goal.outstanding)))
-    return _checked("throughput", question.scheduler_name, asked, [answer.throughput], seeds, requests)
-
-
-def outstanding(question: Question[Objective]) -> int:
-    """Return the number of outstanding requests: one for a latency, the queues of all disks together for a throughput."""
-    if isinstance(question.aim, Latency):
-        return 1
-    return max(1, round(question.disks * float(np.asarray(question.load.queue))))
-
-
-def asked_of(
-    question: Question, layouts: Sequence[Layout], outstanding: int | None, rate: float = 0.0
-) -> list["LayoutRun"]:
-    """Return the simulation runs of several layouts of a question.
-
-    Each run has `outstanding` requests or, if that is None, arrivals at `rate` requests a second.
+    predicted: by candidate and measure. A scenario of streams has several candidates, in the order of the streams.
+    requests, or seconds: length of a run. measures: further measures of the simulation. rate: rate of the arrivals, if
+    they may overload the disks. limits: limits of the question, by measure. cause: the known cause of differences.
     """
-    from storagekit.plan.simulating import LayoutRun, simulated_drive
 
-    if isinstance(question.drive, tuple):
-        raise InputError("drives of several kinds: the simulation has one kind; check an array of each kind")
-    background = float(np.asarray(question.load.background))
-    if background not in (0, 1) and float(np.asarray(question.load.read_share)) < 1:
-        raise InputError(
-            f"background {background:g}: the simulation propagates all writes in idle time (1) or none (0)"
-        )
-    one = simulated_drive(question.drive, question.overhead)
-    return [LayoutRun(one, layout, question.load, question.scheduler, outstanding, rate) for layout in layouts]
-
-
-def enough(outstanding: int | None) -> int:
-    """Return the number of requests of a run: 4000 for open arrivals, otherwise max(2000, 8 `outstanding`)."""
-    return 4000 if outstanding is None else max(2000, 8 * outstanding)
+    scenario: Scenario
+    predicted: Mapping[tuple[str, str], float]
+    warm_up: float
+    requests: int = 0
+    seconds: float | None = None
+    measures: Sequence[Measure] = ()
+    rate: float | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    cause: str = ""
 
 
 def _checked(
+    kind: str, candidates: Sequence[_Candidate], seeds: int, scheduler: str = "", within: float = WITHIN
+) -> Check:
+    """Simulate every candidate, and return its predicted and simulated values."""
+    rows, overloaded, attrs = [], [], {}
+    for one in candidates:
+        data = simulate(
+            [one.scenario],
+            range(seeds),
+            requests=one.requests,
+            seconds=one.seconds,
+            warm_up=one.warm_up,
+            measures=one.measures,
+        ).isel(candidate=0, drop=True)
+        summary = interval(data)
+        if one.rate is not None and float(data.request_rate.mean()) < OVERLOAD * one.rate:
+            overloaded += dict.fromkeys(name for name, _ in one.predicted)
+        for number, ((name, measure), predicted) in enumerate(one.predicted.items()):
+            found = _measured(summary, measure, number)
+            simulated, low, high = (float(found.sel(statistic=each)) for each in ("mean", "low", "high"))
+            rows.append(CheckRow(name, measure, predicted, simulated, low, high, one.limits.get(measure), one.cause))
+        attrs = data.attrs
+    return Check(kind, tuple(rows), attrs, scheduler, within, tuple(overloaded))
+
+
+def _measured(data: "xr.Dataset", measure: str, number: int) -> "xr.DataArray":
+    """Return the variable of a simulation for a measure of a check. number: number of the stream."""
+    if measure == "rate":
+        return data.stream_throughput.isel(stream=number)
+    if measure in _QUANTILES:
+        return data.response_quantile.sel(quantile=_QUANTILES[measure])
+    return data.request_rate if measure == "throughput" else data.response
+
+
+def check_layouts(
+    question: Question,
+    predicted: Mapping[Layout, float],
     measure: str,
-    scheduler: str,
-    asked: list["LayoutRun"],
-    predicted: list[float],
+    outstanding: int | None,
+    rate: float,
+    *,
     seeds: int,
     requests: int | None,
 ) -> Check:
-    from storagekit.plan.simulating import simulate
+    """Simulate layouts with `outstanding` requests or, if that is None, with `rate` requests a second.
 
-    found = simulate(asked, range(seeds), requests or enough(asked[0].outstanding))
-    values = found.response if measure == "response" else found.throughput
-    mean = values.mean(axis=1)
-    half = half_width(seeds) * values.std(axis=1, ddof=1) / np.sqrt(seeds)
-    rows = tuple(
-        LayoutRow(one.layout, *(float(figure) for figure in figures))
-        for one, *figures in zip(asked, predicted, mean, mean - half, mean + half, strict=True)
+    predicted: predicted value of the measure ("response" or "throughput"), by layout.
+    """
+    seeds = _SEEDS("seeds", seeds)
+    length = _REQUESTS("requests", requests) or layout_requests(outstanding)
+    candidates = [
+        _Candidate(
+            layout_scenario(question, layout, outstanding, rate),
+            {(str(layout), measure): value},
+            requests=length,
+            warm_up=length // 5,
+        )
+        for layout, value in predicted.items()
+    ]
+    return _checked("layout", candidates, seeds, question.scheduler_name)
+
+
+def check_schemes(
+    needs: Requirements,
+    ranking: Sequence[Prediction],
+    measures: Sequence[str],
+    scheduler: Scheduler | None,
+    *,
+    seeds: int,
+    requests: int | None,
+) -> Check:
+    """Simulate schemes. measures: names of measures that are fields of a `Prediction`. scheduler: None for FCFS."""
+    seeds, requests = _SEEDS("seeds", seeds), _SCHEME_REQUESTS("requests", requests)
+    limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
+    candidates = []
+    for one in ranking:
+        length = requests or scheme_requests(needs, one.utilization)
+        candidates.append(
+            _Candidate(
+                scheme_scenario(needs, one.scheme, scheduler, one.mean),
+                {(one.name, measure): getattr(one, measure) for measure in measures},
+                requests=length,
+                warm_up=length // 3,
+                rate=needs.rate,
+                limits=limits,
+                cause=one.scheme.caveat,
+            )
+        )
+    return _checked("scheme", candidates, seeds, scheduler.name if scheduler else "")
+
+
+def check_shares(
+    question: SharesQuestion,
+    rates: Mapping[str, float],
+    *,
+    seconds: float | None,
+    seeds: int,
+    threads: int,
+    depth: int,
+    within: float,
+) -> Check:
+    """Simulate streams on bricks with fair queues. rates: predicted rates in bytes a second, by stream."""
+    seeds, threads, depth = _SEEDS("seeds", seeds), COUNT("threads", threads), COUNT("depth", depth)
+    POSITIVE("within", within)
+    if seconds is None:
+        seconds = _STREAM_REQUESTS * MEAN / max(question.bricks)
+    TIME("seconds", seconds)
+    streams = _Candidate(
+        shares_scenario(numbers(question), question.policy, threads, depth),
+        {(name, "rate"): rate for name, rate in rates.items()},
+        seconds=seconds,
+        warm_up=seconds / 2,
+        measures=by_stream(len(rates)),
     )
-    return Check(measure, scheduler, rows, found.attrs)
-
-
-def _require_feasible(answer: LayoutAnswer | SizeAnswer) -> None:
-    if not answer.feasible:
-        raise InputError(f"nothing to check, the question has no answer: {answer.binding}")
+    return _checked("stream", [streams], seeds, within=within)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,29 +10,32 @@ from numpy.typing import NDArray
 from storagekit.analytic import response_mg1
 from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Load, costs, occupied, used_share
-from storagekit.analytic.array.elevator import RLOOK
+from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.core.validation import Positive, Time, require_seconds, validate_fields
+from storagekit.plan.assumptions import RANDOM_DISKS
 
 
-@dataclass(frozen=True)
-class GoalReached:
-    """Prediction for each layout.
-
-    response: seconds. throughput: requests a second. utilization: utilization of a disk. figure: the value that the goal
-    limits, which is the response or the throughput.
-    """
+class GoalMeasures(NamedTuple):
+    """Predictions for each layout: response in seconds, throughput in requests a second, and utilization of a disk."""
 
     response: NDArray
     throughput: NDArray
     utilization: NDArray
-    figure: NDArray
 
 
 class Goal(ABC):
-    """A goal of an array. rate: rate of requests that the array must serve, requests a second."""
+    """A goal of an array.
 
-    what: ClassVar[str]
+    measure, unit: the measure that the goal limits, a field of `GoalMeasures`. scheduler, assumption: the scheduler that
+    the formulas assume, None for FCFS, and a sentence about it. rate: rate of requests that the array must serve, requests a
+    second.
+    """
+
+    measure: ClassVar[str]
+    unit: ClassVar[str]
+    scheduler: ClassVar[Scheduler | None] = None
+    assumption: ClassVar[str]
     rate: float
 
     @property
@@ -41,33 +44,47 @@ class Goal(ABC):
         """Return the number of outstanding requests for each disk; 1 for open arrivals."""
 
     @abstractmethod
-    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalReached:
+    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalMeasures:
         """Return the prediction for each layout of `disks` disks."""
 
     @abstractmethod
-    def lack(self, figure: NDArray) -> NDArray:
-        """Return the factor by which a value misses the goal; 1 or less if the value meets the goal."""
+    def lack(self, reached: GoalMeasures) -> NDArray:
+        """Return the factor by which each layout misses the goal; 1 or less if the layout meets the goal."""
 
     @property
     @abstractmethod
-    def wanted(self) -> float: ...
+    def limit(self) -> float:
+        """Return the limit of the measure."""
 
-    @abstractmethod
     def least_disks(self, spindle: Spindle) -> float:
         """Return a number of disks below which no layout meets the goal."""
+        return self.rate * float(np.asarray(spindle.overhead))
 
 
 @dataclass(frozen=True)
 class ResponseGoal(Goal):
-    """A mean response time of at most `response` seconds at `rate` requests a second (Poisson arrivals).
+    """A limit of the mean response time under Poisson arrivals.
 
     For a batch job without a limit of the response time, use a `ThroughputGoal`.
+
+    Parameters
+    ----------
+    response : float
+        The limit of the mean response time, seconds.
+    rate : float
+        Requests a second.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
     """
 
     response: Time
     rate: Positive
 
-    what = "response, s"
+    measure, unit = "response", "s"
+    assumption = "each disk is an M/G/1 queue with Poisson arrivals, served in order of arrival; reordering is faster"
 
     def __post_init__(self):
         validate_fields(self)
@@ -78,28 +95,39 @@ class ResponseGoal(Goal):
         return 1.0
 
     @property
-    def wanted(self):
+    def limit(self):
         return self.response
 
-    def lack(self, figure):
-        return figure / self.response
-
-    def least_disks(self, spindle):
-        return self.rate * float(np.asarray(spindle.overhead))
+    def lack(self, reached):
+        return reached.response / self.response
 
     def reached(self, spindle, load, layouts, disks):
         response, utilization = loaded_response(spindle, load, layouts, disks, self.rate)
-        return GoalReached(response, self.rate / utilization, utilization, response)
+        return GoalMeasures(response, self.rate / utilization, utilization)
 
 
 @dataclass(frozen=True)
 class ThroughputGoal(Goal):
-    """A throughput of at least `rate` requests a second with `queue` outstanding requests for each disk."""
+    """A minimum throughput with a number of outstanding requests.
+
+    Parameters
+    ----------
+    rate : float
+        The minimum throughput, requests a second.
+    queue : float
+        Number of outstanding requests for each disk.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
 
     rate: Positive
     queue: Positive
 
-    what = "throughput, requests/s"
+    measure, unit, scheduler = "throughput", "requests/s", RLOOK()
+    assumption = f"requests are outstanding {RANDOM_DISKS}; the scheduler is RLOOK"
 
     def __post_init__(self):
         validate_fields(self)
@@ -109,19 +137,16 @@ class ThroughputGoal(Goal):
         return self.queue
 
     @property
-    def wanted(self):
+    def limit(self):
         return self.rate
 
-    def lack(self, figure):
-        return self.rate / figure
-
-    def least_disks(self, spindle):
-        return self.rate * float(np.asarray(spindle.overhead))
+    def lack(self, reached):
+        return self.rate / reached.throughput
 
     def reached(self, spindle, load, layouts, disks):
-        found = costs(spindle, load, layouts, disks, used_share(load, layouts, disks), RLOOK())
+        found = costs(spindle, load, layouts, disks, used_share(load, layouts, disks), self.scheduler)
         rate = found.throughput(disks)
-        return GoalReached(disks * self.queue / rate, rate, found.busy, rate)
+        return GoalMeasures(disks * self.queue / rate, rate, found.busy)
 
 
 def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, rate: float) -> tuple[NDArray, NDArray]:

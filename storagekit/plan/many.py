@@ -12,7 +12,8 @@ from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Linear
 from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, REAL, SPAN, TIME, require_seconds, unchecked
-from storagekit.plan.objective import Latency, Objective
+from storagekit.plan.objective import LayoutMeasures, LayoutObjective, MinMean
+from storagekit.plan.paper_rule import compared_queue
 from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, require_ranking, with_mirrors
 
 # called with validated arguments
@@ -25,9 +26,18 @@ _CHUNK = 2048
 class Ranked:
     """The best layout for each question, as arrays with the shape of the questions.
 
-    striping, replicas, mirrors: 0 if no layout is feasible. latency: mean latency of single requests, seconds. throughput:
-    requests a second with the queue of the question. Both are NaN if no layout is feasible. optimum: D_r of equation 10 or
-    13, at least 1, before rounding.
+    Parameters
+    ----------
+    feasible : array of bool
+        Whether a layout is feasible.
+    striping, replicas, mirrors : array of int
+        The best layout; 0 if no layout is feasible.
+    latency : array of float
+        Mean response time of single requests, seconds; NaN if no layout is feasible.
+    throughput : array of float
+        Requests a second with the queue of the question; NaN if no layout is feasible.
+    optimum : array of float
+        D_r of equation 10 or 13, at least 1, before rounding.
     """
 
     feasible: NDArray
@@ -50,19 +60,40 @@ def rank_many(
     background: ArrayLike = 0.0,
     overhead: ArrayLike = 0.0,
     data: ArrayLike = 1.0,
-    objective: Objective | None = None,
+    objective: LayoutObjective | None = None,
     scheduler: Scheduler | None = None,
     mirrors: int | None = 1,
     most_replicas: int = equations.MOST_REPLICAS,
 ) -> Ranked:
     """Return the best layout for each of many questions, with seek times that are linear in distance.
 
-    The arguments are arrays that broadcast. The result for each question is the recommendation of `best_sr_array`. Times
-    are in seconds. Raises InputError for an impossible value. Source: srarray, section 2; see `best_sr_array`.
+    The result for each question is the recommendation of `plan.array`.
+
+    Parameters
+    ----------
+    disks, full_seek, revolution, read_share, queue, locality, background, overhead, data : array_like
+        Arrays that broadcast. full_seek, revolution and overhead belong to the drive, in seconds; see `plan.array` for the
+        others.
+    objective, scheduler, mirrors, most_replicas
+        See `plan.array`.
+
+    Returns
+    -------
+    Ranked
+        The best layouts.
+
+    Raises
+    ------
+    InputError
+        If a value is impossible, or if the arrays do not broadcast.
+
+    References
+    ----------
+    srarray, section 2.
     """
     mirrors = None if mirrors is None else ANY_MIRRORS("mirrors", mirrors)
     most_replicas = COUNT("most_replicas", most_replicas)
-    objective = Latency() if objective is None else objective
+    objective = MinMean() if objective is None else objective
     scheduler = RLOOK() if scheduler is None else scheduler
     require_ranking(objective, scheduler)
     columns = _columns(
@@ -94,7 +125,7 @@ def rank_many(
     return Ranked(feasible.astype(bool), striping, replicas, mirrored, latency, rate, optimum)
 
 
-def _best(columns: list[NDArray], every: Layouts, objective: Objective, scheduler: Scheduler) -> NDArray:
+def _best(columns: list[NDArray], every: Layouts, objective: LayoutObjective, scheduler: Scheduler) -> NDArray:
     """Return the results of questions with the same number of disks, `[6, question]`. columns: each `[question, 1]`."""
     disks, full_seek, revolution, overhead, *asked = columns
     load = Load(*asked)
@@ -105,22 +136,23 @@ def _best(columns: list[NDArray], every: Layouts, objective: Objective, schedule
         return rows
     used = load.data * every.copies / count
     found = _costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
-    score = np.where(used <= 1 + 1e-9, objective.score(found), np.inf)
+    measures = LayoutMeasures(found.latency, found.throughput(count))
+    score = np.where(used <= 1 + 1e-9, objective.score(measures), np.inf)
     # layouts are sorted by mirrors; of several equal scores, the first one is taken
     least = score.min(axis=1, keepdims=True)
     best = np.argmax(score <= least * (1 + 1e-10), axis=1)
     fits = np.isfinite(least[:, 0])
     chosen = every.where(best)
     line = np.arange(disks.size)
-    latency, rate = found.latency[line, best], found.throughput(count)[line, best]
+    latency, rate = measures.mean[line, best], measures.throughput[line, best]
     rows[:, fits] = np.stack([fits * 1.0, chosen.striping, chosen.replicas, chosen.mirrors, latency, rate])[:, fits]
     return rows
 
 
-def _optimum(flat: list[NDArray], objective: Objective) -> NDArray:
+def _optimum(flat: list[NDArray], objective: LayoutObjective) -> NDArray:
     disks, full_seek, revolution, _, read_share, background, queue, locality, data = flat
     share = Load(read_share, background, queue, locality, data).unpropagated
-    found = _unbounded_replicas(full_seek * data, revolution, disks, share, objective.stroke(queue), locality)
+    found = _unbounded_replicas(full_seek * data, revolution, disks, share, compared_queue(objective, queue), locality)
     return np.clip(found, 1, np.maximum(disks / data, 1))
 
 

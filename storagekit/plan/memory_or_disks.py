@@ -1,20 +1,27 @@
 """Compare memory for a cache with more disks: which is cheaper for the same response time."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from storagekit.core.validation import POSITIVE
+from storagekit.plan.answer import Answer
 
 
 @dataclass(frozen=True)
-class MemoryAnswer:
-    """The break-even price ratio of memory and disks.
+class MemoryAnswer(Answer):
+    """The break-even price ratio of memory and disks. Memory is cheaper if the current ratio is below the break-even ratio.
 
-    break_even: the price ratio M at which memory and disks cost the same. price_ratio: the current ratio, or None if no
-    price was given. Memory is cheaper if the price ratio is below the break-even ratio. cheaper: "memory", "disks", "equal",
-    or None if no price was given.
+    Parameters
+    ----------
+    break_even : float
+        The price ratio M at which memory and disks cost the same.
+    price_ratio : float, optional
+        The current ratio.
+    cheaper : str, optional
+        "memory", "disks" or "equal"; None without a current ratio.
+    assumptions : tuple of str
+        The assumptions of the comparison.
     """
 
     break_even: float
@@ -22,32 +29,49 @@ class MemoryAnswer:
     cheaper: str | None
     assumptions: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content for JSON."""
-        return {
-            "break_even": self.break_even,
-            "price_ratio": self.price_ratio,
-            "cheaper": self.cheaper,
-            "assumptions": list(self.assumptions),
-        }
+    def _content(self):
+        return {"break_even": self.break_even, "price_ratio": self.price_ratio, "cheaper": self.cheaper}
 
-    def __str__(self) -> str:
+    def _lines(self):
         lines = [f"break-even price ratio of memory to disk, per byte: {self.break_even:.1f}"]
         if self.price_ratio is not None:
             lines.append(f"price ratio: {self.price_ratio:.1f}; cheaper: {self.cheaper}")
-        return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])
+        return lines
 
 
-def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio: float | None = None) -> MemoryAnswer:
+def memory(*, cache: float, disks: float, disk_size: float, price_ratio: float | None = None) -> MemoryAnswer:
     """Return the price ratio at which a cache costs as much as additional disks that have the same effect.
+
+    Parameters
+    ----------
+    cache : float
+        Memory of the cache, bytes.
+    disks : float
+        Number of added disks.
+    disk_size : float
+        Size that is charged for an added disk, bytes.
+    price_ratio : float, optional
+        Current price of a byte of memory divided by the price of a byte of disk; see `price_ratio`.
+
+    Returns
+    -------
+    MemoryAnswer
+        The break-even ratio, and the cheaper choice.
+
+    Raises
+    ------
+    InputError
+        If a value is not above 0.
 
     Notes
     -----
-    The break-even ratio M satisfies M cache = disks disk_size, with `cache` bytes of memory and `disks` added disks of
-    `disk_size` bytes each. For each added disk, the paper charges the size of the data set, not the size of the disk: 126 MB
-    of memory against one disk at 8400 MB gives 67, and 336 MB against three disks gives 75. price_ratio: the current value of
-    M (see `price_ratio`).
-    Raises InputError for values that are not above 0. Source: srarray, section 4.1.
+    The break-even ratio M satisfies M cache = disks disk_size. For each added disk, the paper charges the size of the data
+    set, not the size of the disk: 126 MB of memory against one disk at 8400 MB gives 67, and 336 MB against three disks gives
+    75.
+
+    References
+    ----------
+    srarray, section 4.1.
 
     Examples
     --------
@@ -64,8 +88,8 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
     if price_ratio is not None:
         cheaper = "equal" if np.isclose(price_ratio, break_even) else "memory" if price_ratio < break_even else "disks"
     assumed = (
-        "the memory and the added disks bring the same response time, which is measured elsewhere",
-        "a disk is charged by its bytes, as given",
+        "the memory and the added disks give the same response time, which is not computed here",
+        "the price of an added disk is that of the given number of bytes",
         "power, enclosures and the volatility of memory cost nothing",
     )
     return MemoryAnswer(break_even, price_ratio, cheaper, assumed)
@@ -74,13 +98,31 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
 def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, disk_size: float) -> float:
     """Return M, the price of a byte of memory divided by the price of a byte of disk.
 
-    Sizes are in bytes, prices in one currency. Raises InputError for values that are not above 0.
+    Parameters
+    ----------
+    memory_price, disk_price : float
+        Prices, in one currency.
+    memory_size, disk_size : float
+        Sizes in bytes.
+
+    Returns
+    -------
+    float
+        The ratio M.
+
+    Raises
+    ------
+    InputError
+        If a value is not above 0.
 
     Notes
     -----
     The paper states M = 57, for memory at 300 dollars for 256 MB and disks at 400 dollars for 18 GB. This function gives
     56.6 if a GB of disk is 2^30 bytes and an MB, also of memory, is 10^6 bytes. Decimal units give 52.7, binary units 54.0.
-    Source: srarray, section 4.1.
+
+    References
+    ----------
+    srarray, section 4.1.
     """
     sizes = (("memory_size", memory_size), ("disk_size", disk_size))
     for label, value in (("memory_price", memory_price), ("disk_price", disk_price), *sizes):

@@ -1,68 +1,166 @@
-"""Objectives of a plan."""
+"""Objectives of a ranking, of schemes and of layouts."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.array import equations
-from storagekit.analytic.array.costs import Costs, Load
-from storagekit.analytic.array.positioning import Numbers, Spindle
-from storagekit.core.validation import unchecked
+from storagekit.core.validation import Share, validate_fields
 
-# called with validated arguments
-_rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchecked(equations.rotation_write_all)
+# maximum disk utilization; the remaining time is for rebuilds and bursts
+BUSIEST = 0.8
+
+
+class LayoutMeasures(NamedTuple):
+    """Measures of layouts: mean response time of single requests in seconds, and throughput in requests a second."""
+
+    mean: NDArray
+    throughput: NDArray
 
 
 class Objective(ABC):
-    """An objective for the comparison of layouts; a smaller score is better."""
+    """An objective of a ranking.
+
+    If scores of schemes are equal, the scheme that tolerates more failures is better, then the scheme with more capacity.
+    """
 
     name: ClassVar[str]
+    # completes the phrase "ranked by ..."
+    meaning: ClassVar[str]
+    # whether the answer may use fewer disks than given
+    may_leave_disks: ClassVar[bool] = False
 
     @abstractmethod
-    def score(self, costs: Costs) -> NDArray:
-        """Return the score of each layout, seconds."""
+    def score(self, one: Any) -> Any:
+        """Return the score; smaller is better.
 
-    @abstractmethod
-    def stroke(self, queue: Numbers) -> Numbers:
-        """Return the number of requests in one stroke for the paper's equation 12; 3 selects equation 9."""
+        Parameters
+        ----------
+        one : Prediction or LayoutMeasures
+            The measures of one scheme, or arrays with the measures of layouts.
+        """
 
-    def service(self, spindle: Spindle, load: Load, used: Numbers, replicas: Numbers) -> NDArray:
-        """Return the service time of equation 9 or 12, without T_o. used: share of a disk's cylinders that is used."""
-        reach = np.asarray(used, float) / load.locality
-        stroke = np.asarray(self.stroke(load.queue))
-        seek = np.where(
-            stroke > equations.SPARSE_QUEUE, spindle.hop(np.minimum(reach / stroke, 1)), spindle.mean_seek(reach)
-        )
-        p = load.unpropagated
-        revolution = np.asarray(spindle.revolution, float)
-        rotation = p * _rotation_even(revolution, replicas)
-        return seek + rotation + (1 - p) * _rotation_write_all(revolution, replicas)
+    @property
+    def most_busy(self) -> float:
+        """Return the maximum disk utilization under open arrivals."""
+        return 1.0
+
+    def key(self, one: Any) -> tuple[float, ...]:
+        """Return the sort key of a scheme.
+
+        Parameters
+        ----------
+        one : Prediction
+            The predicted values of the scheme.
+        """
+        # scores that differ by rounding errors are equal
+        return float(f"{self.score(one):.9g}"), -one.tolerates, -one.usable
 
 
 @dataclass(frozen=True)
-class Latency(Objective):
-    """Minimize the mean latency of single requests (srarray, equations 9 to 11)."""
+class MaxThroughput(Objective):
+    """Maximize the throughput: with the outstanding requests, or the maximum before the disks are overloaded.
 
-    name = "latency"
-
-    def score(self, costs):
-        return costs.latency
-
-    def stroke(self, queue):
-        return np.full(np.shape(queue), float(equations.SPARSE_QUEUE))
-
-
-@dataclass(frozen=True)
-class Throughput(Objective):
-    """Maximize the throughput in requests a second with q outstanding requests for each disk (srarray, section 2.4)."""
+    For layouts, q requests are outstanding for each disk (srarray, section 2.4).
+    """
 
     name = "throughput"
+    meaning = "throughput"
 
-    def score(self, costs):
-        return costs.disk_time / costs.busy
+    def score(self, one):
+        return 1 / one.throughput
 
-    def stroke(self, queue):
-        return np.maximum(queue, float(equations.SPARSE_QUEUE))
+
+@dataclass(frozen=True)
+class MinMean(Objective):
+    """Minimize the mean response time; of layouts, the mean response time of single requests (srarray, equations 9 to 11)."""
+
+    name = "mean"
+    meaning = "mean response time"
+
+    def score(self, one):
+        return one.mean
+
+
+@dataclass(frozen=True)
+class MinP99(Objective):
+    """Minimize the 99th percentile of the response time.
+
+    No formula gives this percentile with outstanding requests; the mean is then minimized.
+    """
+
+    name = "p99"
+    meaning = "99% response time"
+
+    def score(self, one):
+        return one.mean if np.isnan(one.p99) else one.p99
+
+
+@dataclass(frozen=True)
+class MinP95(Objective):
+    """Minimize the 95th percentile of the response time; with outstanding requests, minimize the mean."""
+
+    name = "p95"
+    meaning = "95% response time"
+
+    def score(self, one):
+        return one.mean if np.isnan(one.p95) else one.p95
+
+
+@dataclass(frozen=True)
+class MinCost(Objective):
+    """Minimize the number of disks, then the mean response time.
+
+    Parameters
+    ----------
+    busiest : float
+        Maximum utilization of a disk, 80% by default. A higher utilization needs fewer disks, but it causes long waiting
+        times and leaves no time for a rebuild.
+
+    Raises
+    ------
+    InputError
+        If the share is impossible.
+    """
+
+    busiest: Share = BUSIEST
+    name = "cost"
+    meaning = "number of disks"
+    may_leave_disks = True
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    @property
+    def most_busy(self):
+        return self.busiest
+
+    def score(self, one):
+        return one.scheme.disks
+
+    def key(self, one):
+        return float(one.scheme.disks), one.mean, *super().key(one)[1:]
+
+
+@dataclass(frozen=True)
+class MaxCapacity(Objective):
+    """Maximize the capacity, then minimize the mean response time."""
+
+    name = "capacity"
+    meaning = "capacity"
+
+    def score(self, one):
+        return -one.usable
+
+    def key(self, one):
+        return float(f"{-one.usable:.9g}"), one.mean, -one.tolerates
+
+
+OBJECTIVES: dict[str, Objective] = {
+    one.name: one for one in (MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost(), MaxCapacity())
+}
+# Objectives of layouts. The mean response time of single requests is called latency.
+LayoutObjective = MinMean | MaxThroughput
+LAYOUT_OBJECTIVES: dict[str, LayoutObjective] = {"latency": MinMean(), "throughput": MaxThroughput()}

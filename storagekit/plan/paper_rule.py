@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from storagekit.analytic.array import equations
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.kinds import Population
-from storagekit.analytic.array.positioning import Linear
-from storagekit.plan.objective import Objective
+from storagekit.analytic.array.positioning import Linear, Numbers, Spindle
+from storagekit.core.validation import unchecked
+from storagekit.plan.objective import LayoutObjective, MinMean
 
 
 @dataclass(frozen=True)
@@ -25,47 +27,73 @@ class Optimum:
     unbounded: float | None
 
 
-def continuous_optimum(disks: Population, load: Load, objective: Objective) -> Optimum:
+# called with validated arguments
+_rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchecked(equations.rotation_write_all)
+
+
+def compared_queue(objective: LayoutObjective, queue: Numbers) -> Numbers:
+    """Return the queue of each disk for which layouts are compared: 1 for a mean response time, otherwise `queue`."""
+    return np.ones_like(queue) if isinstance(objective, MinMean) else queue
+
+
+def service(spindle: Spindle, load: Load, queue: Numbers, used: Numbers, replicas: Numbers) -> NDArray:
+    """Return the service time of equation 12, without T_o; of equation 9 for up to 3 requests in the queue of a disk.
+
+    used: share of a disk's cylinders that is used.
+    """
+    reach = np.asarray(used, float) / load.locality
+    stroke = np.maximum(queue, float(equations.SPARSE_QUEUE))
+    seek = np.where(
+        stroke > equations.SPARSE_QUEUE, spindle.hop(np.minimum(reach / stroke, 1)), spindle.mean_seek(reach)
+    )
+    p = load.unpropagated
+    revolution = np.asarray(spindle.revolution, float)
+    rotation = p * _rotation_even(revolution, replicas)
+    return seek + rotation + (1 - p) * _rotation_write_all(revolution, replicas)
+
+
+def continuous_optimum(disks: Population, load: Load, queue: float) -> Optimum:
     """Return the optimum of equation 5, 10 or 13 for seek times linear in distance, otherwise search for the optimum.
 
-    For drives of several kinds, the objective is the mean over all disks, and all disks have equal shares.
+    queue: number of requests at each disk; up to 3 selects equation 10. For drives of several kinds, the service time is the
+    mean over all disks, and all disks have equal shares.
     """
     most = max(1.0, disks.disks / float(np.asarray(load.data)))
     only = disks.kinds[0].spindle
     if len(disks.kinds) == 1 and isinstance(only, Linear):
-        stroke, effective = objective.stroke(load.queue), np.multiply(only.full_seek, load.data)
+        effective = np.multiply(only.full_seek, load.data)
         unbounded = float(
             equations.unbounded_replicas(
-                effective, only.revolution, disks.disks, load.unpropagated, stroke, load.locality
+                effective, only.revolution, disks.disks, load.unpropagated, queue, load.locality
             )
         )
         replicas = min(max(unbounded, 1.0), most)
         return Optimum(disks.disks / replicas, replicas, unbounded)
-    replicas = _searched(disks, load, objective, most)
+    replicas = _searched(disks, load, queue, most)
     return Optimum(disks.disks / replicas, replicas, None)
 
 
-def _searched(disks: Population, load: Load, objective: Objective, most: float) -> float:
+def _searched(disks: Population, load: Load, queue: float, most: float) -> float:
     from scipy.optimize import minimize_scalar
 
-    def service(replicas):
+    def mean_service(replicas):
         used = np.multiply(load.data, replicas) / disks.disks
         return sum(
-            kind.count * objective.service(kind.spindle, load, np.minimum(used / kind.capacity, 1), replicas)
+            kind.count * service(kind.spindle, load, queue, np.minimum(used / kind.capacity, 1), replicas)
             for kind in disks.kinds
         )
 
     # a measured curve is not convex: search a grid first, then the interval around its best point
     grid = np.geomspace(1, most, 65)
-    best = int(np.argmin(service(grid)))
+    best = int(np.argmin(mean_service(grid)))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
     if high <= low:
         return float(low)
     found = minimize_scalar(
-        lambda replicas: float(service(replicas)), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
+        lambda replicas: float(mean_service(replicas)), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
     )
     candidates = np.array([grid[best], found.x])
-    return float(candidates[np.argmin(service(candidates))])
+    return float(candidates[np.argmin(mean_service(candidates))])
 
 
 def practical(optimum: Optimum, disks: int, mirrors: int, most: int, data: float) -> Layout | None:

@@ -11,9 +11,9 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, Validator, instance_of, shown
 from storagekit.drive import Drive
 from storagekit.plan.goal import Goal
-from storagekit.plan.objective import Objective
+from storagekit.plan.objective import LAYOUT_OBJECTIVES, LayoutObjective
 
-Aim = TypeVar("Aim", bound=Objective | Goal)
+Aim = TypeVar("Aim", bound=LayoutObjective | Goal)
 
 
 # Maximum number of disks of one array, because all factors of this number are enumerated.
@@ -39,7 +39,7 @@ def planned_drive(label: str, value: Any) -> Drive | DriveFigures:
 
 def require_ranking(objective: Any, scheduler: Any) -> None:
     """Raise InputError if layouts cannot be ranked by this objective under this scheduler."""
-    instance_of(Objective, "Latency() or Throughput()")("objective", objective)
+    instance_of(LayoutObjective, "MinMean() or MaxThroughput()")("objective", objective)
     instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
@@ -47,10 +47,24 @@ def require_ranking(objective: Any, scheduler: Any) -> None:
 class Question(Generic[Aim]):
     """An array, its load, and its goal.
 
-    drive: the drive of all disks, or a tuple with one drive for each disk. disks: number of disks, or the maximum number.
-    aim: the `Objective` of a ranking, or the `Goal` to be met with the fewest disks. scheduler: the scheduler for the
-    predicted throughput; None for FCFS. mirrors: D_m; None for any. most_replicas: the maximum number of copies on one disk.
-    overhead: T_o in seconds, instead of the overhead of the drive; None for the overhead of the drive.
+    Parameters
+    ----------
+    drive : Drive, DriveFigures or tuple of these
+        The drive of all disks, or one drive for each disk.
+    disks : int
+        Number of disks, or the maximum number.
+    load : Load
+        The load.
+    aim : MinMean, MaxThroughput or Goal
+        The objective of a ranking, or the goal to be met with the fewest disks.
+    scheduler : Scheduler or None
+        The scheduler for the predicted throughput; None for FCFS.
+    mirrors : int or None
+        D_m; None for any.
+    most_replicas : int
+        Maximum number of copies on one disk.
+    overhead : float or None
+        T_o in seconds, instead of the overhead of the drive.
     """
 
     drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
@@ -74,6 +88,11 @@ class Question(Generic[Aim]):
     def least_mirrors(self) -> int:
         """Return D_m, or 1 if any number of mirrors is allowed."""
         return self.mirrors or 1
+
+    @property
+    def objective_name(self) -> str:
+        """Return the name of the objective of a ranking, in text and JSON."""
+        return next(name for name, one in LAYOUT_OBJECTIVES.items() if one == self.aim)
 
     @property
     def scheduler_name(self) -> str:

@@ -8,11 +8,10 @@ import numpy as np
 from storagekit.analytic.fairness import MaxMin, WithMinimums, hybrid_rates, max_min_rates
 from storagekit.core.binding import Binding
 from storagekit.plan.sharing_answer import SharesAnswer, StreamShare
-from storagekit.plan.sharing_checked import check_shares
 from storagekit.plan.sharing_question import Numbers, Policy, SharesQuestion, Stream, asked_for, numbers
 
 
-def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Policy = "total") -> SharesAnswer:
+def shares(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Policy = "total") -> SharesAnswer:
     """Return the rates of streams that share bricks by weight, and the constraint of each stream.
 
     Parameters
@@ -67,7 +66,7 @@ def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, poli
         for place, (name, stream) in enumerate(question.streams.items())
     }
     used = chosen.rates.allocation.sum(axis=0) / given.capacity
-    return SharesAnswer(listed, tuple(used.tolist()), _assumptions(question), question, check_shares)
+    return SharesAnswer(listed, tuple(used.tolist()), _assumptions(question), question)
 
 
 def _total(given: Numbers) -> WithMinimums:
@@ -102,7 +101,7 @@ def _binding(found: WithMinimums, place: int) -> Binding:
         rest = replace(found.rates, bottleneck=others).binding(place)
         return replace(rest, constraint=f"{rest.constraint}, and {its}")
     here, served = found.rates.allocation[place, lifted].sum(), found.rates.allocation[:, lifted].sum()
-    return Binding(its, float(here), float(served), "a larger minimum, more capacity there, or more weight")
+    return Binding(its, float(here), float(served), "raise the minimum, the weight, or the capacity there")
 
 
 def _bricks(which: np.ndarray) -> str:
@@ -111,18 +110,18 @@ def _bricks(which: np.ndarray) -> str:
 
 def _assumptions(question: SharesQuestion) -> tuple[str, ...]:
     said = [
-        "streams wait at each of their bricks at all times, but for those with a demand there, who ask for that",
-        "rates of the long run: shares over all bricks settle slowly, and for a while depend on what went before",
-        "a brick makes its rate whatever is asked of it, and is never idle while anything waits there",
+        "each stream always has requests at each of its bricks; where it has a demand, it requests only that rate",
+        "the rates are long-run averages; shares over all bricks converge slowly, and depend at first on earlier service",
+        "a brick serves any mix of requests at its rate, and is never idle while a request waits there",
     ]
     least = any(stream.minimum for stream in question.streams.values())
     if least and question.policy == "total":
         said.append(
-            "a minimum caps the delay of requests: a stream has more where others are absent or served elsewhere"
+            "a minimum limits the delay of requests; a stream receives more where others are absent or served elsewhere"
         )
         said.append(
-            "requests are about alike in size; of very unequal ones a stream has somewhat more than its minimum"
+            "requests have nearly equal sizes; with very unequal sizes a stream receives somewhat more than its minimum"
         )
     if least and question.policy == "single":
-        said.append("minimums play no part: at each brick a stream has at least its weight's share")
+        said.append("minimums have no effect, because a stream receives at least the share of its weight at each brick")
     return tuple(said)

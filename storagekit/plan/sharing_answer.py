@@ -1,19 +1,31 @@
 """Expected rates of streams on shared bricks, and their comparison with a simulation."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from storagekit.core.binding import Binding
+from storagekit.plan.answer import Answer, text_table
+from storagekit.plan.check import WITHIN, Check
 from storagekit.plan.sharing_question import WORDS, SharesQuestion, Stream
 
 
 @dataclass(frozen=True)
 class StreamShare:
-    """The result of one stream.
+    """The result of one stream. All rates are in bytes a second.
 
-    rate: total rate. normalized: rate divided by weight. by_brick: rate at each brick. binding: the constraint that limits
-    the stream. otherwise: total rate under the other policy. All rates are in bytes a second.
+    Parameters
+    ----------
+    rate : float
+        Total rate.
+    normalized : float
+        Total rate divided by weight.
+    by_brick : dict of int to float
+        Rate at each brick.
+    binding : Binding
+        The constraint that limits the stream.
+    otherwise : float
+        Total rate under the other policy.
     """
 
     rate: float
@@ -34,73 +46,25 @@ class StreamShare:
 
 
 @dataclass(frozen=True)
-class SharesRow:
-    """Predicted rate of a stream, its simulated mean, and the ends of the 95% interval (low, high), in bytes a second."""
-
-    stream: str
-    predicted: float
-    simulated: float
-    low: float
-    high: float
-
-    @property
-    def difference(self) -> float:
-        """Return the relative difference: the predicted value divided by the simulated value, minus 1."""
-        return self.predicted / self.simulated - 1 if self.simulated else float("inf")
-
-
-@dataclass(frozen=True)
-class SharesCheck:
-    """Predicted and simulated rates of all streams.
-
-    within: the largest difference that counts as agreement. attrs: provenance of the simulation.
-    """
-
-    rows: tuple[SharesRow, ...]
-    within: float
-    attrs: dict[str, Any]
-
-    @property
-    def agrees(self) -> bool:
-        """Return whether no difference is larger than `within`."""
-        return all(abs(row.difference) <= self.within for row in self.rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the results as a dictionary for JSON."""
-        rows = [asdict(row) | {"difference": row.difference} for row in self.rows]
-        return {"rows": rows, "within": self.within, "agrees": self.agrees, "attrs": self.attrs}
-
-    def __str__(self) -> str:
-        seeds, seconds = len(self.attrs["seeds"]), self.attrs["seconds_per_run"]
-        wide = _width([row.stream for row in self.rows])
-        lines = [
-            f"simulated rates, MB/s, {seeds} runs of {seconds:.3g} s",
-            f"  {'stream':<{wide}}{'predicted':>11}{'simulated':>11}{'95% interval':>22}{'difference':>12}",
-        ]
-        for row in self.rows:
-            interval = f"{row.low / 1e6:.2f} to {row.high / 1e6:.2f}"
-            lines.append(
-                f"  {row.stream:<{wide}}{row.predicted / 1e6:>11.2f}{row.simulated / 1e6:>11.2f}{interval:>22}"
-                f"{row.difference:>+12.1%}"
-            )
-        worst = max(self.rows, key=lambda row: abs(row.difference))
-        verdict = "agree" if self.agrees else f"do not agree, {worst.stream} least"
-        return "\n".join([*lines, f"{verdict}, within {self.within:.0%}"])
-
-
-@dataclass(frozen=True)
-class SharesAnswer:
+class SharesAnswer(Answer):
     """The long-run rates of streams on shared bricks.
 
-    shares: the result of each stream, keyed by name, in the given order. utilization: utilization of each brick. checker:
-    the function that `check` calls with the answer.
+    Parameters
+    ----------
+    shares : dict of str to StreamShare
+        The result of each stream, keyed by name, in the given order.
+    utilization : tuple of float
+        Utilization of each brick.
+    assumptions : tuple of str
+        The assumptions of the rates.
+    question : SharesQuestion
+        The question.
     """
 
     shares: dict[str, StreamShare]
     utilization: tuple[float, ...]
     assumptions: tuple[str, ...]
     question: SharesQuestion
-    checker: Callable[..., SharesCheck] = field(repr=False, compare=False)
 
     @property
     def rates(self) -> dict[str, float]:
@@ -108,8 +72,8 @@ class SharesAnswer:
         return {name: share.rate for name, share in self.shares.items()}
 
     def check(
-        self, *, seconds: float | None = None, seeds: int = 8, threads: int = 16, depth: int = 1, within: float = 0.05
-    ) -> SharesCheck:
+        self, *, seconds: float | None = None, seeds: int = 8, threads: int = 16, depth: int = 1, within: float = WITHIN
+    ) -> Check:
         """Simulate the streams on bricks with fair queues.
 
         Parameters
@@ -129,7 +93,7 @@ class SharesAnswer:
 
         Returns
         -------
-        SharesCheck
+        Check
             Predicted and simulated rates, 95% intervals, and differences.
 
         Raises
@@ -137,41 +101,46 @@ class SharesAnswer:
         InputError
             If the simulation is too large.
         """
-        return self.checker(self, seconds=seconds, seeds=seeds, threads=threads, depth=depth, within=within)
+        from storagekit.plan.checking import check_shares
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as a dictionary for JSON; rates in bytes a second."""
+        return check_shares(
+            self.question, self.rates, seconds=seconds, seeds=seeds, threads=threads, depth=depth, within=within
+        )
+
+    def _content(self):
         asked = self.question
         return {
             "policy": asked.policy,
             "streams": {name: share.to_dict() for name, share in self.shares.items()},
             "utilization": list(self.utilization),
-            "assumptions": list(self.assumptions),
             "question": {
                 "bricks_bytes_per_s": list(asked.bricks),
                 "streams": {name: _asked(stream) for name, stream in asked.streams.items()},
             },
         }
 
-    def __str__(self) -> str:
-        asked, wide = self.question, _width(self.shares)
+    def _lines(self):
+        asked = self.question
+        counts = [f"{count} {word}{'s' * (count > 1)}" for count, word in _counts(asked)]
         other = "single" if asked.policy == "total" else "total"
-        many = [f"{count} {word}{'s' * (count > 1)}" for count, word in _counts(asked)]
-        lines = [
-            f"{', '.join(many)}, shared {WORDS[asked.policy]}; rates in MB/s",
-            f"  {'stream':<{wide}}{'weight':>8}{'rate':>9}{'rate/weight':>13}{WORDS[other]:>26}   by brick",
-        ]
-        for name, share in self.shares.items():
-            bricks = ", ".join(f"{brick}: {rate / 1e6:.2f}" for brick, rate in share.by_brick.items())
-            lines.append(
-                f"  {name:<{wide}}{asked.streams[name].weight:>8g}{share.rate / 1e6:>9.2f}{share.normalized / 1e6:>13.2f}"
-                f"{share.otherwise / 1e6:>26.2f}   {bricks}"
-            )
+        titles = ("stream", "weight", "rate", "rate/weight", WORDS[other], "   by brick")
+        rows = [self._cells(name, share) for name, share in self.shares.items()]
         made = zip(self.utilization, asked.bricks, strict=True)
-        used = [f"{number} {part:.0%} of {rate / 1e6:.2f}" for number, (part, rate) in enumerate(made)]
-        lines += [f"bricks used: {', '.join(used)}", "", "held back by:"]
-        lines += [f"  {name:<{wide}}{_in_words(share.binding)}" for name, share in self.shares.items()]
-        return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])
+        used = [f"brick {number} {part:.0%} of {rate / 1e6:.2f}" for number, (part, rate) in enumerate(made)]
+        wide = 2 + max(len("stream"), *(len(name) for name in self.shares))
+        return [
+            f"{', '.join(counts)}, shared {WORDS[asked.policy]}; rates in MB/s",
+            *text_table(titles, rows, (0, 8, 9, 13, 26, 0)),
+            f"utilization: {', '.join(used)}",
+            "",
+            "limited by:",
+            *(f"  {name:<{wide}}{_in_words(share.binding)}" for name, share in self.shares.items()),
+        ]
+
+    def _cells(self, name: str, share: StreamShare) -> tuple[str, ...]:
+        rates = (f"{rate / 1e6:.2f}" for rate in (share.rate, share.normalized, share.otherwise))
+        bricks = ", ".join(f"{brick}: {rate / 1e6:.2f}" for brick, rate in share.by_brick.items())
+        return name, f"{self.question.streams[name].weight:g}", *rates, f"   {bricks}"
 
 
 def _in_words(binding: Binding) -> str:
@@ -181,10 +150,6 @@ def _in_words(binding: Binding) -> str:
 
 def _counts(asked: SharesQuestion) -> tuple[tuple[int, str], ...]:
     return (len(asked.streams), "stream"), (len(asked.bricks), "brick")
-
-
-def _width(names: Iterable[str]) -> int:
-    return 2 + max(len("stream"), *(len(name) for name in names))
 
 
 def _asked(stream: Stream) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Po
     one_of(*WORDS)("policy", policy)
     bricks = _as_given("bricks", bricks)
     if not bricks:
-        raise InputError("no bricks: give for each the bytes a second that it makes")
+        raise InputError("no bricks: give the rate of each brick in bytes a second")
     for number, rate in enumerate(bricks):
         POSITIVE.in_unit("bytes a second")(f"brick {number}: a rate of", rate)
     if not isinstance(streams, Mapping) or not streams:
@@ -108,7 +108,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         raise InputError(f"{label}: a {type(stream).__name__}; give a Stream, as in Stream(weight=1, bricks=[0])")
     POSITIVE(f"{label}: a weight of", stream.weight)
     if not _as_given(f"{label}: bricks", stream.bricks):
-        raise InputError(f"{label} without bricks: give the numbers of those it uses, as in bricks=[0]")
+        raise InputError(f"{label} without bricks: give the numbers of its bricks, as in bricks=[0]")
     for brick in stream.bricks:
         NUMBER(f"{label}: brick", brick)
         if brick >= bricks:
@@ -121,7 +121,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         AMOUNT(f"{label}: a minimum share of", stream.minimum)
     limits = stream.demand if isinstance(stream.demand, Mapping) else {None: stream.demand}
     if not limits:
-        raise InputError(f"{label}: a demand at no brick; leave it out, or give bytes a second by brick")
+        raise InputError(f"{label}: an empty demand; leave it out, or give bytes a second by brick")
     for brick, rate in limits.items():
         if brick is not None and brick not in stream.bricks:
             raise InputError(f"{label}: a demand at brick {brick}, which it does not use; name it among its bricks")

@@ -1,66 +1,223 @@
-"""Layouts as scenarios of the simulation engine, simulated as one batch.
+"""Candidates of a planner as scenarios of the simulation engine, and their simulation.
 
-A request has one sector. Except for positioning, nearly all of an access is then the overhead, as in the formulas.
+A request to a layout has one sector. Except for positioning, nearly all of an access is then the overhead, as in the
+formulas of layouts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import numpy as np
-from numpy.typing import NDArray
 
 from storagekit.analytic.array.aspect import Layout
-from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
-from storagekit.dispatch import NearestIdle
-from storagekit.drive import Drive, ideal_drive
-from storagekit.drive.seek import LinearSeek
+from storagekit.dispatch import Hashing, NearestIdle
+from storagekit.drive import Drive, LinearSeek, RateServer, ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.placement import SRMirror
+from storagekit.faults import FaultSchedule, Slowdown
+from storagekit.placement import SRMirror, Volumes
+from storagekit.plan.question import Question
+from storagekit.plan.requirements import Requirements
+from storagekit.plan.scheme import Scheme
+from storagekit.plan.sharing_question import Numbers, Policy
+from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS, LOOK, SATF
 from storagekit.simulation import sweep
-from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.workload import (
+    ClosedLoop,
+    FixedSize,
+    Group,
+    MixedSizes,
+    PoissonArrivals,
+    RandomRequests,
+    Threads,
+    UniformSize,
+)
 from storagekit.write import AllCopies, Background
 
-# settings with up to this number of disks share a compiled program
-_DISKS = 48
-# sectors of a track (a prime) and of a stripe unit, on a drive of the formulas
-_TRACK = 509
-_UNIT = 8
-# number of slots for open arrivals; further requests wait outside the slots, and this waiting time is included
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from storagekit.simulation import Measure
+
+# Arrays of up to these numbers of disks share a compiled program, and so do arrays of up to these numbers of slots.
+_LAYOUT_DISKS = 48
+_LAYOUT_SLOTS = (1, 64, 512, 2048, 8192)
+_SCHEME_DISKS = (16, 64, 256, 1024, 4096)
+_SCHEME_SLOTS = (32, 128, 512, 2048, 8192)
+# Maximum numbers of a simulation of streams.
+_MOST_STREAMS, _MOST_BRICKS, _MOST_THREADS = 64, 32, 2048
+# Number of slots of a layout for open arrivals. Further requests wait outside the slots; this waiting time is included.
 _WAITING = 64
-# few sizes, so that few programs are compiled
-_SLOTS = (1, 64, 512, 2048, 8192)
+# Number of slots of a scheme for each request that is in the array on average.
+_ROOM = 3
+# Sectors of a track (a prime) and of a stripe unit, on a drive of the formulas.
+_TRACK, _UNIT = 509, 8
+_PAGE = 4096 // SECTOR
+# Requests of a run of a scheme: minimum, maximum, and multiples of the outstanding requests and of the transient.
+_ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
+# Maximum utilization for which the length of a run is determined.
+NEARLY_SATURATED = 0.95
+# If a smaller share of the requests is served, the disks are overloaded.
+OVERLOAD = 0.97
+# Sectors of a request of a stream, uniform between these limits, and the mean size in bytes. The sizes are nearly equal,
+# because the predicted rates are those of a fluid. For unequal requests, a delay cap proportional to the cost of each
+# request delays them less on average than a cap at the mean.
+_SMALLEST, _LARGEST = 12, 20
+MEAN = (_SMALLEST + _LARGEST) / 2 * SECTOR
+# Sectors of the volume of a brick. Addresses have no effect on a brick with a fixed rate.
+_VOLUME = 2**20
+# Number of threads with a think time for each backlogged thread. Their waiting time is then small against their think time.
+_THINKING = 4
 
 
-@dataclass(frozen=True)
-class LayoutRun:
-    """A simulation run of one layout with `outstanding` requests or, if that is None, with `rate` requests a second."""
+def simulate(
+    scenarios: Sequence[Scenario],
+    seeds: Sequence[int],
+    *,
+    requests: int = 0,
+    seconds: float | None = None,
+    warm_up: float,
+    measures: Sequence["Measure"] = (),
+) -> "xr.Dataset":
+    """Return the measures of `sk.sweep` over `candidate` and `seed`. All scenarios receive the same requests.
 
-    drive: Drive
-    layout: Layout
-    load: Load
-    scheduler: Scheduler | None
-    outstanding: int | None
-    rate: float = 0.0
+    Raises InputError for addresses beyond the range of the engine.
+    """
+    data = sweep(
+        lambda candidate: scenarios[candidate],
+        {"candidate": range(len(scenarios))},
+        seeds=seeds,
+        requests=requests,
+        seconds=seconds,
+        warm_up=warm_up,
+        measures=measures,
+        allow_held_up=True,
+    )
+    # The description of the first scenario does not describe the others.
+    hidden = {"varied"} if len(scenarios) == 1 else {"varied", "scenario"}
+    data.attrs = {name: value for name, value in data.attrs.items() if name not in hidden}
+    return data
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """Mean response time in seconds and throughput in requests a second, `[run, seed]`; attrs: their provenance."""
+def simulate_scheme(
+    needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
+) -> "xr.Dataset":
+    """Return the measures of a scheme over `seed`. A third of the requests is warm-up; see `scheme_scenario`."""
+    scenario = scheme_scenario(needs, scheme, scheduler, mean)
+    return simulate([scenario], seeds, requests=requests, warm_up=requests // 3).isel(candidate=0, drop=True)
 
-    response: NDArray
-    throughput: NDArray
-    attrs: dict[str, Any]
+
+def layout_scenario(question: Question, layout: Layout, outstanding: int | None, rate: float = 0.0) -> Scenario:
+    """Return the scenario of a layout with `outstanding` requests or, if that is None, with `rate` requests a second.
+
+    Raises InputError if the simulation does not cover the question.
+    """
+    load = question.load
+    background, reads = float(np.asarray(load.background)), float(np.asarray(load.read_share))
+    if isinstance(question.drive, tuple):
+        raise InputError("drives of several kinds: the simulation has drives of one kind; check an array of each kind")
+    if background not in (0, 1) and reads < 1:
+        raise InputError(
+            f"background {background:g}: the simulation propagates all writes in idle time (1) or none (0)"
+        )
+    drive, delayed = _drive(question.drive, question.overhead), background > 0 and reads < 1
+    slots = layout_slots(outstanding, delayed)
+    system = System(
+        drive,
+        _placement(drive, layout, float(np.asarray(load.data))),
+        NearestIdle(),
+        _schedule(question.scheduler),
+        # a small table, so that a run of some thousand requests includes all copies of its writes
+        Background(slots // 2) if delayed else AllCopies(),
+        drives=max(_LAYOUT_DISKS, layout.disks),
+        slots=slots,
+    )
+    requests = RandomRequests(FixedSize(float(SECTOR)), load.read_share, load.locality, alignment=1)
+    if outstanding is None:
+        return Scenario(system, PoissonArrivals(requests, rate))
+    return Scenario(system, ClosedLoop(requests, outstanding))
 
 
-def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Drive:
+def layout_slots(outstanding: int | None, delayed: bool) -> int:
+    """Return the number of slots for the requests and, with delayed copies, for one completed write on each disk."""
+    wanted = _WAITING if outstanding is None else outstanding + (_LAYOUT_DISKS if delayed else 0)
+    return _step(wanted, _LAYOUT_SLOTS, "requests outstanding", "give a shorter queue or fewer disks")
+
+
+def layout_requests(outstanding: int | None) -> int:
+    """Return the number of requests of a run: 4000 for open arrivals, otherwise max(2000, 8 `outstanding`)."""
+    return 4000 if outstanding is None else max(2000, 8 * outstanding)
+
+
+def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
+    """Return the scenario of a scheme. scheduler: None for FCFS. mean: expected response time in seconds."""
+    unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
+    placement = scheme.placement(needs.drive, needs.data, unit)
+    room = float(placement.capacity(needs.drive)) * SECTOR
+    sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))
+    # requests are aligned to whole units, so that no request crosses a boundary
+    requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=unit)
+    wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SCHEME_SLOTS[0]
+    assert wanted is not None
+    remedy = "check a part of the array"
+    system = System(
+        needs.drive,
+        placement,
+        scheme.dispatch(),
+        _schedule(scheduler),
+        AllCopies(),
+        drives=_step(scheme.disks, _SCHEME_DISKS, "disks", remedy),
+        slots=_step(wanted, _SCHEME_SLOTS, "requests at once", remedy),
+    )
+    if needs.rate is not None:
+        return Scenario(system, PoissonArrivals(requests, needs.rate))
+    return Scenario(system, ClosedLoop(requests, wanted))
+
+
+def scheme_requests(needs: Requirements, busy: float) -> int:
+    """Return the number of requests of a run that determines the mean to some percent at utilization `busy`.
+
+    The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times.
+    """
+    if needs.rate is None:
+        assert needs.outstanding is not None
+        return max(_ENOUGH, _TIMES * needs.outstanding)
+    forgets = busy / (1 - min(busy, NEARLY_SATURATED) ** 0.5) ** 2
+    return min(_LONGEST, max(_ENOUGH, int(_FORGOTTEN * forgets * needs.disks)))
+
+
+def shares_scenario(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:
+    """Return a scenario in which every stream has its own threads at each brick that it uses, with fair queues."""
+    _require_room(len(given.weights), _MOST_STREAMS, "streams")
+    _require_room(len(given.capacity), _MOST_BRICKS, "bricks")
+    groups = [
+        _group(int(stream), int(brick), given, threads, depth)
+        for stream, brick in zip(*np.nonzero(given.demand), strict=True)
+    ]
+    slots = sum(group.most for group in groups)
+    _require_room(slots, _MOST_THREADS, "threads")
+    capacity = given.capacity
+    fastest = float(capacity.max())
+    slower = [Slowdown(brick, rate / fastest) for brick, rate in enumerate(capacity) if rate < fastest]
+    system = System(
+        RateServer(fastest / SECTOR),
+        Volumes(_VOLUME, [(brick,) for brick in range(len(capacity))]),
+        Hashing(),
+        FCFS(),
+        queue=FairQueue(depth, given.weights.tolist(), _delay(policy, given.minimum)),
+        condition=FaultSchedule(*slower),
+        slots=slots,
+    )
+    return Scenario(system, Threads(groups, volume=_VOLUME))
+
+
+def _drive(drive: Drive | DriveFigures, overhead: float | None) -> Drive:
     """Return the engine's drive for a planner's drive. overhead: seconds that replace the drive's overhead, if given."""
     if isinstance(drive, DriveFigures):
         plain = ideal_drive(
@@ -75,48 +232,9 @@ def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Driv
     return eqx.tree_at(lambda one: one.overhead, drive, np.float32(overhead))
 
 
-def simulate(asked: Sequence[LayoutRun], seeds: Sequence[int], requests: int) -> Simulated:
-    """Simulate every layout with every seed and the same requests. The measurement begins after a fifth of `requests`.
-
-    Raises InputError for addresses beyond the range of the engine.
-    """
-    scenarios = [_scenario(one) for one in asked]
-    data = sweep(
-        lambda lane: scenarios[lane],
-        {"lane": range(len(scenarios))},
-        seeds=seeds,
-        requests=requests,
-        warm_up=requests // 5,
-        allow_held_up=True,
-    )
-    # the attributes of the first layout do not describe all layouts
-    attrs = {name: value for name, value in data.attrs.items() if name not in ("scenario", "varied")}
-    return Simulated(data.response.values, data.request_rate.values, attrs)
-
-
-def _scenario(asked: LayoutRun) -> Scenario:
-    load, layout = asked.load, asked.layout
-    delayed = float(np.asarray(load.background)) > 0 and float(np.asarray(load.read_share)) < 1
-    room = slots(asked.outstanding, delayed)
-    system = System(
-        asked.drive,
-        _placement(asked.drive, layout, load),
-        NearestIdle(),
-        discipline(asked.scheduler),
-        # a small table, so that a run of some thousand requests includes all copies of its writes
-        Background(room // 2) if delayed else AllCopies(),
-        drives=max(_DISKS, layout.disks),
-        slots=room,
-    )
-    requests = RandomRequests(FixedSize(float(SECTOR)), load.read_share, load.locality, alignment=1)
-    if asked.outstanding is None:
-        return Scenario(system, PoissonArrivals(requests, asked.rate))
-    return Scenario(system, ClosedLoop(requests, asked.outstanding))
-
-
-def _placement(drive: Drive, layout: Layout, load: Load) -> SRMirror:
+def _placement(drive: Drive, layout: Layout, data: float) -> SRMirror:
     most = max(MOST_REPLICAS, layout.replicas)
-    sizes = (layout.striping, layout.replicas, layout.mirrors, load.data)
+    sizes = (layout.striping, layout.replicas, layout.mirrors, data)
     # The drive of the formulas has one zone and no skew. Large stripe units would begin at only a few angles, whereas the
     # formulas assume uniform angles.
     if drive.heads == 1 and isinstance(drive.seek, LinearSeek):
@@ -124,7 +242,7 @@ def _placement(drive: Drive, layout: Layout, load: Load) -> SRMirror:
     return SRMirror(*sizes, most_replicas=most)
 
 
-def discipline(scheduler: Scheduler | None):
+def _schedule(scheduler: Scheduler | None) -> FCFS | LOOK | SATF:
     """Return the engine's scheduler for a scheduler of the formulas; FCFS for None. Raises InputError for an unknown one."""
     if scheduler is None:
         return FCFS()
@@ -132,14 +250,34 @@ def discipline(scheduler: Scheduler | None):
         return LOOK()
     if isinstance(scheduler, RSATF):
         return SATF()
-    raise InputError(f"scheduler {scheduler!r}: the simulation knows RLOOK() and RSATF()")
+    raise InputError(f"scheduler {scheduler!r}: the simulation has only RLOOK() and RSATF()")
 
 
-def slots(outstanding: int | None, delayed: bool) -> int:
-    """Return the number of slots for the requests and, with delayed copies, for one completed write on each disk."""
-    wanted = _WAITING if outstanding is None else outstanding + (_DISKS if delayed else 0)
-    if wanted > _SLOTS[-1]:
-        raise InputError(
-            f"{wanted} requests outstanding: at most {_SLOTS[-1]} are simulated; give a shorter queue or fewer disks"
-        )
-    return next(size for size in _SLOTS if size >= wanted)
+def _delay(policy: Policy, minimum: np.ndarray) -> AbstractDelay:
+    if policy == "single":
+        return Single()
+    return Hybrid(minimum.tolist()) if np.any(minimum > 0) else Total()
+
+
+def _group(stream: int, brick: int, given: Numbers, threads: int, depth: int) -> Group:
+    """Return the threads of a stream at one brick: backlogged, or with a think time that limits the stream to its demand."""
+    requests = RandomRequests(UniformSize((_SMALLEST - 1) * SECTOR + 1.0, _LARGEST * SECTOR), read_share=1.0)
+    demand, think = given.demand[stream, brick], 0.0
+    if np.isfinite(demand):
+        threads = _THINKING * threads
+        # a stream that is not limited waits for the residual capacity of the brick
+        response = (depth + 0.5) * MEAN / given.capacity[brick]
+        think = max(0.0, float(threads * MEAN / demand - response))
+    return Group(requests, threads, think, stream=stream, volumes=[brick] * threads)
+
+
+def _step(wanted: int, steps: tuple[int, ...], what: str, remedy: str) -> int:
+    """Return the smallest step that is large enough."""
+    if wanted > steps[-1]:
+        raise InputError(f"{wanted} {what}: at most {steps[-1]} are simulated; {remedy}")
+    return next(size for size in steps if size >= wanted)
+
+
+def _require_room(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise InputError(f"{count} {what}: at most {most} are simulated together; check a part of the system")

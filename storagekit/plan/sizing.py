@@ -7,7 +7,6 @@ import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import single_load, used_share
-from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import DiskKind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
@@ -15,10 +14,9 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, POSITIVE
 from storagekit.drive import Drive
-from storagekit.plan.answer import SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
-from storagekit.plan.checking import check_size
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
+from storagekit.plan.layout_answer import SizeAnswer
 from storagekit.plan.question import MIRRORS, Question
 
 # default maximum number of disks
@@ -36,11 +34,10 @@ class _Best:
     response: float
     throughput: float
     utilization: float
-    figure: float
     lack: float
 
 
-def size_array(
+def size(
     drive: Drive | DriveFigures,
     goal: Goal,
     *,
@@ -55,14 +52,36 @@ def size_array(
     most_disks: int = FAR,
     most_replicas: int = MOST_REPLICAS,
 ) -> SizeAnswer:
-    """Return the fewest disks, and their layout, that meet a `ResponseGoal` or a `ThroughputGoal`.
+    """Return the fewest disks, and their layout, that meet a goal.
 
-    mirrors: exact number of copies of a block on different disks; 2 copies tolerate the loss of one disk. most_disks: the
-    maximum number of disks. price (of one disk) and budget: in any currency. The other arguments are those of
-    `best_sr_array`. If no layout meets the goal, `feasible` is False. `binding` then names the missed requirement, its
-    deviation and a remedy: the sufficient number of disks, if it is at most twice the maximum. Raises InputError for
-    impossible values, and for a budget without a price.
+    Parameters
+    ----------
+    drive : Drive or DriveFigures
+        The drive of all disks.
+    goal : ResponseGoal or ThroughputGoal
+        The goal.
+    read_share, data, locality, background, overhead, most_replicas
+        See `plan.array`.
+    mirrors : int
+        Exact number of copies of a block on different disks; 2 copies tolerate the loss of one disk.
+    price, budget : float, optional
+        Price of one disk, and limit of the total price, in one currency.
+    most_disks : int
+        Maximum number of disks.
 
+    Returns
+    -------
+    SizeAnswer
+        The array. If no layout meets the goal, `feasible` is False, and `binding` names the missed requirement and a remedy:
+        the sufficient number of disks, if it is at most twice the maximum.
+
+    Raises
+    ------
+    InputError
+        For impossible values, and for a budget without a price.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> goal = sk.plan.ResponseGoal(0.015, rate=2000)
     >>> answer = sk.plan.size(sk.load_drive("cheetah9lp"), goal, read_share=0.7)
@@ -76,31 +95,20 @@ def size_array(
     most_replicas = COUNT("most_replicas", most_replicas)
     load = single_load(read_share, background, goal.outstanding, locality, data)
     timing = spindle(drive, overhead)
-    # the simulation uses the scheduler that the formulas of the goal assume
-    scheduler = None if isinstance(goal, ResponseGoal) else RLOOK()
-    question = Question(drive, most_disks, load, goal, scheduler, mirrors, most_replicas, overhead)
+    question = Question(drive, most_disks, load, goal, goal.scheduler, mirrors, most_replicas, overhead)
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
     best, binding = _answer(question, timing, affordable, price, budget)
-    array = Population((DiskKind(timing, question.disks, 1.0),))
-    assumed = (
-        *common_assumptions(array, load),
+    assumptions = (
+        *common_assumptions(Population((DiskKind(timing, question.disks, 1.0),)), load),
         f"each block is on exactly {mirrors} disk{'s' if mirrors > 1 else ''}",
-        "each disk is a queue M/G/1 served in order of arrival, arrivals Poisson; schedulers that reorder do better"
-        if isinstance(goal, ResponseGoal)
-        else "outstanding requests are at disks chosen at random, which leaves some idle and crowds others; RLOOK",
+        goal.assumption,
     )
     return SizeAnswer(
-        feasible=best is not None,
-        disks=best.disks if best else None,
-        layout=best.layout if best else None,
-        response=best.response if best else None,
-        throughput=best.throughput if best else None,
-        utilization=best.utilization if best else None,
+        **{name: getattr(best, name, None) for name in ("disks", "layout", "response", "throughput", "utilization")},
         price=best.disks * price if best and price is not None else None,
         binding=binding,
-        assumptions=assumed,
+        assumptions=assumptions,
         question=question,
-        checker=check_size,
     )
 
 
@@ -110,13 +118,13 @@ def _answer(
     goal, most, data = question.aim, question.disks, float(np.asarray(question.load.data))
     mirrors = question.least_mirrors
     holds = math.ceil(data * mirrors * (1 - 1e-9))
-    what = f"capacity: {data:g} drives of data, {mirrors} of each"
+    what = f"capacity: {data:g} drives of data with D_m = {mirrors}"
     if holds > most:
         return None, Binding(what, holds, most, f"allow {holds} disks")
     if isinstance(goal, ResponseGoal):
         floor = latency_floor(timing, question.load, mirrors, question.most_replicas)
         if goal.response <= floor:
-            remedy = "no number of disks gets there: allow more time, or take a drive with less overhead or rotation"
+            remedy = "no number of disks is enough; allow more time, or use a drive with less overhead or rotation"
             return None, Binding("mechanical floor, s", goal.response, floor, remedy)
     least = least_possible(question, timing)
     best, closest = _fewest(question, timing, least, most)
@@ -131,17 +139,18 @@ def _answer(
         are = "is" if best.disks == 1 else "are"
         return None, Binding(f"budget: {_disks(best.disks)} {are} needed", cost, budget, f"spend {cost:g}")
     if closest is None:
-        return best, Binding(what, data * mirrors, best.disks, "fewer disks do not hold the data in mirrors")
+        return best, Binding(what, data * mirrors, best.disks, "fewer disks are too small for the data and its mirrors")
     remedy = f"fewer than {_disks(best.disks)} need a looser goal"
     return best, _missed(goal, closest, f"of {_disks(closest.disks)}", remedy)
 
 
 def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
     """Return why the closest layout misses the goal: its throughput is too low, or its response time too long."""
-    if math.isfinite(closest.figure):
-        return Binding(f"{goal.what}, {whose}", closest.figure, goal.wanted, remedy)
+    reached = getattr(closest, goal.measure)
+    if math.isfinite(reached):
+        return Binding(f"{goal.measure}, {goal.unit}, {whose}", reached, goal.limit, remedy)
     are = "is" if closest.disks == 1 else "are"
-    what = f"load: {_disks(closest.disks)} {are} saturated, requests/s asked and served at most"
+    what = f"load: {_disks(closest.disks)} {are} saturated; requests/s offered and served at most"
     return Binding(what, goal.rate, closest.throughput, remedy)
 
 
@@ -182,11 +191,10 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
     if not every.count:
         return None
     reached = question.aim.reached(timing, question.load, every, disks)
-    lack = question.aim.lack(reached.figure)
+    lack = question.aim.lack(reached)
     # among saturated layouts, take the one with the highest throughput
     best = int(np.lexsort((-reached.throughput, lack))[0])
-    figures = (reached.response, reached.throughput, reached.utilization, reached.figure, lack)
-    return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))
+    return _Best(disks, every.at(best), *(float(values[best]) for values in (*reached, lack)))
 
 
 def _check(price, budget) -> None:
@@ -194,6 +202,4 @@ def _check(price, budget) -> None:
         if value is not None:
             POSITIVE(label, value)
     if budget is not None and price is None:
-        raise InputError(
-            f"budget {budget:g}: give the price of a disk with it, or in its place most_disks, the disks that there may be"
-        )
+        raise InputError(f"budget {budget:g}: give the price of a disk too, or give most_disks instead")

@@ -10,29 +10,28 @@ from storagekit.analytic.array.aspect import Layout, Layouts
 from storagekit.analytic.array.costs import Load, single_load
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.kinds import Population, SharedCosts, population, shared_costs
-from storagekit.analytic.array.positioning import DriveFigures
+from storagekit.analytic.array.positioning import DriveFigures, Numbers
 from storagekit.core.binding import Binding
 from storagekit.core.validation import COUNT, unchecked
 from storagekit.drive import Drive
-from storagekit.plan.answer import Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
-from storagekit.plan.checking import check_layout
-from storagekit.plan.objective import Latency, Objective, Throughput
-from storagekit.plan.paper_rule import Optimum, continuous_optimum, practical
+from storagekit.plan.layout_answer import Candidate, LayoutAnswer
+from storagekit.plan.objective import LayoutMeasures, LayoutObjective, MinMean
+from storagekit.plan.paper_rule import Optimum, compared_queue, continuous_optimum, practical, service
 from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, Question, require_ranking
 
 # called with validated arguments
 _array_throughput, _disk_throughput = unchecked(equations.array_throughput), unchecked(equations.disk_throughput)
 
 
-def best_sr_array(
+def array(
     drive: Drive | DriveFigures | Sequence[Drive | DriveFigures],
     disks: int,
     *,
     read_share: float,
     queue: float,
     locality: float = 1.0,
-    objective: Objective | None = None,
+    objective: LayoutObjective | None = None,
     scheduler: Scheduler | None = None,
     mirrors: int | None = 1,
     background: float = 0.0,
@@ -54,8 +53,8 @@ def best_sr_array(
         Number of outstanding requests for each disk.
     locality : float
         Locality L, by which seek distances are divided.
-    objective : Objective
-        `Latency()` by default, or `Throughput()`.
+    objective : MinMean or MaxThroughput
+        `MinMean()` by default, for the mean response time of single requests, or `MaxThroughput()`.
     scheduler : Scheduler
         Scheduler for the predicted throughput: `RLOOK()` by default, or `RSATF()`.
     mirrors : int, optional
@@ -92,55 +91,53 @@ def best_sr_array(
     Examples
     --------
     >>> import storagekit as sk
-    >>> answer = sk.plan.array(sk.load_drive("cheetah9lp"), 24, read_share=0.7, queue=8, objective=sk.plan.Throughput())
+    >>> answer = sk.plan.array(sk.load_drive("cheetah9lp"), 24, read_share=0.7, queue=8, objective=sk.plan.MaxThroughput())
     >>> str(answer.configuration)
     '8x3x1'
     """
-    objective = Latency() if objective is None else objective
+    objective = MinMean() if objective is None else objective
     scheduler = RLOOK() if scheduler is None else scheduler
     load = single_load(read_share, background, queue, locality, data)
     require_ranking(objective, scheduler)
     QUEUE("queue", queue)
     disks, most_replicas = DISKS("disks", disks), COUNT("most_replicas", most_replicas)
     mirrors = None if mirrors is None else ANY_MIRRORS("mirrors", mirrors)
-    array = population(drive, disks, overhead)
+    group = population(drive, disks, overhead)
     kept = drive if isinstance(drive, Drive | DriveFigures) else tuple(drive)
-    question = Question(kept, array.disks, load, objective, scheduler, mirrors, most_replicas, overhead)
-    every = question.layouts(array.disks)
-    every = every.where(array.divides(every))
-    ranking, shares = _ranked(array, load, every, objective, scheduler) if every.count else ((), ())
+    question = Question(kept, group.disks, load, objective, scheduler, mirrors, most_replicas, overhead)
+    every = question.layouts(group.disks)
+    every = every.where(group.divides(every))
+    ranking, shares = _ranked(group, load, every, objective, scheduler) if every.count else ((), ())
     paper, optimum = None, None
     if ranking:
-        optimum = continuous_optimum(array, load, objective)
-        rule = practical(optimum, array.disks, question.least_mirrors, most_replicas, data)
+        optimum = continuous_optimum(group, load, float(compared_queue(objective, queue)))
+        rule = practical(optimum, group.disks, question.least_mirrors, most_replicas, data)
         paper = next((one for one in ranking if one.layout == rule), None)
         binding = _binding(question, optimum, ranking[0].layout)
     else:
-        binding = _obstacle(question, array)
+        binding = _obstacle(question, group)
     return LayoutAnswer(
-        feasible=bool(ranking),
-        recommended=ranking[0] if ranking else None,
         ranking=ranking,
         paper=paper,
         optimum=optimum,
         binding=binding,
-        assumptions=layout_assumptions(array, load, scheduler),
+        assumptions=layout_assumptions(group, load, scheduler),
         shares=shares,
         question=question,
-        checker=check_layout,
     )
 
 
 def _ranked(
-    array: Population, load: Load, every: Layouts, objective: Objective, scheduler: Scheduler
+    group: Population, load: Load, every: Layouts, objective: LayoutObjective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
     """Return the layouts that fit, the best first, and the request share of one disk of each kind in the best layout."""
-    found = shared_costs(array, load, every, scheduler)
+    found = shared_costs(group, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:
         return (), ()
-    order = fits[_order(objective.score(found.costs)[fits], every.mirrors[fits])]
-    listed = _candidates(array, load, every, found)
+    measures = LayoutMeasures(found.costs.latency, found.costs.throughput(group.disks))
+    order = fits[_order(objective.score(measures)[fits], every.mirrors[fits])]
+    listed = _candidates(group, load, every, found)
     return tuple(listed[number] for number in order), tuple(float(share) for share in found.requests[:, order[0]])
 
 
@@ -150,13 +147,13 @@ def _order(score: NDArray, mirrors: NDArray) -> NDArray:
     return np.lexsort((mirrors, np.round(score, digits)))
 
 
-def _candidates(array: Population, load: Load, every: Layouts, found: SharedCosts) -> list[Candidate]:
-    rate = found.costs.throughput(array.disks)
-    response = array.disks * np.asarray(load.queue) / rate
-    paper_latency = _by_the_paper(array, load, every, found, Latency())
-    service = _by_the_paper(array, load, every, found, Throughput())
-    # `service` includes T_o
-    paper_rate = _array_throughput(array.disks, array.disks * load.queue, _disk_throughput(0.0, service))
+def _candidates(group: Population, load: Load, every: Layouts, found: SharedCosts) -> list[Candidate]:
+    rate = found.costs.throughput(group.disks)
+    response = group.disks * np.asarray(load.queue) / rate
+    paper_latency = _by_the_paper(group, load, every, found, 1.0)
+    # the service time includes T_o
+    disk_rate = _disk_throughput(0.0, _by_the_paper(group, load, every, found, load.queue))
+    paper_rate = _array_throughput(group.disks, group.disks * load.queue, disk_rate)
     columns = (found.costs.latency, rate, response, found.used.max(axis=0), paper_latency, paper_rate)
     return [
         Candidate(every.at(number), *(float(figure) for figure in row))
@@ -164,18 +161,18 @@ def _candidates(array: Population, load: Load, every: Layouts, found: SharedCost
     ]
 
 
-def _by_the_paper(array: Population, load: Load, every: Layouts, found: SharedCosts, objective: Objective) -> NDArray:
+def _by_the_paper(group: Population, load: Load, every: Layouts, found: SharedCosts, queue: Numbers) -> NDArray:
     """Return T_o plus equation 9 or 12 with D_r D_m instead of D_r: the mean over the disks, weighted by request share."""
     return sum(
         (
-            kind.count * share * (kind.spindle.overhead + objective.service(kind.spindle, load, used, every.copies))
-            for kind, share, used in zip(array.kinds, found.requests, np.minimum(found.used, 1), strict=True)
+            kind.count * share * (kind.spindle.overhead + service(kind.spindle, load, queue, used, every.copies))
+            for kind, share, used in zip(group.kinds, found.requests, np.minimum(found.used, 1), strict=True)
         ),
         start=np.zeros(every.count),
     )
 
 
-def _binding(question: Question[Objective], optimum: Optimum, best: Layout) -> Binding:
+def _binding(question: Question[LayoutObjective], optimum: Optimum, best: Layout) -> Binding:
     """Return the constraint that separates the recommended layout from the continuous optimum."""
     data, share = float(np.asarray(question.load.data)), float(question.load.unpropagated)
     mirrors, most = question.mirrors, question.most_replicas
@@ -183,26 +180,26 @@ def _binding(question: Question[Objective], optimum: Optimum, best: Layout) -> B
     room = question.disks / data
     each = question.disks // best.mirrors
     if share <= 0.5:
-        return Binding("p <= 1/2: replicas cost more than they bring", share, 0.5, "propagate more writes in idle time")
+        return Binding("p <= 1/2: replicas cost more than they save", share, 0.5, "propagate more writes in idle time")
     if mirrors and mirrors > 1 and mirrors > optimum.replicas:
-        return Binding(f"mirrors >= {mirrors}", mirrors, optimum.replicas, "ask for fewer mirrors, or add disks")
+        return Binding(f"mirrors >= {mirrors}", mirrors, optimum.replicas, "use fewer mirrors, or add disks")
     if optimum.replicas >= room * (1 - 1e-9) and best.replicas == max(1, int(min(room / best.mirrors, most))):
-        remedy = "add disks: with these the data leaves no room for more copies"
+        remedy = "add disks; these disks have no room for more copies of the data"
         return Binding("capacity: copies of the data", optimum.unbounded or optimum.replicas, room, remedy)
     factors = [factor for factor in range(1, each + 1) if each % factor == 0 and each / factor >= data]
     within = [factor for factor in factors if factor <= wanted]
     if within and within[-1] > most:
         return Binding(f"at most {most} rotational replicas", wanted, most, "allow more copies on one disk")
     if int(min(wanted, most)) > max([factor for factor in within if factor <= most], default=1):
-        return Binding(f"factors of {each}", wanted, best.replicas, "choose a number of disks with more factors")
+        return Binding(f"factors of {each}", wanted, best.replicas, "use a number of disks with more factors")
     return Binding("none")
 
 
-def _obstacle(question: Question[Objective], array: Population) -> Binding:
+def _obstacle(question: Question[LayoutObjective], group: Population) -> Binding:
     """Return the reason why no layout is feasible."""
     least = question.least_mirrors
     data = float(np.asarray(question.load.data))
-    wrong = [count for count in array.counts if count % least]
+    wrong = [count for count in group.counts if count % least]
     if wrong:
         whole = -(-int(wrong[0]) // least) * least
         return Binding(
@@ -212,10 +209,10 @@ def _obstacle(question: Question[Objective], array: Population) -> Binding:
             f"use {whole} disks, or another number of mirrors",
         )
     need = int(np.ceil(data * least * (1 - 1e-9)))
-    if data * least > array.disks * (1 + 1e-9):
+    if data * least > group.disks * (1 + 1e-9):
         return Binding(
-            f"capacity: {data:g} drives of data, {least} of each", data * least, array.disks, f"use {need} disks"
+            f"capacity: {data:g} drives of data with D_m = {least}", data * least, group.disks, f"use {need} disks"
         )
     return Binding(
-        "capacity: the data does not fit the smallest drives at equal utilization", data, array.disks, "add disks"
+        "capacity: the data does not fit the smallest drives at equal utilization", data, group.disks, "add disks"
     )

@@ -1,4 +1,4 @@
-"""Comparison of the planner with the simulated array on random questions."""
+"""Comparison of the planner's layouts with the simulation on random questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,34 +30,50 @@ from storagekit.core.validation import (
     validate_fields,
 )
 from storagekit.drive import Drive
-from storagekit.plan.answer import LayoutAnswer
-from storagekit.plan.checking import asked_of, enough, outstanding
-from storagekit.plan.objective import Latency, Objective, Throughput
+from storagekit.plan.layout_answer import LayoutAnswer
+from storagekit.plan.objective import LayoutObjective, MaxThroughput, MinMean
 from storagekit.plan.question import DISKS, MIRRORS, planned_drive
-from storagekit.plan.sr_array import best_sr_array
+from storagekit.plan.sr_array import array
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from storagekit.plan.simulating import LayoutRun
-
+# A layout is near the best if its loss is at most this share.
+NEAR = 0.05
 # the cases of a comparison: objective and scheduler
-CASES: dict[str, tuple[Objective, Scheduler]] = {
-    "latency": (Latency(), RLOOK()),
-    "throughput, RLOOK": (Throughput(), RLOOK()),
-    "throughput, RSATF": (Throughput(), RSATF()),
+CASES: dict[str, tuple[LayoutObjective, Scheduler]] = {
+    "latency": (MinMean(), RLOOK()),
+    "throughput, RLOOK": (MaxThroughput(), RLOOK()),
+    "throughput, RSATF": (MaxThroughput(), RSATF()),
 }
 RULES = ("plan", "paper")
-NEAR = 0.05
 # with this effort, the simulation takes hours
 MOST_EFFORT = 1000
 
 
 @dataclass(frozen=True)
 class RandomQuestion:
-    """A question to the planner that is asked in every case of `CASES`.
+    """A question to the planner, for every case of `CASES`.
 
-    overhead: overhead of an access in seconds, instead of the overhead of the drive. Raises InputError for impossible values.
+    Parameters
+    ----------
+    drive : Drive or DriveFigures
+        The drive of all disks.
+    overhead : float
+        Overhead of an access in seconds, instead of the overhead of the drive.
+    disks : int
+        Number of disks.
+    read_share : float
+        Share of reads, 0 to 1.
+    queue : int
+        Number of outstanding requests for each disk.
+    locality : float
+        Locality L, by which seek distances are divided.
+
+    Raises
+    ------
+    InputError
+        If a value is impossible.
     """
 
     drive: Annotated[Drive | DriveFigures, planned_drive]
@@ -83,8 +99,30 @@ def random_questions(
     """Return random questions with uniform parameters.
 
     S is 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (foreground writes), q 1 to 32, L 1 to
-    20. A `share` of the questions uses one of the `real` drives, if any are given. Raises InputError if a number is out of
-    range.
+    20.
+
+    Parameters
+    ----------
+    count : int
+        Number of questions.
+    seed : int
+        Seed of the random numbers.
+    real : sequence of Drive
+        Drives that are used in a share of the questions.
+    share : float
+        This share, 0 to 1.
+    most_disks : int
+        Maximum number of disks.
+
+    Returns
+    -------
+    list of RandomQuestion
+        The questions.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
     most_disks = Validator(least=2, most=DISKS.most, whole=True)("most_disks", most_disks)
     generator = np.random.default_rng(seed)
@@ -117,7 +155,18 @@ def plan_against_simulation(
 ) -> "xr.Dataset":
     """Simulate every layout of every question, and compare the choices of the planner and of the paper's rule.
 
-    effort: relative number of simulated requests; 1 gives means within about half a percent. cases: names from `CASES`.
+    Parameters
+    ----------
+    questions : sequence of RandomQuestion
+        The questions.
+    seed : int
+        First seed of the simulations.
+    effort : float
+        Relative number of simulated requests; 1 gives means within about half a percent.
+    mirrors : int
+        D_m.
+    cases : sequence of str
+        Names from `CASES`.
 
     Returns
     -------
@@ -136,14 +185,13 @@ def plan_against_simulation(
     import xarray as xr
 
     from storagekit.core.provenance import made_jointly
-    from storagekit.plan.simulating import simulate
 
     POSITIVE("effort", effort)
     require(
         effort <= MOST_EFFORT,
         "effort",
         effort,
-        f"at most {MOST_EFFORT}; ask again with another seed",
+        f"at most {MOST_EFFORT}; call again with another seed",
     )
     if not cases:
         raise InputError(f"cases: none given; give some of {', '.join(CASES)}")
@@ -151,19 +199,9 @@ def plan_against_simulation(
     answers = {case: [_answer(question, case, mirrors) for question in questions] for case in cases}
     parts, made = [], []
     for case in cases:
-        asked = [(number, one) for number, answer in enumerate(answers[case]) for one in _every(answer)]
-        figures = np.empty(len(asked))
-        for members in _alike([one for _, one in asked]):
-            lanes = [asked[member][1] for member in members]
-            requests = max(256, int(effort * max(enough(one.outstanding) for one in lanes)))
-            found = simulate(lanes, range(seed, seed + 4), requests)
-            made.append(found.attrs)
-            # a score: smaller is better for both
-            figures[members] = found.response.mean(axis=1) if case == "latency" else 1 / found.throughput.mean(axis=1)
-        scores = [{} for _ in questions]
-        for (number, one), figure in zip(asked, figures, strict=True):
-            scores[number][one.layout] = figure
+        scores, attrs = _simulated_layouts(answers[case], case, seed, effort)
         parts.append(_compared(answers[case], scores, case == "latency"))
+        made += attrs
     data = xr.concat(parts, dim=xr.IndexVariable("case", list(cases)))
     near = (data.shortfall <= NEAR).where(data.shortfall.notnull())
     data["within"] = near.mean("question")
@@ -175,7 +213,7 @@ def plan_against_simulation(
 
 def _answer(question: RandomQuestion, case: str, mirrors: int) -> LayoutAnswer:
     objective, scheduler = CASES[case]
-    return best_sr_array(
+    return array(
         question.drive,
         question.disks,
         read_share=question.read_share,
@@ -188,19 +226,35 @@ def _answer(question: RandomQuestion, case: str, mirrors: int) -> LayoutAnswer:
     )
 
 
-def _every(answer: LayoutAnswer) -> list["LayoutRun"]:
-    """Return the simulation runs of all layouts in the ranking of an answer."""
-    return asked_of(answer.question, [one.layout for one in answer.ranking], outstanding(answer.question))
+def _simulated_layouts(
+    answers: Sequence[LayoutAnswer], case: str, seed: int, effort: float
+) -> tuple[list[dict[Layout, float]], list[dict]]:
+    """Simulate every layout in the ranking of each answer.
 
+    Returns the score of each layout for each answer, and the provenance of the simulations; a smaller score is better.
+    """
+    from storagekit.plan.simulating import layout_requests, layout_scenario, layout_slots, simulate
 
-def _alike(asked: Sequence["LayoutRun"]) -> list[list[int]]:
-    """Return the indices of runs in groups with the same number of slots. The runs of a group are equally long."""
-    from storagekit.plan.simulating import slots
-
-    groups: dict[int, list[int]] = {}
-    for number, one in enumerate(asked):
-        groups.setdefault(slots(one.outstanding, False), []).append(number)
-    return list(groups.values())
+    every = [(number, one.layout) for number, answer in enumerate(answers) for one in answer.ranking]
+    # layouts with the same number of slots are simulated together, with equally long runs
+    groups: dict[int, list[tuple[int, Layout]]] = {}
+    for number, layout in every:
+        groups.setdefault(layout_slots(answers[number].outstanding, False), []).append((number, layout))
+    scores: list[dict[Layout, float]] = [{} for _ in answers]
+    made = []
+    for group in groups.values():
+        scenarios = [
+            layout_scenario(answers[number].question, layout, answers[number].outstanding) for number, layout in group
+        ]
+        longest = max(layout_requests(answers[number].outstanding) for number, _ in group)
+        requests = max(256, int(effort * longest))
+        found = simulate(scenarios, range(seed, seed + 4), requests=requests, warm_up=requests // 5)
+        made.append(found.attrs)
+        mean = found.mean("seed")
+        figures = mean.response.values if case == "latency" else 1 / mean.request_rate.values
+        for (number, layout), figure in zip(group, figures, strict=True):
+            scores[number][layout] = float(figure)
+    return scores, made
 
 
 def _compared(answers: list[LayoutAnswer], scores: list[dict[Layout, float]], latency: bool) -> "xr.Dataset":
@@ -212,10 +266,10 @@ def _compared(answers: list[LayoutAnswer], scores: list[dict[Layout, float]], la
     )
     unit = "s" if latency else "1/s"
     figures = {
-        "best_figure": (least if latency else 1 / least, unit, "simulated figure of the best layout"),
-        "figure": (score if latency else 1 / score, unit, "simulated figure of the layout chosen"),
-        "predicted": (predicted, unit, "predicted figure of the layout chosen"),
-        "shortfall": (1 - least / score, "1", "by what share of the best the chosen layout is worse"),
+        "best_figure": (least if latency else 1 / least, unit, "simulated value of the best layout"),
+        "figure": (score if latency else 1 / score, unit, "simulated value of the chosen layout"),
+        "predicted": (predicted, unit, "predicted value of the chosen layout"),
+        "shortfall": (1 - least / score, "1", "relative loss of the chosen layout against the best layout"),
     }
     data = xr.Dataset(
         {"best": (("rule", "question"), best), "chosen": (("rule", "question"), chosen)}, coords={"rule": list(RULES)}
@@ -231,7 +285,7 @@ def _row(answer: LayoutAnswer, score: dict[Layout, float], rule: str) -> tuple[s
     if chosen is None or not score:
         return "", "", np.nan, np.nan, np.nan
     best = min(score, key=lambda layout: score[layout])
-    predicted = chosen.latency if isinstance(answer.question.aim, Latency) else chosen.throughput
+    predicted = getattr(chosen, answer.question.objective_name)
     return str(best), str(chosen.layout), score[best], score[chosen.layout], predicted
 
 

@@ -10,7 +10,7 @@ from helpers import slow_but
 
 from storagekit.analytic.fairness import MaxMin, hybrid_rates, max_min_rates
 from storagekit.plan.sharing_question import Numbers
-from storagekit.plan.sharing_simulated import MEAN, shared
+from storagekit.plan.simulating import MEAN, shares_scenario
 from storagekit.simulation import by_stream, simulate
 
 pytestmark = pytest.mark.optimized
@@ -36,7 +36,7 @@ def random_system(seed: int, streams: int, bricks: int, minimums: bool = False) 
 def simulated(system: Numbers, requests: int) -> np.ndarray:
     """Rates over the second half of a run."""
     seconds = requests * MEAN / system.capacity.max()
-    scenario = shared(system, "total", THREADS, depth=1)
+    scenario = shares_scenario(system, "total", THREADS, depth=1)
     measures = by_stream(len(system.weights))
     data = simulate(scenario, seconds=seconds, warm_up=seconds / 2, measures=measures)
     return data.stream_throughput.values

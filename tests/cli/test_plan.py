@@ -12,7 +12,7 @@ def test_a_layout_is_recommended(storagekit):
     assert status == 0
     assert "recommended 6x4x1" in text
     assert "the paper's rule: 8x3x1" in text
-    assert "overhead of an access, transfer included, is 2.7 ms" in text
+    assert "overhead of an access is 2.7 ms, including the transfer" in text
 
 
 def test_a_program_can_read_a_layout(storagekit):
@@ -111,7 +111,7 @@ def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why)
         (["--disks", "4", "--drive", "nope"], "drive 'nope'"),
         (["--disks", "4", "--mirrors", "-1"], "mirrors -1"),
         (["size", "--rate", "-5"], "rate -5"),
-        (["size", "--budget", "5"], "give the price of a disk with it, or in its place most_disks"),
+        (["size", "--budget", "5"], "give the price of a disk too, or give most_disks instead"),
         (["size", "--response-ms", "20000"], "response 20 s: it must be at most 5"),
         (["memory", "--cache-mb", "0", "--disks", "1", "--disk-mb", "8400"], "cache 0"),
         (["memory"], "Missing option"),

@@ -17,9 +17,9 @@ from storagekit.core.units import MS
 from storagekit.drive import load_drive
 from storagekit.plan import DriveFigures, ResponseGoal, ThroughputGoal, price_ratio
 from storagekit.plan.goal import loaded_response
-from storagekit.plan.memory_or_disks import memory_or_disks
-from storagekit.plan.sizing import size_array
-from storagekit.plan.sr_array import best_sr_array
+from storagekit.plan.memory_or_disks import memory
+from storagekit.plan.sizing import size
+from storagekit.plan.sr_array import array
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
 PLAIN = DriveFigures(S, R, T)
@@ -66,7 +66,7 @@ def test_without_load_the_response_is_the_latency(mirrors):
     drive = DriveFigures(S, R, T, write_settle=1 * MS)
     every = layouts(12).where(layouts(12).mirrors == mirrors)
     response, _ = loaded_response(spindle(drive), load, every, 12, 1e-6)
-    answer = best_sr_array(drive, 12, read_share=0.6, background=0.3, queue=1, locality=2.0, mirrors=mirrors)
+    answer = array(drive, 12, read_share=0.6, background=0.3, queue=1, locality=2.0, mirrors=mirrors)
     assert sorted(response) == pytest.approx([one.latency for one in answer.ranking], rel=1e-6)
 
 
@@ -74,7 +74,7 @@ def test_without_load_the_response_is_the_latency(mirrors):
 @settings(max_examples=40)
 def test_the_fewest_disks_meet_the_goal_and_one_less_does_not(response, rate, read_share, mirrors):
     question = {"read_share": read_share, "mirrors": mirrors}
-    answer = size_array(PLAIN, ResponseGoal(response, rate), **question)
+    answer = size(PLAIN, ResponseGoal(response, rate), **question)
     json.dumps(answer.to_dict())
     if not answer.feasible:
         assert answer.binding.remedy in str(answer)
@@ -84,7 +84,7 @@ def test_the_fewest_disks_meet_the_goal_and_one_less_does_not(response, rate, re
     assert 0 < answer.utilization < 1
     assert answer.utilization * answer.throughput == pytest.approx(rate)
     if answer.disks > 1:
-        fewer = size_array(PLAIN, ResponseGoal(response, rate), **question, most_disks=answer.disks - 1)
+        fewer = size(PLAIN, ResponseGoal(response, rate), **question, most_disks=answer.disks - 1)
         assert not fewer.feasible
 
 
@@ -92,9 +92,9 @@ def test_the_fewest_disks_meet_the_goal_and_one_less_does_not(response, rate, re
 @example(500, 32, 1.0, 2.5)  # more copies than fit would be faster
 @settings(max_examples=40)
 def test_a_throughput_goal_is_met_by_the_best_layout(rate, queue, read_share, data):
-    answer = size_array(PLAIN, ThroughputGoal(rate, queue), read_share=read_share, data=data)
+    answer = size(PLAIN, ThroughputGoal(rate, queue), read_share=read_share, data=data)
     if answer.feasible:
-        layout = best_sr_array(PLAIN, answer.disks, read_share=read_share, queue=queue, data=data)
+        layout = array(PLAIN, answer.disks, read_share=read_share, queue=queue, data=data)
         assert answer.throughput >= rate
         assert answer.throughput == pytest.approx(max(one.throughput for one in layout.ranking))
 
@@ -103,13 +103,13 @@ def test_data_on_part_of_a_disk_needs_the_whole_disk():
     """Data of 10.5 drives does not fit on 10 disks; mirrored, it does not fit on 20."""
     for data, mirrors, most in ((10.5, 1, 10), (10.25, 2, 20)):
         goal = ThroughputGoal(100, 8)
-        answer = size_array(PLAIN, goal, read_share=1.0, data=data, mirrors=mirrors, most_disks=most)
+        answer = size(PLAIN, goal, read_share=1.0, data=data, mirrors=mirrors, most_disks=most)
         assert not answer.feasible and answer.binding.constraint.startswith("capacity")
         assert answer.binding.remedy == f"allow {most + 1} disks"
 
 
 def test_capacity_and_mirrors_decide_for_an_easy_goal():
-    answer = size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, data=3.4, mirrors=2)
+    answer = size(PLAIN, ThroughputGoal(10, 8), read_share=1, data=3.4, mirrors=2)
     assert answer.disks == 8
     assert answer.binding.constraint.startswith("capacity")
 
@@ -125,7 +125,7 @@ def test_capacity_and_mirrors_decide_for_an_easy_goal():
     ],
 )
 def test_an_impossible_goal_names_the_constraint(goal, question, constraint, limit):
-    answer = size_array(PLAIN, goal, read_share=1, **question)
+    answer = size(PLAIN, goal, read_share=1, **question)
     assert not answer.feasible
     assert answer.disks is None
     assert answer.binding.constraint.startswith(constraint)
@@ -140,13 +140,13 @@ def test_saturated_disks_are_reported_with_the_number_that_suffices():
     divided by their utilization.
     """
     goal = ResponseGoal(20 * MS, 500)
-    answer = size_array(PLAIN, goal, read_share=1)
+    answer = size(PLAIN, goal, read_share=1)
     binding = answer.binding
     assert answer.feasible and binding.remedy == f"fewer than {answer.disks} disks need a looser goal"
     assert binding.constraint.startswith(f"load: {answer.disks - 1} disks are saturated")
     assert binding.value == 500 and 400 < binding.limit < 500
     assert all(math.isfinite(figure) for figure in (binding.value, binding.limit))
-    one = size_array(PLAIN, goal, read_share=1, most_disks=1).binding
+    one = size(PLAIN, goal, read_share=1, most_disks=1).binding
     assert one.constraint.startswith("load: 1 disk is saturated")
     assert one.limit == pytest.approx(1 / (T + S / 3 + R / 2))
     assert one.remedy == f"{answer.disks} disks meet the goal"
@@ -155,19 +155,19 @@ def test_saturated_disks_are_reported_with_the_number_that_suffices():
 def test_too_few_disks_are_reported_with_the_number_needed():
     """The argument most_disks acts as a budget without a price."""
     goal = ResponseGoal(9 * MS, 500)
-    needed = size_array(PLAIN, goal, read_share=1).disks
-    short = size_array(PLAIN, goal, read_share=1, most_disks=needed - 1)
+    needed = size(PLAIN, goal, read_share=1).disks
+    short = size(PLAIN, goal, read_share=1, most_disks=needed - 1)
     assert not short.feasible and short.binding.remedy == f"{needed} disks meet the goal"
     assert short.binding.constraint == f"response, s, of the best layout up to {needed - 1} disks"
 
 
 def test_a_price_is_multiplied_by_the_disks():
-    answer = size_array(PLAIN, ResponseGoal(10 * MS, 1000), read_share=1, price=400, budget=1e6)
+    answer = size(PLAIN, ResponseGoal(10 * MS, 1000), read_share=1, price=400, budget=1e6)
     assert answer.price == 400 * answer.disks
 
 
 def test_a_real_drive_is_sized():
-    answer = size_array(load_drive("cheetah9lp"), ResponseGoal(15 * MS, 500), read_share=0.7, overhead=2.7 * MS)
+    answer = size(load_drive("cheetah9lp"), ResponseGoal(15 * MS, 500), read_share=0.7, overhead=2.7 * MS)
     assert answer.feasible
     assert "M/G/1" in str(answer)
 
@@ -177,26 +177,26 @@ def test_a_real_drive_is_sized():
     [
         (lambda: ResponseGoal(-1, 100), "response -1"),
         (lambda: ThroughputGoal(0, 8), "rate 0"),
-        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1.4), "read_share 1.4"),
+        (lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1.4), "read_share 1.4"),
         (
-            lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, budget=100),
-            "give the price .* or in its place most_disks",
+            lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, budget=100),
+            "give the price .* or give most_disks instead",
         ),
-        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, price=-1), "price -1"),
-        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=1.5), "mirrors 1.5"),
-        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=float("nan")), "mirrors nan: give a"),
+        (lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, price=-1), "price -1"),
+        (lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=1.5), "mirrors 1.5"),
+        (lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=float("nan")), "mirrors nan: give a"),
         (
-            lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, most_disks=float("inf")),
+            lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, most_disks=float("inf")),
             "most_disks inf: give a",
         ),
         (
-            lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=[0.5, 1]),
+            lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=[0.5, 1]),
             "read_share of 2 values: give one number",
         ),
-        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, price=[1, 2]), "price of 2 values"),
+        (lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, price=[1, 2]), "price of 2 values"),
         (lambda: ThroughputGoal(10, [4, 8]), "queue of 2 values: give one number"),
-        (lambda: size_array(PLAIN, 15, read_share=1), "goal 15"),
-        (lambda: memory_or_disks(cache=0, disks=1, disk_size=1), "cache 0"),
+        (lambda: size(PLAIN, 15, read_share=1), "goal 15"),
+        (lambda: memory(cache=0, disks=1, disk_size=1), "cache 0"),
         (lambda: price_ratio(memory_price=1, memory_size=1, disk_price=-3, disk_size=1), "disk_price -3"),
     ],
 )
@@ -208,7 +208,7 @@ def test_bad_input_raises(make, message):
 @pytest.mark.parametrize(("cache", "disks", "expected"), [(126, 1, 67), (336, 3, 75)])
 def test_break_even_agrees_with_the_paper(cache, disks, expected):
     """Section 4.1: an added disk costs 8.4 GB, the size of the data set, with 1 GB = 1000 MB."""
-    assert round(memory_or_disks(cache=cache * 1e6, disks=disks, disk_size=8.4e9).break_even) == expected
+    assert round(memory(cache=cache * 1e6, disks=disks, disk_size=8.4e9).break_even) == expected
 
 
 def test_the_price_ratio_agrees_with_the_paper():
@@ -224,7 +224,7 @@ def test_the_price_ratio_agrees_with_the_paper():
 
 @pytest.mark.parametrize(("ratio", "cheaper"), [(57, "memory"), (80, "disks"), (None, None), (8400 / 126, "equal")])
 def test_the_cheaper_one(ratio, cheaper):
-    answer = memory_or_disks(cache=126e6, disks=1, disk_size=8.4e9, price_ratio=ratio)
+    answer = memory(cache=126e6, disks=1, disk_size=8.4e9, price_ratio=ratio)
     assert answer.cheaper == cheaper
     assert "66.7" in str(answer)
     json.dumps(answer.to_dict())

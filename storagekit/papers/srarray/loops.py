@@ -14,8 +14,8 @@ from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, loop_overhead, paper_drive
 from storagekit.placement import SRMirror
-from storagekit.plan import Layout, Throughput
-from storagekit.plan.sr_array import best_sr_array
+from storagekit.plan import Layout, MaxThroughput
+from storagekit.plan.sr_array import array
 from storagekit.schedule import RLOOK, RSATF, ScheduleSwitch
 from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
@@ -95,13 +95,13 @@ def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> s
     ----------
     srarray, equations 10 and 13.
     """
-    answer = best_sr_array(
+    answer = array(
         FORMULAS_DRIVE,
         disks,
         read_share=1 - write_share,
         queue=queue / disks,
         locality=LOCALITY,
-        objective=Throughput(),
+        objective=MaxThroughput(),
     )
     assert answer.paper is not None
     return str(answer.paper.layout)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from storagekit import plan
 from storagekit.core.units import MB
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, ArrayRun, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import recommended, stand_in
-from storagekit.plan.memory_or_disks import memory_or_disks
 
 CELLO_DISKS = (1, 2, 4)
 TPCC_DISKS = (12, 18, 24, 36)
@@ -116,7 +116,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
 
     Notes
     -----
-    The cost of each added disk is the cost of the size of the data set (see `memory_or_disks`).
+    The cost of each added disk is the cost of the size of the data set (see `plan.memory`).
 
     References
     ----------
@@ -131,7 +131,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
     first = int(enough[0])
     needed = float(np.interp(-goal, -response[first - 1 : first + 1], size[first - 1 : first + 1]))
     added = disks - int(data.disks.values[0])
-    answer = memory_or_disks(cache=needed, disks=added, disk_size=WORKLOADS[workload].data)
+    answer = plan.memory(cache=needed, disks=added, disk_size=WORKLOADS[workload].data)
     return BreakEven(disks, needed, answer.break_even)
 
 

@@ -13,7 +13,7 @@ from storagekit.papers.srarray.disk import FORMULAS_DRIVE, PAPERS_TABLE, QUICK, 
 from storagekit.papers.srarray.disk_array import WORKLOADS, ArrayRun, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
 from storagekit.plan import Layout
-from storagekit.plan.sr_array import best_sr_array
+from storagekit.plan.sr_array import array
 
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)
@@ -81,7 +81,7 @@ def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> L
     srarray, equation 5 and section 4.1.
     """
     near = locality / span
-    answer = best_sr_array(FORMULAS_DRIVE, disks, read_share=read_share, queue=1.0, locality=near, background=1.0)
+    answer = array(FORMULAS_DRIVE, disks, read_share=read_share, queue=1.0, locality=near, background=1.0)
     assert answer.paper is not None
     return answer.paper.layout
 

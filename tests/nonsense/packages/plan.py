@@ -11,20 +11,20 @@ from storagekit.core.units import KB, MS
 from storagekit.drive import Drive, load_drive
 from storagekit.plan import (
     RLOOK,
+    Check,
     DriveFigures,
     Layout,
     LayoutAnswer,
+    MaxThroughput,
     MinCost,
     ParityRAID,
     RandomQuestion,
     ResponseGoal,
     SchemesAnswer,
-    SchemesCheck,
     SharesAnswer,
     SizeAnswer,
     SRArrays,
     Stream,
-    Throughput,
     ThroughputGoal,
     array,
     plan_against_simulation,
@@ -78,7 +78,7 @@ def kept() -> SchemesAnswer:
 
 
 @cache
-def simulated() -> SchemesCheck:
+def simulated() -> Check:
     return kept().check(schemes=1, seeds=2, requests=100)
 
 
@@ -115,7 +115,6 @@ VALID_CALLS = {
         }
     ),
     "plan.Hashed": ValidCall(lambda: {"bricks": 6, "copies": 2}),
-    "plan.Latency": ValidCall(),
     "plan.Layout": ValidCall(lambda: {"striping": 2, "replicas": 3, "mirrors": 2}),
     "plan.MinCost": ValidCall(lambda: {"busiest": 0.7}),
     "plan.Mirrored": ValidCall(lambda: {"layout": Layout(2, 3, 2)}),
@@ -148,7 +147,6 @@ VALID_CALLS = {
         through=stream,
         optional=("minimum", "demand"),
     ),
-    "plan.Throughput": ValidCall(),
     "plan.ThroughputGoal": ValidCall(lambda: {"rate": 1000.0, "queue": 8.0}),
     "plan.array": ValidCall(
         lambda: {
@@ -157,7 +155,7 @@ VALID_CALLS = {
             "read_share": 0.7,
             "queue": 8.0,
             "locality": 2.0,
-            "objective": Throughput(),
+            "objective": MaxThroughput(),
             "scheduler": RLOOK(),
             "mirrors": 2,
             "background": 0.5,
@@ -195,7 +193,7 @@ VALID_CALLS = {
             "background": 0.5,
             "overhead": 1 * MS,
             "data": 2.0,
-            "objective": Throughput(),
+            "objective": MaxThroughput(),
             "scheduler": RLOOK(),
             "mirrors": 2,
             "most_replicas": 3,
@@ -254,18 +252,15 @@ NOT_ATTACKED = dict.fromkeys(
             "Binding",
             "Candidate",
             "Check",
+            "CheckRow",
             "LayoutAnswer",
             "MemoryAnswer",
             "Question",
             "Ranked",
             "SchemesAnswer",
-            "SchemesCheck",
             "StreamShare",
             "SharesAnswer",
-            "SharesCheck",
-            "SharesRow",
             "SizeAnswer",
-            "scheme_ranking.Prediction",
         )
     ),
     RESULT,

@@ -37,12 +37,21 @@ _MOST_OUTSTANDING = 1_000_000
 
 @dataclass(frozen=True)
 class Requirements:
-    """The requirements of a planner; see `schemes`.
+    """The requirements of a planner.
 
-    disks: number of disks. data: amount of data, bytes. sizes: request sizes in bytes with their shares. read_share: share
-    of reads. rate: requests a second, or None if `outstanding` requests are given. tolerate: number of lost disks that a
-    scheme must tolerate. mean, tail: limits of the mean and of the 99th percentile of the response time, seconds. price:
-    price of a disk. budget: limit of the total price.
+    Parameters
+    ----------
+    sizes : tuple of (float, float)
+        Request sizes in bytes with their shares.
+    mean, tail : float or None
+        Limits of the mean and of the 99th percentile of the response time, seconds.
+    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget
+        See `schemes`.
+
+    Raises
+    ------
+    InputError
+        If a value is impossible.
     """
 
     drive: Annotated[Drive, instance_of(Drive, "one with an arm and a platter, as load_drive(name)")]
@@ -69,14 +78,18 @@ class Requirements:
             "bytes",
         )
         if (self.rate is None) == (self.outstanding is None):
-            raise InputError("load: give rate, requests a second, or outstanding, requests at a time, and not both")
+            raise InputError(
+                "load: give rate, in requests a second, or outstanding, a number of requests, but not both"
+            )
         if self.rate is None and self.tail is not None:
-            raise InputError("p99 with outstanding: no formula says that; give rate in its place, or mean")
+            raise InputError(
+                "p99 with outstanding: no formula gives it; give rate instead of outstanding, or mean instead of p99"
+            )
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
                 require_seconds(label, limit, "response")
         if self.budget is not None and self.price is None:
-            raise InputError(f"budget {self.budget:g}: give the price of a disk with it")
+            raise InputError(f"budget {self.budget:g}: give the price of a disk too")
 
     @cached_property
     def capacity(self) -> float:

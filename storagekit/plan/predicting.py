@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -11,27 +13,70 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.loaded import TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
-from storagekit.plan.scheme_ranking.requirements import Requirements
-from storagekit.plan.scheme_ranking.scheme import Scheme, SchemeFigures
-from storagekit.plan.scheme_ranking.simulated_only import SimulatedOnly
+from storagekit.plan.answer import finite
+from storagekit.plan.requirements import Requirements
+from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
 
-# largest relative error of a measure that causes no remark
-TELLING = 0.05
 # tolerance of the nominal capacity of a drive
 SLACK = 1 + 1e-6
+# the choice of the nearer copy can at most halve the service time
+_HOPELESS = 2.0
+# seeds of a scheme that is ranked by its simulation
+_SEEDS = range(4)
+
+
+# fields of a `Prediction` that are values, with units and meanings
+COLUMNS = MappingProxyType(
+    {
+        "throughput": ("1/s", "throughput with the outstanding requests, or the maximum for arrivals at a rate"),
+        "mean": ("s", "mean response time"),
+        "p95": ("s", "95th percentile of the response time"),
+        "p99": ("s", "99th percentile of the response time"),
+        "utilization": ("1", "utilization of a disk"),
+        "usable": ("bytes", "capacity for data"),
+        "tolerates": ("1", "number of lost disks that the scheme tolerates"),
+        "cost": ("", "price of the disks"),
+        "degraded": ("1", "utilization of the busiest disk while another disk is lost"),
+        "rebuild": ("s", "time to restore a lost disk in the idle time of the other disks"),
+        "binds": ("", "largest part of the mean response time"),
+        "basis": ("", "analytic (a formula), or simulated"),
+    }
+)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A scheme with its predicted values, and the number of spare disks.
+    """A scheme with its predicted values.
 
-    basis: "analytic", or "simulated" if there is no formula. throughput: requests a second with the outstanding requests, or
-    the maximum for arrivals at a rate. mean, p95, p99: response times in seconds. They are infinite if the disks are
-    overloaded; p95 and p99 are NaN with outstanding requests. utilization: utilization of a disk. usable: capacity for data
-    in bytes. tolerates: number of lost disks that the scheme tolerates. cost: total price; NaN if no price is given.
-    degraded: utilization of the busiest disk after a loss, at the same rate. rebuild: seconds to restore a lost disk in the
-    idle time of the other disks; infinite without idle time. degraded and rebuild are NaN if the data is lost, and with
-    outstanding requests, because the rate then adapts. parts: the seconds of each part of an access.
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    spare : int
+        Number of spare disks.
+    throughput : float
+        Requests a second with the outstanding requests, or the maximum for arrivals at a rate.
+    mean, p95, p99 : float
+        Response times in seconds. They are infinite if the disks are overloaded; p95 and p99 are NaN with outstanding
+        requests.
+    utilization : float
+        Utilization of a disk.
+    usable : float
+        Capacity for data in bytes.
+    tolerates : int
+        Number of lost disks that the scheme tolerates.
+    cost : float
+        Total price; NaN if no price is given.
+    degraded : float
+        Utilization of the busiest disk after a loss, at the same rate. NaN if the data is lost, and with outstanding
+        requests, because the rate then adapts.
+    rebuild : float
+        Seconds to restore a lost disk in the idle time of the other disks; infinite without idle time, NaN where `degraded`
+        is NaN.
+    parts : dict of str to float
+        Seconds of each part of an access.
+    basis : str
+        "analytic" by default, or "simulated" if there is no formula.
     """
 
     scheme: Scheme
@@ -62,6 +107,11 @@ class Prediction:
         shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}
         what = max(shares, key=lambda part: shares[part])
         return f"{what}, {shares[what] / sum(shares.values()):.0%}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        values = {name: getattr(self, name) for name in COLUMNS}
+        return {"scheme": self.name, "disks": self.scheme.disks, "spare": self.spare, **finite(values)}
 
 
 def fits(needs: Requirements, scheme: Scheme) -> bool:
@@ -157,9 +207,6 @@ def _outstanding(
 
 
 def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnly, scheduler: Scheduler) -> Prediction:
-    # only these schemes need the simulation engine
-    from storagekit.plan.scheme_ranking.simulating import seen
-
     used = used_share(needs, scheme)
     weights = np.array([share for _, share in needs.sizes])
     overhead = float(needs.drive.overhead)
@@ -167,8 +214,40 @@ def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnl
     access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
     # a write settles, and it reads a sector that it covers only in part
     access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + weights @ needs.again)
-    figures = seen(needs, scheme, access, None if needs.rate is not None else scheduler)
+    figures = _simulated_figures(needs, scheme, access, None if needs.rate is not None else scheduler)
     return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")
+
+
+def _simulated_figures(
+    needs: Requirements, scheme: SimulatedOnly, access: float, scheduler: Scheduler | None
+) -> SchemeFigures:
+    """Return the simulated values of a scheme without a formula. access: approximate time of an access, seconds.
+
+    For arrivals at a rate, the throughput is the rate at which the disks would always be busy with the same service time. A
+    scheme that does not serve the load is overloaded. A scheme with an estimated utilization of at least `_HOPELESS` counts
+    as overloaded without a simulation.
+    """
+    # only these schemes need the simulation engine
+    from storagekit.plan.simulating import NEARLY_SATURATED, OVERLOAD, scheme_requests, simulate_scheme
+
+    busy = 0.0
+    if needs.rate is not None:
+        read, write = scheme.accesses
+        busy = needs.rate * (needs.read_share * read + (1 - needs.read_share) * write) * access / scheme.disks
+        if busy >= _HOPELESS:
+            return SchemeFigures(needs.rate / busy, np.inf, np.inf, np.inf, busy)
+        busy = min(busy, NEARLY_SATURATED)
+    expected = access * scheme.accesses[1] / (1 - busy)
+    found = simulate_scheme(needs, scheme, scheduler, expected, _SEEDS, scheme_requests(needs, busy)).mean("seed")
+    works = float(found.utilization.isel(brick=slice(0, scheme.disks)).mean())
+    served, mean = float(found.request_rate), float(found.response)
+    if needs.rate is None:
+        # formulas give no quantile with outstanding requests, and all ranked schemes need the same measures
+        return SchemeFigures(served, mean, np.nan, np.nan, min(works, 1 - 1e-9))
+    if served < OVERLOAD * needs.rate:
+        return SchemeFigures(served, np.inf, np.inf, np.inf, 1.0)
+    p95, p99 = (float(found.response_quantile.sel(quantile=share)) for share in (0.95, 0.99))
+    return SchemeFigures(needs.rate / works, mean, p95, p99, min(works, 1 - 1e-9))
 
 
 def _prediction(

@@ -16,8 +16,8 @@ from storagekit.analytic.array.positioning import spindle
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
 from storagekit.drive import ideal_drive, load_drive
-from storagekit.plan import RLOOK, RSATF, DriveFigures, Latency, Layout, Throughput, rank_many
-from storagekit.plan.sr_array import _order, best_sr_array
+from storagekit.plan import RLOOK, RSATF, DriveFigures, Layout, MaxThroughput, MinMean, rank_many
+from storagekit.plan.sr_array import _order, array
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
 PLAIN = DriveFigures(S, R, T)
@@ -31,7 +31,7 @@ questions = st.fixed_dictionaries(
         "locality": st.floats(1, 20),
         "data": st.floats(0.1, 3),
         "mirrors": st.sampled_from([1, 2, None]),
-        "objective": st.sampled_from([Latency(), Throughput()]),
+        "objective": st.sampled_from([MinMean(), MaxThroughput()]),
     }
 )
 
@@ -44,7 +44,7 @@ def layouts_of(answer):
 @settings(max_examples=60)
 def test_one_disk_per_block_costs_as_in_the_paper(question):
     """Equations 9, 12, 15 and 16 hold for D_m = 1, apart from the effect of disk queues on throughput."""
-    answer = best_sr_array(PLAIN, **question | {"mirrors": 1})
+    answer = array(PLAIN, **question | {"mirrors": 1})
     disks, p, queue = question["disks"], answer.share, question["queue"]
     for one in answer.ranking:
         seek = S * question["data"]
@@ -64,8 +64,8 @@ def test_one_disk_per_block_costs_as_in_the_paper(question):
 @given(questions)
 @settings(max_examples=60)
 def test_the_ranking_has_all_feasible_layouts_best_first(question):
-    answer = best_sr_array(PLAIN, **question)
-    latency = question["objective"] == Latency()
+    answer = array(PLAIN, **question)
+    latency = question["objective"] == MinMean()
     scores = [one.latency if latency else -one.throughput for one in answer.ranking]
     assert all(later >= earlier - 1e-8 * abs(earlier) for earlier, later in pairwise(scores))
     fits = {
@@ -84,6 +84,14 @@ def test_the_ranking_has_all_feasible_layouts_best_first(question):
     assert str(answer)
 
 
+def test_the_table_has_a_row_for_each_layout_with_units():
+    answer = array(PLAIN, 12, read_share=0.8, queue=4)
+    table = answer.table
+    assert list(table.layout.values) == layouts_of(answer)
+    assert table.latency.attrs["units"] == "s"
+    assert table.throughput.values.tolist() == [one.throughput for one in answer.ranking]
+
+
 def test_a_layout_is_parsed_from_its_text():
     assert Layout.parse("2x3x1") == Layout(2, 3, 1)
     assert Layout.parse(str(Layout(6, 1, 2))) == Layout(6, 1, 2)
@@ -97,7 +105,7 @@ def test_a_layout_is_three_numbers(name):
 
 def test_the_papers_rule_is_shown_with_the_ranking():
     """With six disks and L = 4.14, the rule rounds 4.7 down to 3. Equation 4 is smaller at 6 (1.31 ms against 1.40 ms)."""
-    answer = best_sr_array(DriveFigures(S, R), 6, read_share=1, queue=1, locality=4.14)
+    answer = array(DriveFigures(S, R), 6, read_share=1, queue=1, locality=4.14)
     assert answer.optimum.replicas == pytest.approx(4.73, abs=0.005)
     assert answer.paper.layout == Layout(2, 3, 1)
     assert answer.configuration == Layout(1, 6, 1)
@@ -106,13 +114,13 @@ def test_the_papers_rule_is_shown_with_the_ranking():
 
 def test_the_papers_rule_counts_mirrors_as_replicas():
     """With 24 disks and L = 1.5 the optimum is 5.7 copies. Two mirrors leave 2.8 per disk, and 2 divides 12."""
-    answer = best_sr_array(PLAIN, 24, read_share=1, queue=1, locality=1.5, mirrors=2)
+    answer = array(PLAIN, 24, read_share=1, queue=1, locality=1.5, mirrors=2)
     assert answer.optimum.replicas == pytest.approx(5.69, abs=0.01)
     assert answer.paper.layout == Layout(6, 2, 2)
 
 
 def test_nine_disks_are_limited_by_their_factors():
-    answer = best_sr_array(PLAIN, 9, read_share=1, queue=1, locality=4.14)
+    answer = array(PLAIN, 9, read_share=1, queue=1, locality=4.14)
     assert answer.paper.layout == answer.configuration == Layout(3, 3, 1)
     assert answer.binding.constraint == "factors of 9"
     assert answer.binding.value == pytest.approx(5.79, abs=0.01)
@@ -130,14 +138,14 @@ def test_nine_disks_are_limited_by_their_factors():
     ],
 )
 def test_the_binding_constraint(disks, question, constraint):
-    assert best_sr_array(PLAIN, disks, queue=1, **question).binding.constraint.startswith(constraint)
+    assert array(PLAIN, disks, queue=1, **question).binding.constraint.startswith(constraint)
 
 
 @pytest.mark.parametrize(
     ("scheduler", "assumed"), [(RLOOK(), "RLOOK: with n waiting"), (RSATF(), "RSATF: the drive serves the nearest")]
 )
 def test_the_assumptions_name_the_regime(scheduler, assumed):
-    answer = best_sr_array(PLAIN, 4, read_share=0.5, background=0.25, queue=8, scheduler=scheduler)
+    answer = array(PLAIN, 4, read_share=0.5, background=0.25, queue=8, scheduler=scheduler)
     assert any(assumed in line for line in answer.assumptions)
     assert any("8 requests for each disk" in line for line in answer.assumptions)
     assert any(line.startswith("25% of the writes") for line in answer.assumptions)
@@ -149,25 +157,25 @@ def test_fewer_mirrors_win_when_scores_differ_by_rounding_only():
 
 
 def test_half_foreground_writes_give_pure_striping():
-    for objective in (Latency(), Throughput()):
-        answer = best_sr_array(PLAIN, 12, read_share=0.5, queue=8, mirrors=None, objective=objective)
+    for objective in (MinMean(), MaxThroughput()):
+        answer = array(PLAIN, 12, read_share=0.5, queue=8, mirrors=None, objective=objective)
         assert answer.configuration == Layout(12, 1, 1)
 
 
 def test_writes_in_the_background_count_like_reads():
-    answer = best_sr_array(PLAIN, 12, read_share=0.2, background=1.0, queue=8)
-    reads = best_sr_array(PLAIN, 12, read_share=1.0, queue=8)
+    answer = array(PLAIN, 12, read_share=0.2, background=1.0, queue=8)
+    reads = array(PLAIN, 12, read_share=1.0, queue=8)
     assert answer.share == 1
     assert answer.recommended == reads.recommended
 
 
 @pytest.mark.parametrize("queue", [1, 8])
-@pytest.mark.parametrize("objective", [Latency(), Throughput()])
+@pytest.mark.parametrize("objective", [MinMean(), MaxThroughput()])
 def test_a_linear_curve_agrees_with_the_closed_forms(queue, objective):
     """Compare results of integrals over the curve and of search with formulas."""
     question = {"read_share": 0.9, "queue": queue, "locality": 2.0, "objective": objective, "mirrors": None}
-    curve = best_sr_array(ideal_drive(full_seek=S, revolution=R, overhead=T), 12, **question)
-    plain = best_sr_array(PLAIN, 12, **question)
+    curve = array(ideal_drive(full_seek=S, revolution=R, overhead=T), 12, **question)
+    plain = array(PLAIN, 12, **question)
     assert curve.optimum.replicas == pytest.approx(plain.optimum.replicas, rel=1e-4)
     assert curve.paper.layout == plain.paper.layout
     assert curve.configuration == plain.configuration
@@ -186,7 +194,7 @@ def test_a_measured_curve_is_averaged_over_its_distances():
     times = np.interp(distance, np.arange(drive.cylinders), np.asarray(drive.seek(np.arange(drive.cylinders))))
     assert abs(times.mean() - timing.mean_seek(np.array(1 / 6))) < 4 * times.std() / np.sqrt(times.size)
     assert np.sqrt((times**2).mean()) == pytest.approx(float(timing.mean_square_seek(1 / 6)) ** 0.5, rel=5e-3)
-    answer = best_sr_array(drive, 3, read_share=0.5, background=1.0, queue=1, locality=2.0)
+    answer = array(drive, 3, read_share=0.5, background=1.0, queue=1, locality=2.0)
     striped = next(one for one in answer.ranking if one.layout == Layout(3, 1, 1))
     settle = 0.5 * float(drive.write_settle)
     seek = float(timing.mean_seek(timing.reach(1 / 6)))
@@ -233,7 +241,7 @@ def test_a_foreground_write_occupies_every_mirror():
 
     Each access is chosen among two thirds of the 15 other requests.
     """
-    double = best_sr_array(PLAIN, 2, read_share=0.0, queue=8, mirrors=2, data=0.5)
+    double = array(PLAIN, 2, read_share=0.0, queue=8, mirrors=2, data=0.5)
     access = T + 0.5 * S * 2 / (3 * (15 * 2 / 3 + 1)) + R / 2
     assert double.recommended.throughput * access == pytest.approx(1)
 
@@ -241,7 +249,7 @@ def test_a_foreground_write_occupies_every_mirror():
 @pytest.mark.parametrize("drive", [PLAIN, ideal_drive(full_seek=S, revolution=R, overhead=T)])
 def test_a_given_overhead_replaces_the_overhead_of_the_drive(drive):
     question = {"read_share": 1, "queue": 1}
-    own, given = best_sr_array(drive, 2, **question), best_sr_array(drive, 2, **question, overhead=5 * MS)
+    own, given = array(drive, 2, **question), array(drive, 2, **question, overhead=5 * MS)
     assert given.recommended.latency - own.recommended.latency == pytest.approx(3 * MS)
 
 
@@ -251,14 +259,14 @@ def test_a_background_write_settles_once():
     Each takes a choice of seven, half a turn, and settling for every second request.
     """
     drive = DriveFigures(S, R, T, write_settle=1 * MS)
-    (one,) = best_sr_array(drive, 1, read_share=0.5, background=1.0, queue=8).ranking
+    (one,) = array(drive, 1, read_share=0.5, background=1.0, queue=8).ranking
     assert 1 / one.throughput == pytest.approx(T + S / 12 + R / 2 + 0.5 * MS)
 
 
 def test_reads_choose_among_the_idle_heads():
     """Of two mirrored disks, a single request can choose between both heads; each of two requests has one."""
-    (alone,) = best_sr_array(PLAIN, 2, read_share=1, queue=0.5, mirrors=2).ranking[:1]
-    (both,) = best_sr_array(PLAIN, 2, read_share=1, queue=1, mirrors=2).ranking[:1]
+    (alone,) = array(PLAIN, 2, read_share=1, queue=0.5, mirrors=2).ranking[:1]
+    (both,) = array(PLAIN, 2, read_share=1, queue=1, mirrors=2).ranking[:1]
     line = np.array([S]), np.array([R]), np.array([2])
     # half of the disks are busy: on average, a request finds the other head idle with probability 1/2
     assert alone.throughput == pytest.approx(1 / (T + least_linear(*line, 0.5)[0]))
@@ -272,7 +280,7 @@ def test_a_distance_between_whole_cylinders_is_integrated_exactly():
 
 
 def test_data_that_shrinks_shortens_the_seek():
-    answer = best_sr_array(PLAIN, 1, read_share=1, queue=1, data=0.3)
+    answer = array(PLAIN, 1, read_share=1, queue=1, data=0.3)
     assert answer.recommended.latency == pytest.approx(T + 0.3 * S / 3 + R / 2)
     assert answer.recommended.used == pytest.approx(0.3)
 
@@ -282,11 +290,11 @@ def test_data_that_shrinks_shortens_the_seek():
     [
         (7, {"mirrors": 2}, "mirrors: 7 disks do not divide", 7, 8),
         (2, {"data": 3.5}, "capacity: 3.5 drives of data", 3.5, 2),
-        (4, {"data": 3.0, "mirrors": 2}, "capacity: 3 drives of data, 2 of each", 6, 4),
+        (4, {"data": 3.0, "mirrors": 2}, "capacity: 3 drives of data with D_m = 2", 6, 4),
     ],
 )
 def test_an_infeasible_question_names_the_constraint(disks, question, constraint, value, limit):
-    answer = best_sr_array(PLAIN, disks, read_share=1, queue=1, **question)
+    answer = array(PLAIN, disks, read_share=1, queue=1, **question)
     assert not answer.feasible
     assert answer.ranking == () and answer.recommended is None
     assert answer.binding.constraint.startswith(constraint)
@@ -321,7 +329,7 @@ def test_an_infeasible_question_names_the_constraint(disks, question, constraint
         ({"most_replicas": 0}, "most_replicas 0"),
         ({"most_replicas": float("nan")}, "most_replicas nan: give a whole number, between 1 and"),
         ({"overhead": -1.0}, "overhead -1"),
-        ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
+        ({"objective": "latency"}, r"give MinMean\(\) or MaxThroughput\(\)"),
         ({"scheduler": "SATF"}, r"give RLOOK\(\) or RSATF\(\)"),
         ({"drive": "cheetah9lp"}, "give load_drive"),
         ({"drive": [PLAIN]}, "1 drives for 4 disks"),
@@ -329,7 +337,7 @@ def test_an_infeasible_question_names_the_constraint(disks, question, constraint
 )
 def test_bad_input_raises(wrong, message):
     question = {"drive": PLAIN, "disks": 4, "read_share": 0.7, "queue": 2} | wrong
-    assert_refused(lambda: best_sr_array(**question), message)
+    assert_refused(lambda: array(**question), message)
 
 
 @pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
@@ -340,21 +348,19 @@ def test_impossible_figures_of_a_drive_raise(field):
 
 
 def test_the_number_of_mirrors_has_an_upper_limit():
-    answer = best_sr_array(PLAIN, 2200, read_share=1, queue=1, mirrors=None, most_replicas=1)
+    answer = array(PLAIN, 2200, read_share=1, queue=1, mirrors=None, most_replicas=1)
     assert max(one.layout.mirrors for one in answer.ranking) == 550
 
 
 def test_equal_drives_in_a_sequence_act_as_one_kind():
     question = {"read_share": 0.8, "queue": 2, "locality": 3.0}
-    assert (
-        best_sr_array([DriveFigures(S, R, T)] * 6, 6, **question).ranking == best_sr_array(PLAIN, 6, **question).ranking
-    )
+    assert array([DriveFigures(S, R, T)] * 6, 6, **question).ranking == array(PLAIN, 6, **question).ranking
 
 
 def test_different_drives_are_equally_busy():
     """Stripe over two drives of each kind: a share decreases with the time of a request, which grows with the share."""
     slow, fast = DriveFigures(S, R, T), DriveFigures(S / 2, R / 2, T / 2, name="fast")
-    answer = best_sr_array([slow, fast, slow, fast], 4, read_share=1, queue=1, objective=Throughput())
+    answer = array([slow, fast, slow, fast], 4, read_share=1, queue=1, objective=MaxThroughput())
     shares = np.array(answer.shares)
     assert 2 * shares.sum() == pytest.approx(1)
     replicas, busy = answer.configuration.replicas, []
@@ -372,12 +378,12 @@ def test_different_drives_are_equally_busy():
 
 def test_mirrors_are_of_one_kind():
     drives = [PLAIN, PLAIN, PLAIN, DriveFigures(S / 2, R / 2, T)]
-    answer = best_sr_array(drives, 4, read_share=1, queue=1, mirrors=2)
+    answer = array(drives, 4, read_share=1, queue=1, mirrors=2)
     assert answer.binding.constraint == "mirrors: 3 disks do not divide into mirrors of 2"
-    assert {one.layout.mirrors for one in best_sr_array(drives, 4, read_share=1, queue=1, mirrors=None).ranking} == {1}
+    assert {one.layout.mirrors for one in array(drives, 4, read_share=1, queue=1, mirrors=None).ranking} == {1}
 
 
-@pytest.mark.parametrize("objective", [Latency(), Throughput()])
+@pytest.mark.parametrize("objective", [MinMean(), MaxThroughput()])
 @pytest.mark.parametrize("mirrors", [1, 2, None])
 def test_a_grid_of_questions_gets_the_results_of_single_questions(objective, mirrors):
     generator = np.random.default_rng(3)
@@ -397,7 +403,7 @@ def test_a_grid_of_questions_gets_the_results_of_single_questions(objective, mir
     for number in range(count):
         one = {name: values[number] for name, values in grid.items()}
         drive = DriveFigures(*(float(one.pop(name)) for name in ("full_seek", "revolution", "overhead")))
-        answer = best_sr_array(drive, **one, objective=objective, mirrors=mirrors)
+        answer = array(drive, **one, objective=objective, mirrors=mirrors)
         assert ranked.feasible[number] == answer.feasible
         layout = tuple(int(row[number]) for row in (ranked.striping, ranked.replicas, ranked.mirrors))
         assert layout == (astuple(answer.configuration) if answer.configuration else (0, 0, 0))

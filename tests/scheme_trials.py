@@ -1,23 +1,20 @@
-"""Comparison of the ranking of schemes with their simulation on random questions."""
+"""Random questions about schemes, and the ranking of the planner against a simulation of the schemes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from storagekit.analytic.array.elevator import RLOOK
-from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
-from storagekit.core.validation import COUNT
 from storagekit.drive import Drive
-from storagekit.plan.scheme_ranking.asking import schemes
-from storagekit.plan.scheme_ranking.predicting import Prediction
-from storagekit.plan.scheme_ranking.requirements import Requirements
+from storagekit.plan import SchemesAnswer, schemes
+from storagekit.plan.predicting import Prediction
+from storagekit.plan.requirements import Requirements
+from storagekit.plan.simulating import scheme_requests, simulate_scheme
 
-if TYPE_CHECKING:
-    import xarray as xr
-
+# A scheme is near the best if its loss is at most this share.
 NEAR = 0.05
 # Largest relative distance from the best prediction at which a scheme is simulated, and the maximum number of these schemes.
 _APART, _MOST = 0.4, 6
@@ -54,12 +51,11 @@ def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)
     the questions have up to 500 outstanding requests, 1 to 16 for each disk. The other half has a rate at which the disks
     of the scheme with the highest throughput are 20 to 80% busy.
     """
-    COUNT("count", count)
     generator = np.random.default_rng(seed)
-    return [_one(generator, disks) for _ in range(count)]
+    return [_random_question(generator, disks) for _ in range(count)]
 
 
-def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements:
+def _random_question(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements:
     drive, number = random_drive(generator), int(generator.integers(disks[0], disks[1] + 1))
     tolerate = int(generator.integers(0, 3))
     data = generator.uniform(0.05, 0.45 if tolerate < 2 else 0.3) * number * drive.capacity * 512
@@ -75,7 +71,7 @@ def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements
     return replace(trickle, rate=busy * most)
 
 
-def answer_to(needs: Requirements):
+def answer_to(needs: Requirements) -> SchemesAnswer:
     """Return the answer of `schemes` for given requirements."""
     return schemes(
         needs.drive,
@@ -89,7 +85,7 @@ def answer_to(needs: Requirements):
     )
 
 
-def ranking_against_simulation(questions: Sequence[Requirements], *, seeds: int = 2) -> "xr.Dataset":
+def ranking_against_simulation(questions: Sequence[Requirements], *, seeds: int = 2) -> xr.Dataset:
     """Simulate the schemes near the top of the ranking of every question.
 
     Up to six schemes are simulated for each question. Their predicted values are within 40% of the best prediction. Schemes
@@ -104,18 +100,13 @@ def ranking_against_simulation(questions: Sequence[Requirements], *, seeds: int 
         each_error: the same error for all simulated schemes, over `scheme`. within: share of the questions with a shortfall
         of at most 5%.
     """
-    import xarray as xr
-    from tqdm import tqdm
-
-    if not questions:
-        raise InputError("no questions: give at least one")
     rows, errors = [], []
-    for needs in tqdm(questions, desc="questions", delay=2, leave=False):
+    for needs in questions:
         answer = answer_to(needs)
         if not answer.feasible:
             continue
         near = [one for one in answer.ranking if _score(needs, one) <= (1 + _APART) * _score(needs, answer.ranking[0])]
-        found = [(one, _simulated(needs, one, seeds)) for one in near[:_MOST]]
+        found = [(one, _simulated_scheme(needs, one, seeds)) for one in near[:_MOST]]
         errors += [_figure(needs, one) / figure - 1 for one, figure in found]
         (chosen, figure), (best, least) = found[0], min(found, key=lambda pair: _less(needs, pair[1]))
         short = _less(needs, figure) / _less(needs, least) - 1
@@ -153,9 +144,7 @@ def _score(needs: Requirements, one: Prediction) -> float:
     return _less(needs, _figure(needs, one))
 
 
-def _simulated(needs: Requirements, one: Prediction, seeds: int) -> float:
-    from storagekit.plan.scheme_ranking.simulating import enough, simulate_scheme
-
-    length, scheduler = enough(needs, one.utilization), RLOOK() if needs.rate is None else None
+def _simulated_scheme(needs: Requirements, one: Prediction, seeds: int) -> float:
+    length, scheduler = scheme_requests(needs, one.utilization), RLOOK() if needs.rate is None else None
     found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
     return float(found.request_rate.mean() if needs.rate is None else found.response.mean())

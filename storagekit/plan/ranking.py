@@ -13,13 +13,12 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
-from storagekit.plan.scheme_ranking.aims import BUSIEST, Aim, MaxThroughput, MinMean
-from storagekit.plan.scheme_ranking.answer import SchemesAnswer
-from storagekit.plan.scheme_ranking.checking import check_schemes
-from storagekit.plan.scheme_ranking.families import ARRAYS, Family
-from storagekit.plan.scheme_ranking.predicting import SLACK, Prediction, fits, predict
-from storagekit.plan.scheme_ranking.requirements import Requirements, sizes_of
-from storagekit.plan.scheme_ranking.scheme import Scheme
+from storagekit.plan.families import ARRAYS, Family
+from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
+from storagekit.plan.predicting import SLACK, Prediction, fits, predict
+from storagekit.plan.requirements import Requirements, sizes_of
+from storagekit.plan.scheme import Scheme
+from storagekit.plan.schemes_answer import SchemesAnswer
 
 # a number of disks that is a multiple of most numbers of mirrors and of most group sizes
 _DIVIDES = 12
@@ -37,7 +36,7 @@ def schemes(
     read_share: float = 1.0,
     rate: float | None = None,
     outstanding: int | None = None,
-    goal: Aim | None = None,
+    goal: Objective | None = None,
     tolerate: int = 0,
     mean: float | None = None,
     p99: float | None = None,
@@ -64,7 +63,7 @@ def schemes(
         Rate of Poisson arrivals, requests a second.
     outstanding : int, optional
         Number of outstanding requests, instead of `rate`.
-    goal : Aim, optional
+    goal : Objective, optional
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
     tolerate : int
@@ -105,7 +104,7 @@ def schemes(
         goal = MinMean() if outstanding is None else MaxThroughput()
     if scheduler is not None and outstanding is None:
         raise InputError(
-            "scheduler with rate: requests that come by themselves are served in their order; leave it out"
+            "scheduler with rate: requests that arrive at a rate are served in order of arrival; leave the scheduler out"
         )
     scheduler = RLOOK() if scheduler is None else scheduler
     families = [families] if isinstance(families, Family) else families
@@ -121,19 +120,18 @@ def schemes(
         refused=tuple(sorted(refused, key=partial(_nearness, goal))),
         small=tuple(dict.fromkeys(str(one) for one in small)),
         binding=_binding(needs, goal, found, refused, families),
-        checker=check_schemes,
     )
 
 
-def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
-    instance_of(Aim, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")("goal", goal)
+def _check(goal: Objective, families: Sequence[Family], scheduler: Scheduler) -> None:
+    instance_of(Objective, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")("goal", goal)
     if not several(instance_of(Family, _FAMILIES), of="families")("families", families):
         raise InputError(f"families: none; give {_FAMILIES}")
     instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
 def _found(
-    needs: Requirements, goal: Aim, families: Sequence[Family], scheduler: Scheduler
+    needs: Requirements, goal: Objective, families: Sequence[Family], scheduler: Scheduler
 ) -> tuple[list[Prediction], list[Prediction]]:
     """Return the schemes that meet the requirements, and the schemes with enough capacity that do not meet them.
 
@@ -195,7 +193,7 @@ def meets(needs: Requirements, one: Prediction) -> bool:
 
 def _binding(
     needs: Requirements,
-    goal: Aim,
+    goal: Objective,
     found: Sequence[Prediction],
     refused: Sequence[Prediction],
     families: Sequence[Family],
@@ -220,28 +218,27 @@ def _binding(
     )
 
 
-def _nearness(goal: Aim, one: Prediction) -> tuple[float, ...]:
+def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:
     """Return the sort key of rejected schemes. Overloaded schemes come last, the highest throughput first."""
     return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
 
 
-def _too_slow(needs: Requirements, goal: Aim, refused: Sequence[Prediction]) -> Binding:
+def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
     """Return the violated constraint if all schemes with enough capacity are too slow."""
-    fewest = "the goal `cost` finds the fewest of more disks"
+    fewest = "the goal `cost` finds the smallest number of disks"
     best = max(refused, key=lambda one: one.throughput)
     if needs.rate is not None and best.throughput <= needs.rate:
         count = int(np.ceil(needs.affordable * needs.rate / best.throughput / BUSIEST))
-        remedy = f"take about {count} disks, which would be {BUSIEST:.0%} busy, or ask for less"
-        more = "" if needs.mean is None and needs.tail is None else f"; {fewest} that keep within the limit"
+        remedy = f"use about {count} disks, which would be {BUSIEST:.0%} busy, or reduce the load"
+        more = "" if needs.mean is None and needs.tail is None else f"; {fewest} within the limit"
         return Binding(
             f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.throughput, remedy + more
         )
     busy = [one for one in refused if meets(needs, one)]
     if busy:
         idlest = min(busy, key=lambda one: one.utilization)
-        return Binding(
-            f"busy, %: {idlest.scheme} is the least", 100 * idlest.utilization, 100 * goal.most_busy, "add disks"
-        )
+        constraint = f"disk utilization, %: {idlest.scheme} has the lowest"
+        return Binding(constraint, 100 * idlest.utilization, 100 * goal.most_busy, "add disks")
     by_mean = min(refused, key=lambda one: one.mean)
     if needs.mean is not None and by_mean.mean > needs.mean:
         nearest, limit, value = by_mean, needs.mean, by_mean.mean
@@ -249,9 +246,5 @@ def _too_slow(needs: Requirements, goal: Aim, refused: Sequence[Prediction]) -> 
         nearest = min(refused, key=lambda one: one.p99)
         limit, value = needs.tail, nearest.p99
     assert limit is not None
-    return Binding(
-        f"response, ms: {nearest.scheme} is the quickest",
-        value / MS,
-        limit / MS,
-        f"allow more time, or add disks: {fewest}",
-    )
+    constraint = f"response, ms: {nearest.scheme} is the fastest"
+    return Binding(constraint, value / MS, limit / MS, f"allow more time, or add disks: {fewest}")

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.core.validation import Count, instance_of, validate_fields
-
-if TYPE_CHECKING:
-    from storagekit.dispatch import AbstractDispatch
-    from storagekit.drive import Drive
-    from storagekit.placement import AbstractPlacement
+from storagekit.dispatch import AbstractDispatch, Broadcast, Hashing, NearestIdle, central
+from storagekit.drive import Drive
+from storagekit.placement import AbstractPlacement, Declustered, ParityGroups, SRMirror, Striped
 
 # bytes of consecutive data on one brick
 EXTENT = 2**24
@@ -74,11 +72,11 @@ class Scheme(ABC):
     def __str__(self) -> str: ...
 
     @abstractmethod
-    def placement(self, drive: "Drive", data: float, unit: int) -> "AbstractPlacement":
+    def placement(self, drive: Drive, data: float, unit: int) -> AbstractPlacement:
         """Return the placement of `data` bytes in stripe units of `unit` sectors."""
 
     @abstractmethod
-    def dispatch(self) -> "AbstractDispatch":
+    def dispatch(self) -> AbstractDispatch:
         """Return the dispatcher that selects the disks for a request."""
 
     def usable(self, capacity: float) -> float:
@@ -88,7 +86,18 @@ class Scheme(ABC):
 
 @dataclass(frozen=True)
 class Mirrored(Scheme):
-    """D_s x D_r x D_m: RAID 0, 1 and 10, and SR-Arrays (srarray, section 2.5). A read goes to the nearest idle head."""
+    """RAID 0, 1 and 10, and SR-Arrays. A read goes to the nearest idle head.
+
+    Parameters
+    ----------
+    layout : Layout
+        D_s x D_r x D_m (srarray, section 2.5).
+
+    Raises
+    ------
+    InputError
+        If the value is not a layout.
+    """
 
     layout: Annotated[Layout, instance_of(Layout, "one as Layout(4, 1, 2)")]
 
@@ -123,10 +132,8 @@ class Mirrored(Scheme):
     @property
     def caveat(self):
         if self.layout.mirrors > 1:
-            return (
-                "the heads of a mirror have one queue for reads and one each for writes, between which the formulas mix"
-            )
-        return "successive seeks of a disk are not independent"
+            return "a mirror has one queue for reads and a queue for writes at each disk, which the formulas do not separate"
+        return "the formulas assume that successive seeks of a disk are independent"
 
     def __str__(self):
         layout = self.layout
@@ -138,22 +145,33 @@ class Mirrored(Scheme):
         return kind if layout.mirrors == 2 else f"{kind}, {layout.mirrors} copies"
 
     def placement(self, drive, data, unit):
-        from storagekit.placement import SRMirror
-
         layout = self.layout
         full = SRMirror(layout.striping, layout.replicas, layout.mirrors, unit=unit)
         # the data in the drives' capacities as the layout counts them
         return replace(full, data=min(float(layout.striping), data / SECTOR / float(full.capacity(drive))))
 
     def dispatch(self):
-        from storagekit.dispatch import NearestIdle
-
         return NearestIdle()
 
 
 @dataclass(frozen=True)
 class Parity(Scheme):
-    """`groups` groups of `group` disks, each with `parities` parity disks: RAID 5, 50, 6, 60, and codes of m + p."""
+    """RAID 5, 50, 6, 60, and codes of m + p.
+
+    Parameters
+    ----------
+    group : int
+        Number of disks in a group.
+    parities : int
+        Number of parity disks in a group, by default 1.
+    groups : int
+        Number of groups, by default 1.
+
+    Raises
+    ------
+    InputError
+        If the numbers are impossible.
+    """
 
     group: Count
     parities: Count = 1
@@ -197,7 +215,7 @@ class Parity(Scheme):
 
     @property
     def caveat(self):
-        return "the disks of one write get it at the same time, where the formulas have them independent"
+        return "the disks of a write receive it at the same time, but the formulas assume independent disks"
 
     def __str__(self):
         kind = {1: "RAID 5", 2: "RAID 6"}.get(self.parities, "code")
@@ -207,19 +225,26 @@ class Parity(Scheme):
         return f"{kind}, {some}{self.data}+{self.parities}"
 
     def placement(self, drive, data, unit):
-        from storagekit.placement import ParityGroups
-
         return ParityGroups(self.group, self.parities, self.groups, unit=unit)
 
     def dispatch(self):
-        from storagekit.dispatch import Broadcast
-
         return Broadcast()
 
 
 @dataclass(frozen=True)
 class CopiesScheme(Scheme):
-    """`copies` copies of all data on bricks of one disk each, which form a ring (`placement.Declustered`)."""
+    """Copies of all data on bricks of one disk each, which form a ring (`placement.Declustered`).
+
+    Parameters
+    ----------
+    bricks, copies : int
+        Numbers of bricks and of copies of each block.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
     bricks: Count
     copies: Count
@@ -247,8 +272,6 @@ class CopiesScheme(Scheme):
         return (reads * read * more + writes) / (reads * read + writes)
 
     def placement(self, drive, data, unit):
-        from storagekit.placement import Declustered
-
         return Declustered(self.bricks, self.copies, extent=max(unit, EXTENT // SECTOR))
 
 
@@ -262,14 +285,12 @@ class Hashed(CopiesScheme):
 
     @property
     def caveat(self):
-        return "the bricks of one write get it at the same time, where the formulas have them independent"
+        return "the bricks of a write receive it at the same time, but the formulas assume independent bricks"
 
     def __str__(self):
         return f"{self.copies} copies, hashing"
 
     def dispatch(self):
-        from storagekit.dispatch import Hashing
-
         return Hashing()
 
 
@@ -285,12 +306,100 @@ class DSPTFCopies(CopiesScheme):
 
     @property
     def caveat(self):
-        return "bricks share data with their neighbours only: where they are busy, formulas are up to 40% off"
+        return "bricks share data only with their neighbours; the formulas differ by up to 40% if the bricks are busy"
 
     def __str__(self):
         return f"{self.copies} copies, D-SPTF"
 
     def dispatch(self):
-        from storagekit.dispatch import central
-
         return central()
+
+
+class SimulatedOnly(Scheme):
+    """A scheme that has to be simulated.
+
+    Its shape determines its capacity. `accesses` contains the numbers of disks that a read and a write occupy. Each of these
+    disks serves one of the `cuts` pieces of the request.
+    """
+
+    @property
+    @abstractmethod
+    def accesses(self) -> tuple[int, int]: ...
+
+    @property
+    @abstractmethod
+    def cuts(self) -> int: ...
+
+    @property
+    def caveat(self):
+        return "both values were simulated, with different runs"
+
+
+@dataclass(frozen=True)
+class Dispatched(SimulatedOnly, Hashed):
+    """Replicated bricks; a dispatcher selects the replica. title: name of the dispatcher."""
+
+    title: str
+    dispatcher: AbstractDispatch
+
+    @property
+    def accesses(self):
+        return 1, self.copies
+
+    @property
+    def cuts(self):
+        return 1
+
+    @property
+    def sort(self):
+        return type(self), self.copies, self.title
+
+    def __str__(self):
+        return f"{self.copies} copies, {self.title}"
+
+    def dispatch(self):
+        return self.dispatcher
+
+
+@dataclass(frozen=True)
+class SplitRequests(SimulatedOnly):
+    """RAID 0 with a stripe unit that is a part of the largest request; several disks serve a request together (swift)."""
+
+    count: int
+    ways: int
+
+    @property
+    def disks(self):
+        return self.count
+
+    @property
+    def shape(self):
+        return Shape()
+
+    @property
+    def accesses(self):
+        return self.ways, self.ways
+
+    @property
+    def cuts(self):
+        return self.ways
+
+    @property
+    def tolerates(self):
+        return 0
+
+    @property
+    def sort(self):
+        return type(self), self.ways
+
+    def degraded(self, reads, read, write, plain):
+        return np.nan
+
+    def __str__(self):
+        return f"RAID 0, requests split over {self.ways} disks"
+
+    def placement(self, drive, data, unit):
+        return Striped(self.count, unit // self.ways)
+
+    def dispatch(self):
+        return Broadcast()

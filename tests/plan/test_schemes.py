@@ -1,7 +1,9 @@
 """Test the comparison of schemes: inputs are returned, rejections give a reason, and simulation confirms the ranking."""
 
+import itertools
 import json
 import re
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -9,12 +11,15 @@ import pytest
 from helpers import assert_refused, assert_told, heading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scheme_trials import random_needs, ranking_against_simulation
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.plan import (
+    Check,
+    CheckRow,
     DSPTFCopies,
     Hashed,
     MaxCapacity,
@@ -32,9 +37,7 @@ from storagekit.plan import (
     SRArrays,
     schemes,
 )
-from storagekit.plan.scheme_ranking import ARRAYS
-from storagekit.plan.scheme_ranking.checked import Checked, SchemeCheck
-from storagekit.plan.scheme_ranking.trials import random_needs, ranking_against_simulation
+from storagekit.plan.families import ARRAYS
 
 pytestmark = pytest.mark.optimized
 
@@ -151,10 +154,10 @@ def test_an_overloaded_simulated_scheme_is_rejected_like_its_formula():
 def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_goal():
     answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, tolerate=1, goal=MinP95())
     check = answer.check(schemes=1, seeds=2, requests=2000)
-    assert list(check.rows[0].measures) == ["mean", "p95", "p99"]
+    assert [row.measure for row in check.rows] == ["mean", "p95", "p99"]
     spec = answer.chart(check).to_dict()
     drawn = [row for rows in spec["datasets"].values() for row in rows]
-    assert any(row.get("simulated") == pytest.approx(check.rows[0].measures["p95"].simulated / MS) for row in drawn)
+    assert any(row.get("simulated") == pytest.approx(check.rows[1].simulated / MS) for row in drawn)
 
 
 @pytest.mark.slow
@@ -235,7 +238,7 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
     for size in (512.0, {4 * KB: 0.8, 4096 * KB: 0.2}):
         question = {"data": 60 * TB, "size": size, "read_share": 0.3, "rate": 40.0, "tolerate": 1}
         check = schemes(DRIVE, 12, **question).check(schemes=1, seeds=2, requests=3000)
-        assert abs(check.rows[0].measures["mean"].difference) < 0.06
+        assert abs(check.rows[0].difference) < 0.06
 
 
 @pytest.mark.parametrize(
@@ -246,14 +249,17 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
         ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 .400, limit 240"),
         ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 .230, limit 200"),
         ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4"),
-        ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the quickest"),
+        ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the fastest"),
         (
             {"rate": 300.0, "p99": 5 * MS},
-            "response, ms: .* the goal `cost` finds the fewest of more disks",
+            "response, ms: .* the goal `cost` finds the smallest number of disks",
         ),
-        ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the quickest .2[0-9.]*, limit 5"),
-        ({"rate": 9000.0, "p99": 5 * MS}, "80% busy, or ask for less; the goal `cost` finds the fewest of more disks"),
-        ({"rate": 900.0, "goal": MinCost(0.3)}, "busy, %: .* is the least .[3-9][0-9.]*, limit 30"),
+        ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the fastest .2[0-9.]*, limit 5"),
+        (
+            {"rate": 9000.0, "p99": 5 * MS},
+            "80% busy, or reduce the load; the goal `cost` finds the smallest number of disks",
+        ),
+        ({"rate": 900.0, "goal": MinCost(0.3)}, "disk utilization, %: .* has the lowest .[3-9][0-9.]*, limit 30"),
         ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),
     ],
 )
@@ -267,7 +273,7 @@ def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, me
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({}, "load: give rate, requests a second, or outstanding"),
+        ({}, "load: give rate, in requests a second, or outstanding"),
         ({"rate": 10.0, "outstanding": 4}, "load: give rate"),
         ({"rate": -1.0}, "rate -1 requests/s"),
         ({"rate": 10.0, "data": 0.0}, "data 0 bytes"),
@@ -282,7 +288,7 @@ def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, me
         ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MaxThroughput"),
         ({"rate": 10.0, "families": ["RAID 5"]}, "families: given 'RAID 5'"),
         ({"outstanding": 8, "scheduler": "SATF"}, "scheduler: given 'SATF'"),
-        ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula says that"),
+        ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula gives it"),
         ({"outstanding": 10**9}, "outstanding 1000000000: give a whole number, between 1 and 1000000"),
         ({"rate": 10.0, "families": []}, "families: none"),
         ({"rate": 10.0, "data": 1e5}, "data 100000 bytes: it must be at least 786432, a request of the largest size"),
@@ -329,21 +335,19 @@ def test_figures_are_possible_for_any_question(disks, filled, read_share, size, 
 def test_a_check_simulates_the_first_scheme_and_reports_differences():
     answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0, tolerate=1)
     check = answer.check(schemes=2, seeds=4)
-    assert [row.scheme for row in check.rows] == names(answer)[:2]
-    for row in check.rows:
-        assert not row.overloaded
-        assert abs(row.measures["mean"].difference) < 0.06 and abs(row.measures["p99"].difference) < 0.15
+    first = names(answer)[:2]
+    assert [(row.candidate, row.measure) for row in check.rows] == list(itertools.product(first, ("mean", "p99")))
+    assert not check.overloaded
+    assert all(abs(row.difference) < {"mean": 0.06, "p99": 0.15}[row.measure] for row in check.rows)
     json.dumps(check.to_dict(), allow_nan=False)
     drawn = answer.chart(check).to_dict()
     best, following = answer.ranking[:2]
-    assert f"{best.name} has the shortest mean response" in drawn["title"]["text"]
+    assert f"{best.name} ranks first by mean response time" in drawn["title"]["text"]
     assert f"{best.name}: {best.mean / MS:#.3g}; the next, {following.name}:" in heading(drawn)
     assert "whiskers" in heading(drawn) and "whiskers" not in heading(answer.chart().to_dict())
     assert_told(drawn)
     drawn_rows = [row for rows in drawn["datasets"].values() for row in rows]
-    assert any(
-        row.get("simulated") == pytest.approx(check.rows[0].measures["mean"].simulated / MS) for row in drawn_rows
-    )
+    assert any(row.get("simulated") == pytest.approx(check.rows[0].simulated / MS) for row in drawn_rows)
 
 
 @pytest.mark.parametrize("outstanding", [2, 24])
@@ -355,17 +359,22 @@ def test_parity_in_a_closed_loop_agrees_with_simulation(outstanding):
     question = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding}
     answer = schemes(DRIVE, 12, **question, tolerate=2, families=ParityRAID(parities=2, group=12))
     check = answer.check(schemes=1, seeds=3, requests=4000)
-    assert check.rows[0].scheme == "RAID 6, 10+2"
-    assert abs(check.rows[0].measures["throughput"].difference) < 0.05
+    assert (check.rows[0].candidate, check.rows[0].measure) == ("RAID 6, 10+2", "throughput")
+    assert abs(check.rows[0].difference) < 0.05
+
+
+def checked(*values: float, **more) -> Check:
+    return Check("scheme", (CheckRow("RAID 6", "mean", *values, **more),), {})
 
 
 def test_a_check_describes_the_differences_and_their_reasons():
-    off = SchemeCheck("RAID 6", "because", {"mean": Checked(0.012, 0.010, 0.0099, 0.0101)}, overloaded=False)
-    assert off.remarks == ["RAID 6: mean is predicted +20% off: because"]
-    unsure = SchemeCheck("RAID 6", "", {"mean": Checked(0.012, 0.010, 0.008, 0.013)}, overloaded=False)
-    assert "+20% off: the simulation is too short to tell" in unsure.remarks[0]
-    assert SchemeCheck("RAID 6", "", {"mean": Checked(0.0104, 0.010, 0.0099, 0.0101)}, overloaded=False).remarks == []
-    assert "more requests came than were served" in SchemeCheck("RAID 6", "", {}, overloaded=True).remarks[0]
+    off = checked(0.012, 0.010, 0.0099, 0.0101, cause="because")
+    assert off.remarks == ["RAID 6: the predicted mean differs by +20%: because"] and not off.agrees
+    unsure = checked(0.012, 0.010, 0.008, 0.013)
+    assert "+20%: the simulation is too short to decide" in unsure.remarks[0]
+    assert checked(0.0104, 0.010, 0.0099, 0.0101).remarks == []
+    overloaded = replace(off, overloaded=("RAID 6",))
+    assert len(overloaded.remarks) == 1 and "more requests arrived than were served" in overloaded.remarks[0]
 
 
 def test_the_recommended_scheme_is_near_the_best_simulated():
@@ -400,9 +409,10 @@ def test_schemes_that_are_not_recommended_have_a_reason():
 def test_a_limit_exceeded_in_simulation_is_reported():
     """The limit is so near that the formula's error decides: 3% of the mean, on the other side here."""
     loose = schemes(DRIVE, 12, **SCENARIO, rate=500.0, tolerate=1)
-    seen = loose.check(schemes=1, seeds=2, requests=4000).rows[0].measures["p99"]
+    check = loose.check(schemes=1, seeds=2, requests=4000)
+    seen = next(row for row in check.rows if row.measure == "p99")
     for limit, reported in ((0.999 * seen.simulated, True), (1.5 * seen.simulated, False)):
-        row = SchemeCheck("RAID 10", "", {"p99": seen}, overloaded=False, limits={"p99": limit})
-        assert any("over the" in one for one in row.remarks) == reported
+        limited = replace(check, rows=(replace(seen, limit=limit),))
+        assert any("above the limit" in one for one in limited.remarks) == reported
     kept = schemes(DRIVE, 12, **SCENARIO, rate=500.0, tolerate=1, p99=0.3).check(schemes=1, seeds=2, requests=1000)
-    assert kept.rows[0].limits == {"p99": 0.3}
+    assert [row.limit for row in kept.rows] == [None, 0.3]

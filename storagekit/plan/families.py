@@ -1,0 +1,192 @@
+"""Families of schemes."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from storagekit.analytic.array.aspect import layouts
+from storagekit.analytic.array.equations import MOST_REPLICAS
+from storagekit.core.errors import InputError
+from storagekit.core.validation import COUNT, Count, Validator, instance_of, several, shown, text, validate_fields
+from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
+from storagekit.dispatch.ars import OF_WRITES
+from storagekit.placement.base import MOST_PARTS
+from storagekit.plan.scheme import Dispatched, DSPTFCopies, Hashed, Mirrored, Parity, Scheme, SplitRequests
+
+# validator of the number of copies of all data, on different disks
+COPIES = Validator(least=2, most=COUNT.most, whole=True)
+
+
+class Family(ABC):
+    """A family of schemes."""
+
+    @abstractmethod
+    def of(self, disks: int) -> list[Scheme]:
+        """Return all schemes of `disks` disks."""
+
+
+@dataclass(frozen=True)
+class SRArrays(Family):
+    """RAID 0, 1 and 10, and SR-Arrays.
+
+    Parameters
+    ----------
+    replicas, mirrors : int
+        Maximum numbers of rotational replicas and of mirrors.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    replicas: Count = MOST_REPLICAS
+    mirrors: Annotated[int, COUNT.up_to(1000)] = 4
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    def of(self, disks):
+        every = layouts(disks, self.replicas)
+        every = every.where(every.mirrors <= self.mirrors)
+        return [Mirrored(every.at(number)) for number in range(every.count)]
+
+
+@dataclass(frozen=True)
+class ParityRAID(Family):
+    """RAID 5, RAID 6 and codes of m + p, in equal groups.
+
+    Parameters
+    ----------
+    parities, group : int
+        Maximum numbers of parity disks and of disks in a group.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    parities: Count = 3
+    group: Annotated[int, Validator(least=3, most=COUNT.most, whole=True)] = 24
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    def of(self, disks):
+        return [
+            Parity(group, parities, disks // group)
+            for parities in range(1, self.parities + 1)
+            for group in range(parities + 2, min(self.group, disks) + 1)
+            if disks % group == 0
+        ]
+
+
+@dataclass(frozen=True)
+class ReplicatedBricks(Family):
+    """Bricks of one disk each with copies of all data. Hashing or D-SPTF selects the replica for a read.
+
+    Parameters
+    ----------
+    copies : int
+        Maximum number of copies, at least 2.
+
+    Raises
+    ------
+    InputError
+        If the number is out of range.
+    """
+
+    copies: Annotated[int, COPIES] = 3
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    def of(self, disks):
+        return [
+            kind(disks, copies)
+            for copies in range(2, self.copies + 1)
+            for kind in (Hashed, DSPTFCopies)
+            if disks >= copies and disks % copies == 0
+        ]
+
+
+def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:
+    return ("ARS", ARS()), ("shortest queue", ShortestQueue(2))
+
+
+def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
+    """Return the name of a dispatcher and the dispatcher. Raises InputError if the value is not such a pair."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InputError(f"{label} {shown(value)}: give its name and the dispatcher, as in ('ARS', sk.dispatch.ARS())")
+    title = text("name of a dispatcher", value[0])
+    return title, instance_of(AbstractDispatch, "one as sk.dispatch.ARS()")(f"dispatcher {title!r}", value[1])
+
+
+@dataclass(frozen=True)
+class Protocols(Family):
+    """Bricks of one disk each with copies of all data, for each of several named dispatchers.
+
+    There is no scheme for more than 31 disks, the maximum of ARS.
+
+    Parameters
+    ----------
+    copies : int
+        Maximum number of copies, at least 2.
+    dispatchers : sequence of (str, AbstractDispatch)
+        Names and dispatchers; ARS and the shorter of two queues by default.
+
+    Raises
+    ------
+    InputError
+        If a value is impossible.
+    """
+
+    copies: Annotated[int, COPIES] = 2
+    dispatchers: Annotated[tuple[tuple[str, AbstractDispatch], ...], several(_titled, of="named dispatchers")] = field(
+        default_factory=_dispatchers
+    )
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    def of(self, disks):
+        if disks > OF_WRITES:
+            return []
+        return [
+            Dispatched(disks, copies, title, one)
+            for copies in range(2, min(self.copies, disks) + 1)
+            for title, one in self.dispatchers
+            if disks % copies == 0
+        ]
+
+
+@dataclass(frozen=True)
+class SplitTransfers(Family):
+    """RAID 0 that splits requests over several disks, on arrays of up to 32 disks.
+
+    Parameters
+    ----------
+    ways : sequence of int
+        Numbers of disks over which a request is split: 2, 4 or 8.
+
+    Raises
+    ------
+    InputError
+        If a number is impossible.
+    """
+
+    ways: Annotated[tuple[int, ...], several(Validator(least=2, most=8, whole=True), of="ways")] = (2, 4, 8)
+
+    def __post_init__(self):
+        validate_fields(self)
+        for one in self.ways:
+            # a stripe unit is a part of a page
+            if 8 % one:
+                raise InputError(f"ways {one}: a request is split in 2, 4 or 8; give one of these")
+
+    def of(self, disks):
+        return [SplitRequests(disks, one) for one in self.ways if one <= disks <= MOST_PARTS]
+
+
+ARRAYS: tuple[Family, ...] = (SRArrays(), ParityRAID())

@@ -1,0 +1,224 @@
+"""The answer about schemes: predicted values of each scheme, assumptions, and a check by simulation."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.core.binding import Binding
+from storagekit.core.units import HOUR, KB, MS
+from storagekit.core.validation import COUNT, instance_of, validate
+from storagekit.plan.answer import RankedAnswer, require_feasible, text_table
+from storagekit.plan.check import Check
+from storagekit.plan.objective import MinP95, Objective
+from storagekit.plan.predicting import COLUMNS, Prediction
+from storagekit.plan.requirements import Requirements
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_SHOWN = 10
+_TB = 1e12
+
+
+@dataclass(frozen=True)
+class SchemesAnswer(RankedAnswer[Prediction]):
+    """The ranking of all schemes that meet the requirements.
+
+    Parameters
+    ----------
+    needs : Requirements
+        The requirements.
+    goal : Objective
+        The objective of the ranking.
+    scheduler : Scheduler
+        The scheduler of the disks, used with outstanding requests.
+    ranking : tuple of Prediction
+        The schemes, the best first; empty if no scheme is feasible.
+    refused : tuple of Prediction
+        Schemes that hold the data and tolerate the failures, but are too slow, or busier than the goal allows.
+    small : tuple of str
+        Schemes that tolerate the failures, but are too small for the data.
+    binding : Binding
+        The reason why no scheme is feasible, if there is none.
+    """
+
+    KIND = "scheme"
+    COLUMNS = COLUMNS
+
+    needs: Requirements
+    goal: Objective
+    scheduler: Scheduler
+    ranking: tuple[Prediction, ...]
+    refused: tuple[Prediction, ...]
+    small: tuple[str, ...]
+    binding: Binding
+
+    @property
+    def table(self) -> "xr.Dataset":
+        bases = dict.fromkeys(one.basis for one in self.ranking)
+        return super().table.assign_attrs(basis=" and ".join(bases), goal=self.goal.name)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Return the assumptions of the answer as sentences. The assumptions about the data come first."""
+        needs = self.needs
+        sizes = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in needs.sizes)
+        lines = [
+            f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
+            " is distributed evenly over all disks, from the outer edge",
+            f"{sizes} requests, {needs.read_share:.0%} reads, random addresses over all of the data",
+            "a stripe unit holds the largest request, and parity covers whole units; requests are split only by schemes "
+            "whose names say so",
+            "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
+            "a small write under parity reads data and parity, and writes them one revolution later; schemes are excluded if "
+            "a request takes longer than a revolution, or than the arc between replicas",
+        ]
+        if needs.again.any():
+            lines.append("a write of a part of a physical sector takes one more revolution")
+        if needs.rate is not None:
+            lines.append("arrivals are Poisson, and each disk serves its requests in order of arrival")
+        else:
+            lines.append(
+                f"{needs.outstanding} requests are outstanding at random disks under {self.scheduler.name}; no formula gives "
+                "their 99% response time, but `check` measures it"
+            )
+        if self.goal.most_busy < 1 and needs.rate is not None:
+            lines.append(f"the disk utilization is limited to {self.goal.most_busy:.0%}")
+        simulated = [one.name for one in (*self.ranking, *self.refused) if one.basis == "simulated"]
+        if simulated:
+            lines.append(
+                f"simulated, because there is no formula: {'; '.join(simulated)}; their maximum throughput assumes disks "
+                "that are always busy"
+            )
+        lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
+        return (
+            *lines,
+            "one lost: utilization of the busiest disk while another disk is lost; from 100% on it is overloaded. A rebuild "
+            "uses the idle time of the disks, at the sequential rate of the drive",
+        )
+
+    def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> Check:
+        """Simulate the first schemes of the ranking.
+
+        Parameters
+        ----------
+        schemes : int
+            Number of schemes.
+        seeds : int
+            Number of independent runs, at least 2.
+        requests : int, optional
+            Number of requests in each run; by default enough for errors of some percent.
+
+        Returns
+        -------
+        Check
+            Predicted and simulated values, 95% intervals, and differences.
+
+        Raises
+        ------
+        InputError
+            If no scheme is feasible, or if a simulation is too large.
+        """
+        from storagekit.plan.checking import check_schemes
+
+        require_feasible(self.feasible, self.binding)
+        chosen = self.ranking[: COUNT("schemes", schemes)]
+        at_rate = self.needs.rate is not None
+        measures = [] if at_rate else ["throughput"]
+        measures += ["mean", "p95", "p99"] if isinstance(self.goal, MinP95) else ["mean", "p99"]
+        scheduler = None if at_rate else self.scheduler
+        return check_schemes(self.needs, chosen, measures, scheduler, seeds=seeds, requests=requests)
+
+    @validate
+    def chart(self, check: Annotated[Check | None, instance_of(Check, "the result of check()")] = None) -> Any:
+        """Return the chart of the ranking.
+
+        Parameters
+        ----------
+        check : Check, optional
+            Result of `check()`, whose simulated values are drawn beside the predictions.
+
+        Returns
+        -------
+        Chart
+            The chart (Altair).
+
+        Raises
+        ------
+        InputError
+            If no scheme is feasible.
+        """
+        from storagekit.plan.drawing import draw
+
+        require_feasible(self.feasible, self.binding, "draw")
+        return draw(self.needs, self.ranking, self.goal, check)
+
+    def _content(self):
+        names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]
+        asked = {name: getattr(self.needs, name) for name in names}
+        return super()._content() | {
+            "recommended": self.recommended.name if self.recommended else None,
+            "goal": self.goal.name,
+            "refused": [one.to_dict() for one in self.refused],
+            "small": list(self.small),
+            "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **asked},
+        }
+
+    def _lines(self):
+        needs = self.needs
+        load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
+        heading = (
+            f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
+            f"tolerates {needs.tolerate} failure{'s' if needs.tolerate != 1 else ''}; ranked by {self.goal.meaning}"
+        )
+        best = self.recommended
+        if best is None:
+            nearest = ["", *_listed(self.refused)] if self.refused else []
+            return [heading, f"not feasible: {self.binding}", *nearest, *self._others()]
+        tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
+        recommended = (
+            f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {best.mean / MS:.1f} ms{tail}, at most "
+            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}"
+        )
+        return [heading, recommended, "", *_listed(self.ranking), *self._others()]
+
+    def _others(self) -> list[str]:
+        """Return lines with the names of the schemes that are too slow or too small, which are not in the table."""
+        slow = [one.name for one in self.refused[:_SHOWN]] if self.ranking else []
+        others = {"too slow": slow, "too small": self.small[:_SHOWN]}
+        return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
+
+
+def _listed(ranking: Sequence[Prediction]) -> list[str]:
+    """Return the first schemes of a ranking as lines of a table."""
+    shown = ranking[:_SHOWN]
+    price = 9 if math.isfinite(shown[0].cost) else 0
+    titles = ("scheme", "requests/s", "mean ms", "p99 ms", "busy", "TB", "tolerates", "one lost", "rebuild h")
+    widths = (0, 10, 9, 8, 6, 7, 10, 9, 10, price, 0)
+    table = text_table((*titles, "cost" if price else "", "   binds"), [_cells(one) for one in shown], widths)
+    more = len(ranking) - len(shown)
+    return table + ([f"  and {more} more"] if more > 0 else [])
+
+
+def _cells(one: Prediction) -> tuple[str, ...]:
+    mean, tail = (f"{time / MS:.1f}" if math.isfinite(time) else "-" for time in (one.mean, one.p99))
+    rebuild = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
+    return (
+        one.name,
+        f"{one.throughput:.0f}",
+        mean,
+        tail,
+        f"{one.utilization:.0%}",
+        f"{one.usable / _TB:.4g}",
+        f"{one.tolerates}",
+        f"{one.degraded:.0%}" if math.isfinite(one.degraded) else "-",
+        rebuild,
+        f"{one.cost:g}" if math.isfinite(one.cost) else "",
+        f"   {one.binds}",
+    )
+
+
+def _disks(count: int) -> str:
+    return f"{count} disk{'s' if count > 1 else ''}"
