@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import xarray as xr
 
@@ -60,7 +60,7 @@ def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -
     return Rows(names, own)
 
 
-def dispatchers(asked: Sequence[Row], known: Mapping[str, AbstractDispatch]) -> dict[str, AbstractDispatch]:
+def dispatchers(asked: Sequence[Row], known: Mapping[str, Any], what: str = "scheme") -> dict[str, Any]:
     """Return the dispatchers of the selected rows by name, in the order of the rows.
 
     Parameters
@@ -68,14 +68,16 @@ def dispatchers(asked: Sequence[Row], known: Mapping[str, AbstractDispatch]) -> 
     asked : sequence
         Names of `known`, and pairs of another name and a dispatcher.
     known : mapping of str to AbstractDispatch
-        The dispatchers of the paper's rows.
+        The dispatchers of the paper's rows, or other values by name.
+    what : str
+        Word for a row in error messages, by default "scheme".
 
     Raises
     ------
     InputError
         In the cases of `chosen`.
     """
-    names, own = chosen(asked, known)
+    names, own = chosen(asked, known, what)
     every = {**known, **own}
     return {name: every[name] for name in names}
 

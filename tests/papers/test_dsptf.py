@@ -250,7 +250,7 @@ def test_a_read_that_two_bricks_serve_counts_once():
 
 
 def test_few_reads_are_served_twice_at_a_short_latency_and_none_where_bricks_wait():
-    data = dsptf.served_twice(dsptf.Effort(seeds=4, requests=1500), latencies=(50e-6, 1 * MS), outstanding=(1, 16))
+    data = dsptf.served_twice(dsptf.Effort(seeds=4, requests=1500), latency=(50e-6, 1 * MS), depth=(1, 16))
     assert float(data.extra_services.sel(waits=1).max()) == 0
     rate = data.extra_services.sel(waits=0).mean("seed")
     assert np.all(rate.sel(depth=1).diff("latency") > 0) and np.all(rate.diff("depth") < 0)
@@ -418,9 +418,9 @@ def test_an_exhibit_takes_a_user_defined_row():
     """The row is added to the paper's rows, which do not change, and is drawn."""
     rows = ["Hashing", ("mine", RandomOfTwo())]
     few = dsptf.Effort(seeds=2, requests=600)
-    data = dsptf.table1(few, schemes=rows, read_shares=[0.9])
+    data = dsptf.table1(few, scheme=rows, read_share=[0.9])
     assert data.scheme.values.tolist() == ["Hashing", "mine"]
-    alone = dsptf.table1(few, schemes=["Hashing"], read_shares=[0.9])
+    alone = dsptf.table1(few, scheme=["Hashing"], read_share=[0.9])
     np.testing.assert_allclose(data.throughput.sel(scheme=["Hashing"]), alone.throughput, rtol=1e-6)
     assert float(data.throughput.sel(scheme="mine").mean()) > 0.8 * float(alone.throughput.mean())
     spec = draw.table1(interval(data).sel(read_share=0.9), paper_numbers()).to_dict()
@@ -505,10 +505,10 @@ def test_settings_share_a_structure_and_have_their_schemes():
             lambda: through(source("sap", 512), TraceSystem(), {"a": Setting("SPTF")}, "sap", [0], 1),
             "scheme 'SPTF': give one of",
         ),
-        (lambda: dsptf.table1(schemes=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),
-        (lambda: dsptf.table1(schemes=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has this row"),
+        (lambda: dsptf.table1(scheme=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),
+        (lambda: dsptf.table1(scheme=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has this row"),
         (
-            lambda: dsptf.fig5(schemes=[("mine", RandomOfTwo)]),
+            lambda: dsptf.fig5(scheme=[("mine", RandomOfTwo)]),
             "scheme 'mine': given the class RandomOfTwo; give its result",
         ),
         (lambda: dsptf.replays(schemes=[("mine", SATF())]), "scheme 'mine': given SATF of storagekit.schedule; give a"),

@@ -1,7 +1,8 @@
 """The replica group of section 5.1.1: bricks that each store all blocks, and a closed loop of small random requests."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import jax
 import xarray as xr
@@ -14,6 +15,7 @@ from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, DispatchSwitch, H
 from storagekit.drive import load_drive
 from storagekit.engine import CHOICES, Scenario, Sum, System
 from storagekit.papers.effort import Effort, of_profile
+from storagekit.papers.exhibit import Axis, Runs, over_axes
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
 from storagekit.simulation import Measure, sweep
@@ -154,7 +156,39 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     return data
 
 
-def once_each(data: xr.Dataset, replicas: int | xr.DataArray) -> xr.Dataset:
+def over_loops(
+    axes: Mapping[str, Axis],
+    *,
+    few: bool = False,
+    most_held_up: float = 1e-3,
+    finish: Callable[[xr.Dataset], xr.Dataset] | None = None,
+) -> Callable[[Callable[..., Scenario]], Callable[..., xr.Dataset]]:
+    """Return a decorator that turns one closed loop into an exhibit over a grid of loops.
+
+    Parameters
+    ----------
+    axes : mapping of str to sequence or mapping
+        The default labels of each axis, see `exhibit.over_axes`.
+    few : bool
+        Whether only `Effort.few` runs are made, by default false.
+    most_held_up : float
+        Largest share of the arrivals that may wait for a slot, by default 1e-3.
+    finish : callable, optional
+        Returns the exhibit for the measures of the loops.
+    """
+
+    def runs(exhibit: str) -> Runs[Effort]:
+        def simulate(loop: Callable[..., Scenario], grid: dict[str, list], effort: Effort) -> xr.Dataset:
+            effort = replace(effort, seeds=effort.few) if few else effort
+            data = sweep_loops(loop, grid, effort, exhibit, most_held_up)
+            return data if finish is None else finish(data)
+
+        return simulate
+
+    return over_axes(runs, axes, QUICK)
+
+
+def once_each(data: xr.Dataset, replicas: int | xr.DataArray = 8) -> xr.Dataset:
     """Return the measures with a throughput that counts a read only once if several bricks read it.
 
     Parameters
@@ -162,7 +196,7 @@ def once_each(data: xr.Dataset, replicas: int | xr.DataArray) -> xr.Dataset:
     data : Dataset
         Standard measures of closed loops.
     replicas : int or DataArray
-        Number of replicas of the loops.
+        Number of replicas of the loops, by default 8.
 
     Returns
     -------

@@ -7,7 +7,7 @@ import xarray as xr
 
 from storagekit.core.units import US
 from storagekit.engine import Scenario
-from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort, dsptf, group, sweep_loops
+from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort, dsptf, group, over_loops, sweep_loops
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.simulation import interval
 
@@ -80,25 +80,19 @@ def table5(
     return table
 
 
-def table6(
-    effort: Effort = QUICK,
-    *,
-    replicas: Sequence[int] = (2, 4, 6, 8),
-    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
-    latencies: Sequence[float] = (LATENCY, 2 * LATENCY),
-    spindles: Sequence[str] = tuple(SPINDLES),
-) -> xr.Dataset:
+@over_loops(
+    {"replicas": (2, 4, 6, 8), "read_share": (0.67, 0.9, 1.0), "latency": (LATENCY, 2 * LATENCY), "spindles": SPINDLES}
+)
+def table6(replicas: int, read_share: float, latency: float, spindles: int) -> Scenario:
     """Return the share of requests that several bricks claim, by number of replicas (table 6).
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
     replicas : sequence of int
         Numbers of replicas.
-    read_shares : sequence of float
+    read_share : sequence of float
         Shares of reads.
-    latencies : sequence of float
+    latency : sequence of float
         One-way latencies, seconds.
     spindles : sequence of str
         Names of `SPINDLES`.
@@ -113,23 +107,18 @@ def table6(
     The paper does not give the share of reads, the phases of the spindles, or the time after a claim during which
     another claim is a conflict. All three are axes.
     """
-
-    def loop(replicas: int, read_share: float, latency: float, spindles: str) -> Scenario:
-        in_step = SPINDLES[spindles]
-        return group(dsptf(latency), replicas=replicas, read_share=read_share, synchronized=in_step)
-
-    axes = {"replicas": list(replicas), "read_share": list(read_shares), "latency": list(latencies)}
-    return sweep_loops(loop, axes | {"spindles": list(spindles)}, effort, "table6")
+    return group(dsptf(latency), replicas=replicas, read_share=read_share, synchronized=spindles)
 
 
-def protocol(effort: Effort = QUICK, *, losses: Sequence[float] = (0.0, 0.05, 0.5)) -> xr.Dataset:
+# A brick that does not receive a claim keeps the read in its queue, so that too few slots are free. Arrivals may wait for
+# a slot here without harm.
+@over_loops({"loss": (0.0, 0.05, 0.5)}, most_held_up=1.0)
+def protocol(loss: float) -> Scenario:
     """Return the reads that are served twice in the loop of table 1 if some claims are lost (section 3).
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    losses : sequence of float
+    loss : sequence of float
         Probabilities that a claim is lost.
 
     Returns
@@ -137,46 +126,30 @@ def protocol(effort: Effort = QUICK, *, losses: Sequence[float] = (0.0, 0.05, 0.
     Dataset
         `extra_services` and further measures over `loss` and `seed`.
     """
-
-    def loop(loss: float) -> Scenario:
-        return group(dsptf(LATENCY, loss=loss))
-
-    # A brick that does not receive a claim keeps the read in its queue, so that too few slots are free. Arrivals may
-    # wait for a slot here without harm.
-    return sweep_loops(loop, {"loss": list(losses)}, effort, "protocol", most_held_up=1.0)
+    return group(dsptf(LATENCY, loss=loss))
 
 
-def served_twice(
-    effort: Effort = QUICK,
-    *,
-    latencies: Sequence[float] = (LATENCY, 4 * LATENCY, 20 * LATENCY),
-    outstanding: Sequence[int] = (1, 4, 16),
-) -> xr.Dataset:
+# The rate is half of its limit. A quarter of the runs gives it to within a fifth.
+@over_loops({"latency": (LATENCY, 4 * LATENCY, 20 * LATENCY), "depth": (1, 4, 16), "waits": (0, 1)}, few=True)
+def served_twice(latency: float, depth: int, waits: int) -> Scenario:
     """Return the reads that a second brick serves in the loop of table 1 and in shorter loops.
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs. Only `effort.few` runs are made.
-    latencies : sequence of float
+    latency : sequence of float
         One-way latencies, seconds.
-    outstanding : sequence of int
+    depth : sequence of int
         Numbers of requests outstanding.
+    waits : sequence of int
+        0 if an idle brick waits for claims at most for its rotational latency (section 3.1), and 1 if it always waits
+        for two latencies.
 
     Returns
     -------
     Dataset
-        `extra_services` and further measures over `latency`, `depth` (requests outstanding), `waits` and `seed`. With
-        `waits` 0 an idle brick waits for claims at most for its rotational latency (section 3.1). With `waits` 1 it
-        always waits for two latencies.
+        `extra_services` and further measures over `latency`, `depth`, `waits` and `seed`, of only `effort.few` runs.
     """
-
-    def loop(latency: float, depth: int, waits: int) -> Scenario:
-        return group(dsptf(latency, waits), outstanding=depth)
-
-    axes = {"latency": list(latencies), "depth": list(outstanding), "waits": [0, 1]}
-    # The rate is half of its limit. A quarter of the runs gives it to within a fifth.
-    return sweep_loops(loop, axes, replace(effort, seeds=effort.few), "protocol")
+    return group(dsptf(latency, waits), outstanding=depth)
 
 
 def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:

@@ -1,38 +1,35 @@
 """Closed loops of sections 2 and 5: figures 1, 5 and 9 and table 1, and the findings on their claims.
 
-Times are in seconds, rates in events a second, shares are fractions.
+Times are in seconds, rates in events a second, shares are fractions. A function below `over_loops` is the loop of one
+point. Its documentation describes the exhibit, of which each axis has several values.
 """
 
 import itertools
-from collections.abc import Sequence
 
 import xarray as xr
 
 from storagekit.core.units import KB, MS
-from storagekit.dispatch import Hashing
+from storagekit.dispatch import AbstractDispatch, Hashing
 from storagekit.engine import Scenario
 from storagekit.papers.dsptf.brick_group import (
     JUDGED,
     KEYS,
-    LATENCY,
-    QUICK,
     READINGS,
     SCHEMES,
-    Effort,
     dsptf,
     group,
     once_each,
-    sweep_loops,
+    over_loops,
 )
 from storagekit.papers.measurement import Measurement, with_interval
-from storagekit.papers.rows import Row, dispatchers, judging
-from storagekit.schedule import FCFS, SATF, ScheduleSwitch
+from storagekit.papers.rows import judging
+from storagekit.schedule import FCFS, SATF, AbstractSchedule, ScheduleSwitch
 from storagekit.simulation import interval, ratio
 from storagekit.workload import FixedSize
 
 # Schemes that are run under every interpretation of write completion.
-TWO = ("D-SPTF", "Hashing")
-SCHEDULERS = ("FIFO", "SPTF")
+TWO = {name: SCHEMES[name] for name in ("D-SPTF", "Hashing")}
+SCHEDULERS = {name: ScheduleSwitch((FCFS(), SATF()), number) for number, name in enumerate(("FIFO", "SPTF"))}
 FIG9_LATENCIES = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3))
 # Suffixes of the claims of figure 9, by read share: the share of table 1, and the share of figure 5.
 FIG9_SHARES = {0.9: "", 0.67: "_67_reads"}
@@ -43,16 +40,15 @@ INFERRED = (
 )
 
 
-def fig1(
-    effort: Effort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16, 32, 64), drive: str = "atlas10k"
-) -> xr.Dataset:
+@over_loops({"scheduler": SCHEDULERS, "depth": (1, 2, 4, 8, 16, 32, 64)})
+def fig1(scheduler: AbstractSchedule, depth: int, *, drive: str = "atlas10k") -> Scenario:
     """Return the throughput of one disk against the number of small random reads outstanding, FIFO and SPTF (figure 1).
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    depths : sequence of int
+    scheduler : sequence of str
+        Names of `SCHEDULERS`.
+    depth : sequence of int
         Numbers of reads outstanding.
     drive : str
         Name of the drive, by default "atlas10k".
@@ -62,51 +58,42 @@ def fig1(
     Dataset
         `throughput`, reads a second, and further measures over `scheduler`, `depth` and `seed`.
     """
-
-    def one_disk(scheduler: str, depth: int) -> Scenario:
-        return group(
-            Hashing(),
-            replicas=1,
-            outstanding=depth,
-            read_share=1.0,
-            size=FixedSize(4 * KB),
-            reading="all copies",
-            schedule=ScheduleSwitch((FCFS(), SATF()), SCHEDULERS.index(scheduler)),
-            drive=drive,
-            slots=max(depths),
-        )
-
-    return sweep_loops(one_disk, {"scheduler": list(SCHEDULERS), "depth": list(depths)}, effort, "fig1")
+    return group(
+        Hashing(),
+        replicas=1,
+        outstanding=depth,
+        read_share=1.0,
+        size=FixedSize(4 * KB),
+        reading="all copies",
+        schedule=scheduler,
+        drive=drive,
+        slots=64,
+    )
 
 
+@over_loops({"scheme": SCHEMES, "read_share": (0.6, 0.9, 1.0)})
 def table1(
-    effort: Effort = QUICK,
+    scheme: AbstractDispatch,
+    read_share: float,
     *,
-    schemes: Sequence[Row] = tuple(SCHEMES),
     replicas: int = 8,
     outstanding: int = 16,
-    read_shares: Sequence[float] = (0.6, 0.9, 1.0),
     reading: str = JUDGED,
-    latency: float = LATENCY,
-) -> xr.Dataset:
+) -> Scenario:
     """Return throughput per brick, idle time and service time of the four schemes (table 1).
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    schemes : sequence
+    scheme : sequence
         Names of `SCHEMES`, and pairs of a name and a dispatcher of your own.
+    read_share : sequence of float
+        Shares of reads. The table has 90%. Section 5.1.1 gives idle times at 60% and 100% as well.
     replicas : int
         Number of bricks, each with all data, by default 8.
     outstanding : int
         Number of requests outstanding, by default 16.
-    read_shares : sequence of float
-        Shares of reads. The table has 90%. Section 5.1.1 gives idle times at 60% and 100% as well.
     reading : str
         When a write completes, a name of `READINGS`, by default `JUDGED`.
-    latency : float
-        One-way network latency of D-SPTF, seconds, by default 50 us.
 
     Returns
     -------
@@ -125,32 +112,22 @@ def table1(
     Examples
     --------
     >>> from storagekit.dispatch import ShortestQueue
-    >>> table1(Effort(seeds=2, requests=400), schemes=[("mine", ShortestQueue(2))], read_shares=[0.9]).scheme.item()
+    >>> from storagekit.papers.effort import Effort
+    >>> table1(Effort(seeds=2, requests=400), scheme=[("mine", ShortestQueue(2))], read_share=[0.9]).scheme.item()
     'mine'
     """
-    dispatch = dispatchers(schemes, SCHEMES | {"D-SPTF": dsptf(latency)})
-
-    def loop(scheme: str, read_share: float) -> Scenario:
-        return group(
-            dispatch[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
-        )
-
-    axes = {"scheme": list(dispatch), "read_share": list(read_shares)}
-    return sweep_loops(loop, axes, effort, "table1")
+    return group(scheme, replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading)
 
 
-def table1_readings(
-    effort: Effort = QUICK, *, schemes: Sequence[Row] = TWO, readings: Sequence[str] = tuple(READINGS)
-) -> xr.Dataset:
+@over_loops({"scheme": TWO, "completion": tuple(READINGS)})
+def table1_readings(scheme: AbstractDispatch, completion: str) -> Scenario:
     """Return the measures of table 1 under the four interpretations of write completion.
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    schemes : sequence
-        As for `table1`.
-    readings : sequence of str
+    scheme : sequence
+        As for `table1`, by default D-SPTF and hashing.
+    completion : sequence of str
         Names of `READINGS`.
 
     Returns
@@ -158,31 +135,23 @@ def table1_readings(
     Dataset
         `throughput` and further measures over `scheme`, `completion` and `seed`.
     """
-    dispatch = dispatchers(schemes, SCHEMES)
-
-    def loop(scheme: str, completion: str) -> Scenario:
-        return group(dispatch[scheme], reading=completion, among=readings)
-
-    axes = {"scheme": list(dispatch), "completion": list(readings)}
-    return sweep_loops(loop, axes, effort, "table1_readings")
+    return group(scheme, reading=completion, among=tuple(READINGS))
 
 
+@over_loops({"scheme": SCHEMES, "replicas": (2, 3, 4, 5, 6, 7, 8)})
 def fig5(
-    effort: Effort = QUICK,
+    scheme: AbstractDispatch,
+    replicas: int,
     *,
-    schemes: Sequence[Row] = tuple(SCHEMES),
-    replicas: Sequence[int] = (2, 3, 4, 5, 6, 7, 8),
     outstanding: int = 16,
     read_share: float = 0.67,
     reading: str = JUDGED,
-) -> xr.Dataset:
+) -> Scenario:
     """Return the throughput per brick of the four schemes against the number of replicas (figure 5).
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    schemes : sequence
+    scheme : sequence
         As for `table1`.
     replicas : sequence of int
         Numbers of replicas.
@@ -198,34 +167,20 @@ def fig5(
     Dataset
         `throughput` and further measures over `scheme`, `replicas` and `seed`.
     """
-    dispatch = dispatchers(schemes, SCHEMES)
-
-    def loop(scheme: str, replicas: int) -> Scenario:
-        return group(
-            dispatch[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
-        )
-
-    return sweep_loops(loop, {"scheme": list(dispatch), "replicas": list(replicas)}, effort, "fig5")
+    return group(scheme, replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading)
 
 
-def gains(
-    effort: Effort = QUICK,
-    *,
-    replicas: int = 8,
-    depths: Sequence[int] = (2, 4, 8, 16),
-    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
-) -> xr.Dataset:
+@over_loops({"scheme": TWO, "depth": (2, 4, 8, 16), "read_share": (0.67, 0.9, 1.0)}, finish=once_each)
+def gains(scheme: AbstractDispatch, depth: int, read_share: float) -> Scenario:
     """Return the throughput of D-SPTF and of hashing by load and share of reads, for the largest gain in the abstract.
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    replicas : int
-        Number of replicas, by default 8.
-    depths : sequence of int
+    scheme : sequence
+        As for `table1`, by default D-SPTF and hashing.
+    depth : sequence of int
         Numbers of requests outstanding.
-    read_shares : sequence of float
+    read_share : sequence of float
         Shares of reads.
 
     Returns
@@ -234,63 +189,39 @@ def gains(
         `throughput` and further measures over `scheme`, `depth`, `read_share` and `seed`. A read that two bricks serve
         counts once.
     """
-
-    def loop(scheme: str, depth: int, read_share: float) -> Scenario:
-        return group(SCHEMES[scheme], replicas=replicas, outstanding=depth, read_share=read_share)
-
-    axes = {"scheme": list(TWO), "depth": list(depths), "read_share": list(read_shares)}
-    return once_each(sweep_loops(loop, axes, effort, "gains"), replicas)
+    return group(scheme, outstanding=depth, read_share=read_share)
 
 
-def fig5_readings(
-    effort: Effort = QUICK,
-    *,
-    schemes: Sequence[Row] = TWO,
-    replicas: Sequence[int] = (2, 3, 8),
-    readings: Sequence[str] = tuple(READINGS),
-) -> xr.Dataset:
+@over_loops({"scheme": TWO, "completion": tuple(READINGS), "replicas": (2, 3, 8)})
+def fig5_readings(scheme: AbstractDispatch, completion: str, replicas: int) -> Scenario:
     """Return the measures of figure 5 under the four interpretations of write completion.
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    schemes : sequence
-        As for `table1`.
+    scheme : sequence
+        As for `table1`, by default D-SPTF and hashing.
+    completion : sequence of str
+        Names of `READINGS`.
     replicas : sequence of int
         Numbers of replicas.
-    readings : sequence of str
-        Names of `READINGS`.
 
     Returns
     -------
     Dataset
         `throughput` and further measures over `scheme`, `completion`, `replicas` and `seed`.
     """
-    dispatch = dispatchers(schemes, SCHEMES)
-
-    def loop(scheme: str, completion: str, replicas: int) -> Scenario:
-        return group(dispatch[scheme], replicas=replicas, read_share=0.67, reading=completion, among=readings)
-
-    axes = {"scheme": list(dispatch), "completion": list(readings), "replicas": list(replicas)}
-    return sweep_loops(loop, axes, effort, "fig5_readings")
+    return group(scheme, replicas=replicas, read_share=0.67, reading=completion, among=tuple(READINGS))
 
 
-def fig9(
-    effort: Effort = QUICK,
-    *,
-    latencies: Sequence[float] = FIG9_LATENCIES,
-    read_shares: Sequence[float] = (0.67, 0.9),
-) -> xr.Dataset:
+@over_loops({"latency": FIG9_LATENCIES, "read_share": (0.67, 0.9)}, finish=once_each)
+def fig9(latency: float, read_share: float) -> Scenario:
     """Return the throughput per replica of D-SPTF against the one-way network latency, with eight replicas (figure 9).
 
     Parameters
     ----------
-    effort : Effort
-        Number and length of the runs.
-    latencies : sequence of float
+    latency : sequence of float
         One-way latencies, seconds.
-    read_shares : sequence of float
+    read_share : sequence of float
         Shares of reads.
 
     Returns
@@ -299,12 +230,7 @@ def fig9(
         `throughput` and further measures over `latency`, `read_share` and `seed`. A read that two bricks serve counts
         once.
     """
-
-    def loop(latency: float, read_share: float) -> Scenario:
-        return group(dsptf(latency), read_share=read_share)
-
-    data = sweep_loops(loop, {"latency": list(latencies), "read_share": list(read_shares)}, effort, "fig9")
-    return once_each(data, replicas=8)
+    return group(dsptf(latency), read_share=read_share)
 
 
 def fig1_findings(data: xr.Dataset) -> list[Measurement]:

@@ -1,0 +1,88 @@
+"""Declare an exhibit by its axes and by the scenario of one point."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+import xarray as xr
+
+from storagekit.engine import Scenario
+from storagekit.papers.effort import Effort
+from storagekit.papers.rows import dispatchers
+
+# The values of an axis, or its labels with the value of each.
+Axis = Sequence[Any] | Mapping[str, Any]
+AnEffort = TypeVar("AnEffort", bound=Effort)
+Runs = Callable[[Callable[..., Scenario], dict[str, list[Any]], AnEffort], xr.Dataset]
+
+
+def over_axes(
+    runs: Callable[[str], Runs[AnEffort]], axes: Mapping[str, Axis], quick: AnEffort
+) -> Callable[[Callable[..., Scenario]], Callable[..., xr.Dataset]]:
+    """Return a decorator that turns the scenario of one point into an exhibit over a grid of points.
+
+    The exhibit has the name and the documentation of the scenario. Its arguments are an effort, the labels of each axis,
+    and the parameters of the scenario that are not axes. All of them have defaults.
+
+    Parameters
+    ----------
+    runs : callable
+        Returns the function that simulates a grid, for the name of an exhibit. That function receives the scenario of a
+        point, the labels of each axis, and the effort.
+    axes : mapping of str to sequence or mapping
+        The default labels of each axis. The scenario receives a label, or the value of the label in a mapping. The
+        reader of an exhibit may give the names of such a mapping, and pairs of a name and a dispatcher of his own.
+    quick : Effort
+        The default effort.
+
+    Examples
+    --------
+    >>> def count(scenario, axes, effort):
+    ...     return [scenario(depth=depth) for depth in axes["depth"]]
+    >>> @over_axes(lambda name: count, {"depth": (1, 2)}, Effort())
+    ... def loop(depth, size=4):
+    ...     return depth * size
+    >>> loop(), loop(depth=[3], size=1)
+    ([4, 8], [3])
+    """
+
+    def declared(scenario: Callable[..., Scenario]) -> Callable[..., xr.Dataset]:
+        simulate = runs(scenario.__name__)
+
+        @wraps(scenario)
+        def exhibit(*effort: AnEffort, **given: Any) -> xr.Dataset:
+            arguments = signature.bind(*effort, **given)
+            arguments.apply_defaults()
+            fixed = dict(arguments.arguments)
+            chosen = fixed.pop("effort")
+            grid = {name: _by_label(name, fixed.pop(name), known) for name, known in axes.items()}
+
+            def point(**labels: Any) -> Scenario:
+                return scenario(**{name: grid[name][label] for name, label in labels.items()}, **fixed)
+
+            return simulate(point, {name: list(values) for name, values in grid.items()}, chosen)
+
+        signature = _signature(scenario, axes, quick)
+        exhibit.__signature__ = signature  # type: ignore[attr-defined]
+        return exhibit
+
+    return declared
+
+
+def _signature(scenario: Callable[..., Scenario], axes: Mapping[str, Axis], quick: Effort) -> inspect.Signature:
+    """Return the signature of an exhibit: the effort, the axes, and the other parameters of the scenario."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    effort = inspect.Parameter("effort", either, default=quick, annotation=type(quick))
+    grid = [inspect.Parameter(name, keyword, default=tuple(labels)) for name, labels in axes.items()]
+    others = [one for name, one in inspect.signature(scenario).parameters.items() if name not in axes]
+    fixed = [one.replace(kind=keyword) for one in others]
+    return inspect.Signature([effort, *grid, *fixed], return_annotation=xr.Dataset)
+
+
+def _by_label(axis: str, labels: Sequence[Any], known: Axis) -> dict[Any, Any]:
+    """Return the values that the scenario receives, by label."""
+    if isinstance(known, Mapping):
+        return dispatchers(labels, known, axis)
+    return {label: label for label in labels}
