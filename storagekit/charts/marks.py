@@ -237,16 +237,27 @@ def ribbons(
     colour: str,
     palette: Mapping[str, str],
     sides: tuple[AxisStyle, AxisStyle],
-    legend: str | None,
+    legend: str | alt.Legend | None,
 ) -> Layered:
-    """Return one line for each series within the band of its interval, for series with many points."""
-    base, present = _base(summary, x, colour, palette, sides, legend)
+    """Return one line for each series within the band of its interval, for series with many points.
+
+    legend: the legend, or its title.
+    """
+    base, present = _base(summary, x, colour, palette, sides, None)
     scale = alt.Scale(domain=present, range=[palette[name] for name in present])
-    key = alt.Legend(title=legend, symbolOpacity=1, symbolType=DASH)
+    key = legend if isinstance(legend, alt.Legend) else alt.Legend(title=legend, symbolOpacity=1, symbolType=DASH)
     base = base.encode(color=alt.Color(colour, type="nominal", scale=scale, legend=key))
     band = base.mark_area(opacity=0.2, clip=True).encode(y=_height(sides[1], "low"), y2="high")
     line = base.mark_line(strokeWidth=1.8, clip=True).encode(y=_height(sides[1]))
     return alt.layer(band, line).properties(width=WIDTH, height=HEIGHT)
+
+
+def shaded(spans: Sequence[tuple[float, float, str]]) -> Layered:
+    """Return a grey area between two positions of the x axis for each span, with its name at the foot of the panel."""
+    base = alt.Chart(pd.DataFrame(spans, columns=["from", "to", "words"])).encode(x="from:Q")
+    words = base.mark_text(align="left", baseline="bottom", dx=4, fontSize=11, color=PAPER)
+    area = base.mark_rect(color=PAPER, opacity=0.1).encode(x2="to")
+    return alt.layer(area, words.encode(y=alt.value(HEIGHT - 4), text="words"))
 
 
 def from_zero(highest: float) -> alt.Scale:
@@ -329,6 +340,12 @@ def bars(
         tick = alt.Chart(dashes).mark_tick(thickness=3, width={"band": 0.8}, opacity=1)
         layers.append(tick.encode(**place, fill=paper_fill(LYING)))
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
+
+
+def positions(numbers: xr.DataArray) -> list[tuple[float, float]]:
+    """Return the position and the value of each number of a row, without NaN, for `paper_points`."""
+    known = numbers.dropna(numbers.dims[0])
+    return list(zip(known[numbers.dims[0]].values.tolist(), known.values.tolist(), strict=True))
 
 
 @validate

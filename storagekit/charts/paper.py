@@ -10,6 +10,8 @@ from storagekit.charts.theme import HEIGHT, PAPER
 
 # distance between the levels of neighbouring names
 STEP = 14
+# Height of a row of a table, pixels.
+CELL = 46
 
 
 def dropped_points(
@@ -35,9 +37,8 @@ def dropped_points(
 def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
     """Return a table of text, with `ours` in each cell and `paper` in grey below it.
 
-    row, column: names of the columns of `rows` that contain the row and the column of each cell.
-
-    A single column has no name.
+    row, column: names of the columns of `rows` that contain the row and the column of each cell. A single column has no
+    name. Without any text of the paper, `ours` is in the middle of its cell.
     """
     columns = alt.Axis(orient="top", labelAngle=0, labelLimit=200, domain=False, ticks=False, grid=False)
     named = columns if len(set(rows[column])) > 1 else None
@@ -51,5 +52,6 @@ def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
             axis=alt.Axis(labelLimit=220, domain=False, ticks=False, grid=False),
         ),
     )
-    ours = base.mark_text(fontSize=13, dy=-7).encode(text="ours:N")
-    return alt.layer(ours, base.mark_text(fontSize=11, dy=9, color=PAPER).encode(text="paper:N"))
+    ours = base.mark_text(fontSize=13, dy=-7 if any(rows["paper"]) else 0).encode(text="ours:N")
+    drawn = alt.layer(ours, base.mark_text(fontSize=11, dy=9, color=PAPER).encode(text="paper:N"))
+    return drawn.properties(height=CELL * rows[row].nunique())

@@ -27,7 +27,7 @@ from storagekit.papers.dsptf.bricks import (
     settings,
     source,
 )
-from storagekit.papers.dsptf.replays import PIECES, WINDOWED, TraceEffort, replay_findings, through
+from storagekit.papers.dsptf.replays import PIECES, WINDOWED, TraceEffort, missed, replay_findings, through
 from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
@@ -215,7 +215,7 @@ def test_changed_times_break_a_claim(trace, system, scheme, time, broken):
 def test_the_time_of_missed_reads_excludes_hits():
     """The mean is 4 ms over all reads; three in four take no time."""
     data = xr.Dataset({"read_response": 4 * MS, "hit_rate": 0.75})
-    assert float(dsptf.missed(data)) == pytest.approx(16 * MS)
+    assert float(missed(data)) == pytest.approx(16 * MS)
 
 
 def test_messages_by_kind_by_hand():
@@ -314,7 +314,7 @@ def test_a_small_replay_has_every_run_and_no_block_twice(sap):
     assert {"equal", "slow", "changing"} <= set(sap.whole.system.values.tolist())
     assert sap.whole.attrs["duplicates"] == 0 and sap.whole.attrs["basis"] == "stand-in"
     assert float(sap.whole.requests.min()) >= TINY.requests
-    mean = dsptf.missed(sap.whole).mean("seed")
+    mean = missed(sap.whole).mean("seed")
     assert (
         float(mean.sel(run="equal: D-SPTF"))
         < float(mean.sel(run="equal: Hashing"))
@@ -382,7 +382,7 @@ def test_many_bricks_share_a_load_evenly():
 def test_table4_at_full_and_half_speed():
     """Equal bricks share equally under every scheme. With one at half speed, hashing slows both, and D-SPTF does not."""
     data = dsptf.table4(
-        dsptf.Effort(seeds=2, requests=600), speeds=(1.0, 0.5), slowness=("service",)
+        dsptf.Effort(seeds=2, requests=600), speed=(1.0, 0.5), slowness=("service",)
     ).brick_throughput.mean("seed")
     even = data.sel(speed=1.0, slowness="service")
     np.testing.assert_allclose(
@@ -399,7 +399,7 @@ def test_table4_at_full_and_half_speed():
 
 @pytest.mark.slow
 def test_a_loop_with_a_failing_brick_loses_nothing():
-    data = dsptf.failing(dsptf.Effort(seeds=2, requests=4000), timeouts=(0.1,))
+    data = dsptf.failing(dsptf.Effort(seeds=2, requests=4000), timeout=(0.1,))
     assert float(data.outstanding.min()) > data.attrs["loop"] - 0.25
     assert float(data.resent.min()) > 0
     assert verdicts(dsptf.failing_findings(data)) == {"dsptf.protocol.brick_failure": "holds"}
@@ -407,7 +407,7 @@ def test_a_loop_with_a_failing_brick_loses_nothing():
 
 def test_a_network_without_delay_is_the_best_and_hashing_has_none():
     data = dsptf.network(
-        dsptf.Effort(seeds=2, requests=1200), latencies=(0.0, 3 * MS), replicas=(4,), depths=(16,), read_shares=(0.9,)
+        dsptf.Effort(seeds=2, requests=1200), latency=(0.0, 3 * MS), replicas=(4,), depth=(16,), read_share=(0.9,)
     ).squeeze()
     assert float(data.gain.sel(latency=0.0, statistic="mean")) > float(data.gain.sel(latency=3 * MS, statistic="mean"))
     hashed = data.throughput.sel(scheme="Hashing")
@@ -445,7 +445,7 @@ def test_traces_run_under_a_user_defined_scheme():
     assert int(switch.index) == len(NAMES) and switch.members[:-1] == dispatcher(Setting("LARD"), 2).members
     tiny = TraceEffort(seeds=1, requests=2**10)
     found = dsptf.replays(
-        tiny, trace="financial", pieces=1, systems=("equal:",), schemes=["Hashing", *own.items()]
+        tiny, trace="financial", pieces=1, systems=("equal:",), scheme=["Hashing", *own.items()]
     ).whole
     assert found.run.values.tolist() == ["equal: Hashing", "equal: mine"]
     assert found.scheme.values.tolist() == ["Hashing", "mine"]
@@ -458,7 +458,7 @@ def test_systems_run_separately_and_gaps_come_from_the_sample():
     assert {name.split(": ")[0] for name in runs} == {"equal", f"changing, {MEANINGS[-1]}"} and len(runs) == 7
     few = TraceEffort(seeds=1, requests=2**11)
     by = [dsptf.replays(few, trace="financial", pieces=1, gaps=gaps, systems=("equal:",)) for gaps in (None, "")]
-    bunched, poisson = (dsptf.missed(one.whole).sel(run="equal: Hashing") for one in by)
+    bunched, poisson = (missed(one.whole).sel(run="equal: Hashing") for one in by)
     assert list(by[0].whole.run.values) == [f"equal: {scheme}" for scheme in NAMES]
     # requests that arrive together wait for one another
     assert float(bunched.mean()) > 1.1 * float(poisson.mean())
@@ -511,10 +511,10 @@ def test_settings_share_a_structure_and_have_their_schemes():
             lambda: dsptf.fig5(scheme=[("mine", RandomOfTwo)]),
             "scheme 'mine': given the class RandomOfTwo; give its result",
         ),
-        (lambda: dsptf.replays(schemes=[("mine", SATF())]), "scheme 'mine': given SATF of storagekit.schedule; give a"),
-        (lambda: dsptf.table4(schemes=[RandomOfTwo()]), "scheme RandomOfTwo of own_scheme: give a name, or a pair"),
+        (lambda: dsptf.replays(scheme=[("mine", SATF())]), "scheme 'mine': given SATF of storagekit.schedule; give a"),
+        (lambda: dsptf.table4(scheme=[RandomOfTwo()]), "scheme RandomOfTwo of own_scheme: give a name, or a pair"),
         (
-            lambda: dsptf.table4(schemes=["LARD", "LARD"]),
+            lambda: dsptf.table4(scheme=["LARD", "LARD"]),
             "scheme 'LARD' is given twice: give each row a different name",
         ),
         (lambda: dsptf.trace_effort("huge"), "profile 'huge': give one of"),

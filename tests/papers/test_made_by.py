@@ -17,7 +17,7 @@ HUNT = SearchEffort(settings=8, rounds=1, children=4, parents=2, chunks=2)
 
 
 def messages() -> xr.Dataset:
-    net = dsptf.network(DSPTF(**SMALL), latencies=(0.0,), replicas=(2,), depths=(4,), read_shares=(0.9,))
+    net = dsptf.network(DSPTF(**SMALL), latency=(0.0,), replicas=(2,), depth=(4,), read_share=(0.9,))
     return interval(dsptf.messages(net.drop_vars("gain").sel(scheme="D-SPTF")))
 
 

@@ -34,12 +34,9 @@ from storagekit.papers.dsptf.loops import table1_readings as table1_readings
 from storagekit.papers.dsptf.luns import table3_luns as table3_luns
 from storagekit.papers.dsptf.network import messages as messages
 from storagekit.papers.dsptf.network import network as network
-from storagekit.papers.dsptf.replays import TraceEffort as TraceEffort
-from storagekit.papers.dsptf.replays import missed as missed
 from storagekit.papers.dsptf.replays import replay_findings as replay_findings
 from storagekit.papers.dsptf.replays import replays as replays
 from storagekit.papers.dsptf.replays import trace_effort as trace_effort
-from storagekit.papers.dsptf.traces import TRACES as TRACES
 from storagekit.papers.dsptf.traces import compared as compared
 from storagekit.papers.dsptf.traces import real as real
 from storagekit.papers.dsptf.traces import real_findings as real_findings

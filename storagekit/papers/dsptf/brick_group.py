@@ -59,14 +59,6 @@ READINGS: dict[str, AbstractWrite] = {
 # By section 3 a write completes once it is in every NVRAM. The evaluation does not state when it completes in the
 # simulator. Table 1 is nearest to the paper's under this interpretation (see `group`).
 JUDGED = "receiving brick"
-# Names of the schemes by the keys in the identifiers of claims.
-KEYS = {
-    "central": "Central SPTF",
-    "dsptf": "D-SPTF",
-    "hashing": "Hashing",
-    "lard": "LARD",
-    "weighted_hash": "Weighted hash",
-}
 # Slots for 16 outstanding requests, with 90% reads or more, and with fewer, where more writes wait. A write keeps its
 # slot until its last copy is on disk. Under some interpretations this is long after its completion.
 SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (64, 64), "all copies": (16, 16)}

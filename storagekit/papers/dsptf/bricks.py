@@ -16,7 +16,8 @@ from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, WeightedHa
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.papers.dsptf.brick_group import JUDGED, KEYS, LATENCY, READINGS
+from storagekit.papers.dsptf.brick_group import JUDGED, LATENCY, READINGS
+from storagekit.papers.dsptf.claims import KEYS, SLOW
 from storagekit.papers.rows import NONE_OWN, Own
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
@@ -49,7 +50,6 @@ UNIT = 64 * KB // SECTOR
 SLOTS = (32, 128)
 # Entries of LARD's table. They are few enough that the warm-up of the quick profile accesses nearly all of them.
 TARGETS = 1024
-SLOW = 1
 HALF = 0.5
 # Meanings of "half the speed", as the parts of an access that are slower. Section 5.2.1 sends two of three requests to
 # the fast brick, so that a whole access takes twice as long in table 4 and figure 7 (`TWICE`). Section 5.2.2 has a

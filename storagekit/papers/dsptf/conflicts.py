@@ -8,6 +8,7 @@ import xarray as xr
 from storagekit.core.units import US
 from storagekit.engine import Scenario
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort, dsptf, group, over_loops, sweep_loops
+from storagekit.papers.dsptf.claims import OVERHEAD, TABLE5, TABLE6
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.simulation import interval
 
@@ -19,7 +20,7 @@ READS_ALONE = 1.0
 SPINDLES = {"random": 0, "in step": 1}
 # Largest number of further services for each read that counts as "almost never": the limit of a match in the scorecard.
 ALMOST_NEVER = 0.05
-OVERHEAD = "The value is the size of the 50-byte messages of a request, divided by the size of its data."
+ADDED = "The value is the size of the 50-byte messages of a request, divided by the size of its data."
 
 
 def table5(
@@ -188,18 +189,15 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
         Result of `one_at_a_time`.
     """
     found = []
-    for replicas in data.replicas.values.tolist():
-        for bricks in data.bricks.values.tolist():
-            note = f"The value is the mean over {bricks // replicas} disjoint groups with reads only." + (
-                " The remaining bricks are unused." * (bricks % replicas > 0)
-            )
-            row = data.messages.sel(replicas=replicas, bricks=bricks)
-            found.append(with_interval(f"dsptf.table5.way{replicas}[{bricks}]", row, note))
+    for claim, (replicas, bricks) in TABLE5.within(data):
+        note = f"The value is the mean over {bricks // replicas} disjoint groups with reads only." + (
+            " The remaining bricks are unused." * (bricks % replicas > 0)
+        )
+        found.append(with_interval(claim, data.messages.sel(replicas=replicas, bricks=bricks), note))
     summary = interval(data).sel(replicas=8)
     copies = int(most.attrs["copies"])
     # A read may be claimed before the measured time and complete within it. One such read is allowed for.
     peak = float((most.claims_per_read * most.requests / (most.requests + 1)).max())
-    overhead = 50 * summary.messages_each
     writes = float(mixed.message_rate.sel(replicas=8).mean())
     return [
         *found,
@@ -218,8 +216,7 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
             "The loop has reads only. The paper's 3,230 messages/s are 16.15 messages for each of 200 requests/s, so that "
             f"a request makes one access. With 90% reads this simulation has {writes:.0f} messages/s per brick.",
         ),
-        with_interval("dsptf.table5.overhead_4kb", overhead / 4096, OVERHEAD),
-        with_interval("dsptf.table5.overhead_64kb", overhead / 65536, OVERHEAD),
+        *(with_interval(claim, 50 * summary.messages_each / size, ADDED) for claim, (size, _) in OVERHEAD),
     ]
 
 
@@ -233,7 +230,7 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
     """
     both = interval(data).contested_requests
     summary, found = both.sel(spindles="random"), []
-    for replicas in data.replicas.values.tolist():
+    for claim, (replicas,) in TABLE6.within(data):
         row = summary.sel(replicas=replicas)
         mean = row.sel(statistic="mean")
         others = ", ".join(
@@ -249,13 +246,7 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
             f"{in_step:.2%}. With random phases it is {others}. The excess of table 5 is N times the conflicts, and the rows "
             "of table 5 give the range."
         )
-        found.append(
-            with_interval(
-                f"dsptf.table6.conflicts[{replicas}]",
-                row.sel(read_share=READS_ALONE, latency=data.latency[0]),
-                note,
-            )
-        )
+        found.append(with_interval(claim, row.sel(read_share=READS_ALONE, latency=data.latency[0]), note))
     return found
 
 

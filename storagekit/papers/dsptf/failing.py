@@ -30,7 +30,7 @@ LONGER = 3
 
 
 def failing(
-    effort: Effort = QUICK, *, losses: Sequence[float] = (0.0, 0.05), timeouts: Sequence[float] = (0.1, 1.0)
+    effort: Effort = QUICK, *, loss: Sequence[float] = (0.0, 0.05), timeout: Sequence[float] = (0.1, 1.0)
 ) -> xr.Dataset:
     """Return the measures of a closed loop on eight bricks, with an outage of one brick (section 3).
 
@@ -38,9 +38,9 @@ def failing(
     ----------
     effort : Effort
         Number and length of the runs. Each run has three times the requests.
-    losses : sequence of float
+    loss : sequence of float
         Probabilities that a claim is lost.
-    timeouts : sequence of float
+    timeout : sequence of float
         Times after which a client sends a read again, seconds.
 
     Returns
@@ -73,7 +73,7 @@ def failing(
 
     data = sweep(
         system,
-        {"loss": list(losses), "timeout": list(timeouts)},
+        {"loss": list(loss), "timeout": list(timeout)},
         seeds=effort.seed_list,
         requests=count,
         warm_up=count // 5,

@@ -13,7 +13,6 @@ from storagekit.dispatch import AbstractDispatch, Hashing
 from storagekit.engine import Scenario
 from storagekit.papers.dsptf.brick_group import (
     JUDGED,
-    KEYS,
     READINGS,
     SCHEMES,
     dsptf,
@@ -21,6 +20,7 @@ from storagekit.papers.dsptf.brick_group import (
     once_each,
     over_loops,
 )
+from storagekit.papers.dsptf.claims import FOUR, GAINS, TABLE1
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.rows import judging
 from storagekit.schedule import FCFS, SATF, AbstractSchedule, ScheduleSwitch
@@ -37,6 +37,10 @@ INFERRED = (
     "A write completes when the receiving brick has it on disk. By section 3 a write completes once it is in every NVRAM, "
     "which gives 218 IO/s for D-SPTF and 139 IO/s for hashing. The interpretation was chosen by the throughput of table 1, "
     "and figure 5 supports it."
+)
+
+IDLE = dict.fromkeys(
+    ("Hashing", "LARD"), "Queued writes keep a brick busy. All interpretations of write completion were tried."
 )
 
 
@@ -263,7 +267,7 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-@judging("scheme", list(KEYS.values())[:4])
+@judging("scheme", FOUR.values())
 def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measurement]:
     """Return the findings on table 1 at one share of reads, and on the idle times of section 5.1.1 at others.
 
@@ -278,12 +282,12 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
     over_lard = float(
         (data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="LARD")).sel(read_share=read_share).mean()
     )
-    found = []
-    for key, scheme in list(KEYS.items())[:4]:
-        row = summary.sel(scheme=scheme)
-        found.append(with_interval(f"dsptf.table1.{key}.throughput", row.throughput, INFERRED))
-        found.append(with_interval(f"dsptf.table1.{key}.idle", row.idle, _idle_note(key)))
-        found.append(with_interval(f"dsptf.table1.{key}.service", row.service_time / MS, INFERRED))
+    summary["service_time"] = summary.service_time / MS
+    notes = {"throughput": INFERRED, "service_time": INFERRED}
+    found = [
+        with_interval(claim, summary[quantity].sel(scheme=scheme), notes.get(quantity, IDLE.get(scheme, "")))
+        for claim, (scheme, quantity) in TABLE1
+    ]
     throughput = data.throughput.sel(read_share=read_share)
     gain = ratio(throughput.sel(scheme="D-SPTF"), throughput.sel(scheme="Hashing"))
     idle = interval(data).idle.sel(scheme="Hashing")
@@ -323,7 +327,7 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
     ]
 
 
-@judging("scheme", ("Central SPTF", "D-SPTF", "Hashing", "LARD"))
+@judging("scheme", FOUR.values())
 def fig5_findings(data: xr.Dataset) -> list[Measurement]:
     """Return the findings on the claims of figure 5.
 
@@ -341,11 +345,11 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
     return [
         *(
             with_interval(
-                f"dsptf.fig5.gain_{count}",
+                claim,
                 gain.sel(replicas=count),
                 f"{INFERRED} The gain over LARD is {over_lard.sel(replicas=count):.3f}.",
             )
-            for count in (2, 8)
+            for claim, (count,) in GAINS
         ),
         with_interval("dsptf.fig5.gain_3", gain.sel(replicas=3), "The share of reads is 67%. " + INFERRED),
         Measurement(
@@ -441,9 +445,3 @@ def _fig9_rows(summary: xr.DataArray, spent: xr.Dataset, share: float, ending: s
             note=f"The claim is judged from 1.75 to 3 ms with {share:.0%} reads.",
         ),
     ]
-
-
-def _idle_note(key: str) -> str:
-    if key in ("central", "dsptf"):
-        return ""
-    return "Queued writes keep a brick busy. All interpretations of write completion were tried."

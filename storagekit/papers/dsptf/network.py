@@ -20,10 +20,10 @@ MESSAGE = 50
 def network(
     effort: Effort = QUICK,
     *,
-    latencies: Sequence[float] = LATENCIES,
+    latency: Sequence[float] = LATENCIES,
     replicas: Sequence[int] = (2, 4, 8),
-    depths: Sequence[int] = (4, 8, 16, 32),
-    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
+    depth: Sequence[int] = (4, 8, 16, 32),
+    read_share: Sequence[float] = (0.67, 0.9, 1.0),
 ) -> xr.Dataset:
     """Return the throughput of D-SPTF and of hashing, by latency, replicas, load and share of reads.
 
@@ -31,13 +31,13 @@ def network(
     ----------
     effort : Effort
         Number and length of the runs. An eighth of the runs is made, at least two, with half of the requests.
-    latencies : sequence of float
+    latency : sequence of float
         One-way latencies, seconds.
     replicas : sequence of int
         Numbers of replicas.
-    depths : sequence of int
+    depth : sequence of int
         Numbers of requests outstanding.
-    read_shares : sequence of float
+    read_share : sequence of float
         Shares of reads.
 
     Returns
@@ -57,12 +57,12 @@ def network(
         return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share)
 
     def swept(scheme: str, some: Sequence[float]) -> xr.Dataset:
-        axes = {"scheme": [scheme], "latency": list(some), "replicas": list(replicas), "depth": list(depths)}
+        axes = {"scheme": [scheme], "latency": list(some), "replicas": list(replicas), "depth": list(depth)}
         less = replace(effort, seeds=max(2, effort.seeds // 8), requests=effort.requests // 2)
-        return sweep_loops(loop, axes | {"read_share": list(read_shares)}, less, "network", most_held_up=1.0)
+        return sweep_loops(loop, axes | {"read_share": list(read_share)}, less, "network", most_held_up=1.0)
 
-    ours, hashed = swept("D-SPTF", latencies), swept("Hashing", latencies[:1])
-    everywhere = hashed.isel(latency=[0] * len(latencies)).assign_coords(latency=ours.latency)
+    ours, hashed = swept("D-SPTF", latency), swept("Hashing", latency[:1])
+    everywhere = hashed.isel(latency=[0] * len(latency)).assign_coords(latency=ours.latency)
     data = xr.concat([ours, everywhere], "scheme", combine_attrs=made_jointly)
     data = once_each(data, data.replicas)
     gain = data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="Hashing")

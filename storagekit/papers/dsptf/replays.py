@@ -21,6 +21,7 @@ from storagekit.papers.dsptf.bricks import (
     settings,
     source,
 )
+from storagekit.papers.dsptf.claims import FIG8, FIG8_MISSED
 from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.measurement import Measurement, with_interval
@@ -37,9 +38,10 @@ STAND_IN = (
 )
 BALANCED = ("LARD", "Weighted hash")
 WINDOWED = f"LARD, {LARD_WINDOWS[-1]:.3g} of the run"
+MEAN_GAIN = "the mean time of hashing and LARD, divided by the time of D-SPTF,"
 WAIT = "An idle brick waits for claims at most for its rotational latency, so that some reads are served twice."
 # Quarters of the run without a slow brick, and with one, as fractions of the run.
-NORMAL, DEGRADED = [(0.0, 0.25), (0.5, 0.75)], [(0.25, 0.5), (0.75, 1.0)]
+SPANS = {"normal": [(0.0, 0.25), (0.5, 0.75)], "degraded": [(0.25, 0.5), (0.75, 1.0)]}
 # Limits of "close" and "near", relative differences.
 CLOSE, NEAR = 0.05, 0.15
 
@@ -99,7 +101,7 @@ def replays(
     together: bool = False,
     gaps: str | None = None,
     systems: Sequence[str] = SYSTEMS,
-    schemes: Sequence[Row] = NAMES,
+    scheme: Sequence[Row] = NAMES,
 ) -> History:
     """Run a trace on two bricks under every scheme and condition (figures 6, 7 and 8).
 
@@ -124,7 +126,7 @@ def replays(
         default is the sample of the same name, if it exists (`GAPS`).
     systems : sequence of str
         Names of `SYSTEMS`, or beginnings of the names of runs.
-    schemes : sequence
+    scheme : sequence
         Names of schemes, and pairs of a name and a dispatcher of your own.
 
     Returns
@@ -145,7 +147,7 @@ def replays(
     sample = GAPS.get(trace, "") if gaps is None else gaps
     if sample and given.basis == "stand-in":
         given = bunched(given, sample, effort.first_seed)
-    names, own = chosen(schemes, NAMES)
+    names, own = chosen(scheme, NAMES)
     runs = settings(len(given.trace), seconds(given), systems, names)
     return through(given, system._replace(own=own), runs, trace, effort.seed_list, pieces)
 
@@ -279,30 +281,24 @@ def replay_findings(
     )
     real = all(found.whole.attrs["basis"] == "trace" for found in histories.values())
     basis, said = ("trace", "") if real else ("stand-in", f" {STAND_IN}")
-    said += _near(local)
+    if local:
+        said += f" With contiguous popular data, {MEAN_GAIN} is: {_gains(local, 'equal')}."
+    at_once = {
+        system: f" If writes complete at once, {MEAN_GAIN} is: {_gains(histories, f'{system}, at once')}."
+        for system in ("equal", "slow")
+    }
     return [
-        *_fig6(equal, basis, _at_once(histories, "equal") + said + _printed(printed, "equal")),
-        *_fig7(slow, degraded, basis, _at_once(histories, "slow") + said + _printed(printed, "slow")),
+        *_fig6(equal, basis, at_once["equal"] + said + _printed(printed, "equal")),
+        *_fig7(slow, degraded, basis, at_once["slow"] + said + _printed(printed, "slow")),
         *_fig8(histories["sap"], local.get("sap"), basis, said),
         *(_fig8_missed(local["sap"], basis) if "sap" in local else []),
     ]
 
 
-def _near(local: Mapping[str, History]) -> str:
-    """Return the times of hashing and LARD over the time of D-SPTF with contiguous popular data, in words."""
-    gains = {name: _by_scheme(found.whole, "equal") for name, found in local.items()}
-    times = _listed({name: _mean(_gain(time.response)) for name, time in gains.items()})
-    said = " With contiguous popular data, the mean time of hashing and LARD, divided by the time of D-SPTF, is: "
-    return f"{said}{times}." if gains else ""
-
-
-def _at_once(histories: Mapping[str, History], system: str) -> str:
-    """Return the gains of D-SPTF if a write completes as soon as it is in NVRAM, in words."""
-    times = {name: _by_scheme(found.whole, f"{system}, at once").response for name, found in histories.items()}
-    gains = _listed({name: _mean(_gain(time)) for name, time in times.items()})
-    return (
-        f" If writes complete at once, the mean time of hashing and LARD, divided by the time of D-SPTF, is: {gains}."
-    )
+def _gains(histories: Mapping[str, History], system: str) -> str:
+    """Return the mean of the times of hashing and LARD over the time of D-SPTF by trace, in words."""
+    times = {name: _by_scheme(found.whole, system).response for name, found in histories.items()}
+    return _listed({name: _mean(_gain(time)) for name, time in times.items()})
 
 
 def _printed(found: History | None, system: str) -> str:
@@ -318,9 +314,9 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
     over = {name: time_over(time.response, "D-SPTF", "Central SPTF") for name, time in times.items()}
     alone = {name: time_over(time.missed, "D-SPTF", "Central SPTF") for name, time in times.items()}
     gains = {name: _gain(time.response) for name, time in times.items()}
-    each = ", ".join(f"{name} {_mean(gain):.2f}" for name, gain in gains.items())
+    each = _listed({name: _mean(gain) for name, gain in gains.items()})
     each += ". For reads that miss in memory, it is: "
-    each += ", ".join(f"{name} {_mean(_gain(t.missed)):.2f}" for name, t in times.items())
+    each += _listed({name: _mean(_gain(time.missed)) for name, time in times.items()})
     sap = times["sap"]
     both = ratio(sap.response.sel(scheme="D-SPTF"), sap.response.sel(scheme="Hashing"))
     missed_only = time_over(sap.missed, "D-SPTF", "Hashing")
@@ -403,62 +399,52 @@ def _fig7(
 
 
 def _fig8(found: History, local: History | None, basis: str, said: str) -> list[Measurement]:
+    times, sooner = _changing(found, "changing"), _changing(found, "changing, at once")
     rows = []
-    for label, spans in (("normal", NORMAL), ("degraded", DEGRADED)):
-        times = _changing(found, "changing")
-        quarters = times.sel(piece=_within(times, spans)).mean("piece")
-        note = "" if label == "normal" else f" {_meanings(found)}"
-        sooner = _changing(found, "changing, at once")
-        sooner = sooner.sel(piece=_within(sooner, spans)).mean("piece").response
-        beside = "" if local is None else _both(_changing(local, "changing"), spans)
+    for claim, (state, scheme) in FIG8:
+        quarters = _quarters(times, state).sel(scheme=scheme)
+        alone = float(quarters.missed.mean()) / MS
+        at_once = float(_quarters(sooner, state).response.sel(scheme=scheme).mean()) / MS
+        beside = "" if local is None else _both(_changing(local, "changing"), state)
         near = f" With contiguous popular data, reads that miss in memory take: {beside}." if beside else ""
-        for key, scheme in (("dsptf", "D-SPTF"), ("hash", "Hashing")):
-            alone = float(quarters.missed.sel(scheme=scheme).mean()) / MS
-            at_once = float(sooner.sel(scheme=scheme).mean()) / MS
-            text = (
-                f"The time is the mean over all requests. If writes complete at once, it is {at_once:.1f} ms. For reads "
-                f"that miss in memory, it is {alone:.1f} ms.{near}{said}"
-            )
-            row = _interval(quarters.response.sel(scheme=scheme) / MS)
-            rows.append(with_interval(f"dsptf.fig8.{label}_{key}", row, text, basis))
-        gain = ratio(quarters.response.sel(scheme="Hashing"), quarters.response.sel(scheme="D-SPTF"))
-        alone = time_over(quarters.missed, "Hashing", "D-SPTF")
-        rows.append(
-            with_interval(
-                f"dsptf.fig8.ratio_{label}",
-                gain,
-                f"If writes complete at once, the ratio is {time_over(sooner, 'Hashing', 'D-SPTF'):.2f}. For reads that "
-                f"miss in memory, it is {alone:.2f}.{note}{said}",
-                basis,
-            )
+        text = (
+            f"The time is the mean over all requests. If writes complete at once, it is {at_once:.1f} ms. For reads "
+            f"that miss in memory, it is {alone:.1f} ms.{near}{said}"
         )
-    return [*rows, _lard_window(_changing(found, "changing"), _changing(found, "changing, service"), basis)]
+        rows.append(with_interval(claim, _interval(quarters.response / MS), text, basis))
+    for state, note in (("normal", ""), ("degraded", f" {_meanings(found)}")):
+        quarters, at_once = _quarters(times, state), _quarters(sooner, state).response
+        text = (
+            f"If writes complete at once, the ratio is {time_over(at_once, 'Hashing', 'D-SPTF'):.2f}. For reads that "
+            f"miss in memory, it is {time_over(quarters.missed, 'Hashing', 'D-SPTF'):.2f}.{note}{said}"
+        )
+        gain = ratio(quarters.response.sel(scheme="Hashing"), quarters.response.sel(scheme="D-SPTF"))
+        rows.append(with_interval(f"dsptf.fig8.ratio_{state}", gain, text, basis))
+    return [*rows, _lard_window(times, _changing(found, "changing, service"), basis)]
 
 
 def _fig8_missed(local: History, basis: str) -> list[Measurement]:
     """Return the findings on figure 8 for missed reads only, with contiguous popular data."""
-    times, rows = _changing(local, "changing"), []
-    for label, spans in (("normal", NORMAL), ("degraded", DEGRADED)):
-        quarters = times.missed.sel(piece=_within(times, spans)).mean("piece") / MS
-        for key, scheme in (("dsptf", "D-SPTF"), ("hash", "Hashing")):
-            note = (
-                "The time covers only reads that miss in memory, with contiguous popular data. The paper does not state "
-                "which requests its response time covers, nor how local they are."
-            )
-            row = _interval(quarters.sel(scheme=scheme))
-            rows.append(with_interval(f"dsptf.fig8.missed[{label}_{key}]", row, note, basis))
-    return rows
+    times = _changing(local, "changing")
+    note = (
+        "The time covers only reads that miss in memory, with contiguous popular data. The paper does not state which "
+        "requests its response time covers, nor how local they are."
+    )
+    return [
+        with_interval(claim, _interval(_quarters(times, state).missed.sel(scheme=scheme) / MS), note, basis)
+        for claim, (state, scheme) in FIG8_MISSED
+    ]
 
 
 def _meanings(found: History) -> str:
     """Return the times of the degraded quarters under other meanings of a slow brick, in words."""
     half = _changing(found, "changing, service")
-    late = half.sel(piece=_within(half, DEGRADED)).mean("piece").response
+    late = _quarters(half, "degraded").response
     ours, hashed = (float(late.sel(scheme=scheme).mean()) / MS for scheme in ("D-SPTF", "Hashing"))
     all_of_it = f"D-SPTF {ours:.1f} ms, hashing {hashed:.1f} ms (ratio {hashed / ours:.2f})"
     shown = [
         f"If only the {name} takes twice as long, reads that miss in memory take: "
-        f"{_both(_changing(found, f'changing, {name}'), DEGRADED)}."
+        f"{_both(_changing(found, f'changing, {name}'), 'degraded')}."
         for name in ("rotation", "seek")
     ]
     return (
@@ -468,11 +454,16 @@ def _meanings(found: History) -> str:
     )
 
 
-def _both(times: xr.Dataset, spans: list[tuple[float, float]]) -> str:
-    """Return the times of missed reads of D-SPTF and of hashing in some spans of the run, in words."""
-    mean = times.missed.sel(piece=_within(times, spans)).mean(["piece", "seed"]) / MS
+def _both(times: xr.Dataset, state: str) -> str:
+    """Return the times of missed reads of D-SPTF and of hashing in some quarters of the run, in words."""
+    mean = times.missed.sel(piece=_within(times, SPANS[state])).mean(["piece", "seed"]) / MS
     ours, hashed = (float(mean.sel(scheme=scheme)) for scheme in ("D-SPTF", "Hashing"))
     return f"D-SPTF {ours:.1f} ms, hashing {hashed:.1f} ms (ratio {hashed / ours:.2f})"
+
+
+def _quarters(times: xr.Dataset, state: str) -> xr.Dataset:
+    """Return the times in the quarters with a slow brick, or in those without, by scheme and seed."""
+    return times.sel(piece=_within(times, SPANS[state])).mean("piece")
 
 
 def _changing(found: History, system: str) -> xr.Dataset:

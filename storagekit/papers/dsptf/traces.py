@@ -9,8 +9,8 @@ import xarray as xr
 from storagekit.core.provenance import ALONE, made_by
 from storagekit.core.resources import real_traces
 from storagekit.core.units import HOUR, KB, MS
-from storagekit.papers.dsptf.brick_group import KEYS
 from storagekit.papers.dsptf.bricks import NAMES, TRACES, Setting, Source, TraceSystem, model_of, source
+from storagekit.papers.dsptf.claims import TABLE2, TABLE3
 from storagekit.papers.dsptf.replays import (
     PAIR,
     QUICK,
@@ -91,7 +91,7 @@ def table3(
     traces: Sequence[str] = tuple(TRACES),
     folder: str | Path = "",
     bricks: int = 32,
-    schemes: Sequence[Row] = NAMES[:4],
+    scheme: Sequence[Row] = NAMES[:4],
 ) -> xr.Dataset:
     """Return the hit rates of reads by scheme and trace: eight replicas, 50 LUNs on 32 bricks of 512 MB (table 3).
 
@@ -105,7 +105,7 @@ def table3(
         Folder of real traces.
     bricks : int
         Number of bricks, by default 32.
-    schemes : sequence
+    scheme : sequence
         As for `replays`.
 
     Returns
@@ -118,7 +118,7 @@ def table3(
     -----
     Memories are empty at first, as in the paper's runs.
     """
-    names, own = chosen(schemes, NAMES)
+    names, own = chosen(scheme, NAMES)
     system = TraceSystem(bricks, 8, own=own)
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
     found, twice, basis = [], 0, []
@@ -134,7 +134,7 @@ def table3(
 
 
 def real(
-    effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int = 10_000, schemes: Sequence[Row] = NAMES[:4]
+    effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int = 10_000, scheme: Sequence[Row] = NAMES[:4]
 ) -> xr.Dataset | None:
     """Run the beginning of each real trace of a folder on two equal bricks.
 
@@ -146,7 +146,7 @@ def real(
         Folder of real traces, see `resources.real_traces`.
     requests : int
         Number of requests of each trace, by default 10,000.
-    schemes : sequence
+    scheme : sequence
         As for `replays`.
 
     Returns
@@ -158,7 +158,7 @@ def real(
     -----
     The devices of a trace are laid end to end. Memories have their full size, and are empty at first.
     """
-    names, own = chosen(schemes, NAMES)
+    names, own = chosen(scheme, NAMES)
     lying = real_traces("dsptf", folder)
     found = []
     for name in SAMPLES:
@@ -215,20 +215,14 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     -----
     For a synthetic trace a match states only that the trace has the properties it was generated with.
     """
+    printed = data.assign(size=data["size"] / KB, duration=data.duration / HOUR)
     found = []
-    for name in data.trace.values.tolist():
-        row = data.sel(trace=name)
+    for claim, (name, figure) in TABLE2.within(data):
+        row = printed.sel(trace=name)
         basis = str(row.basis.item())
         note = "" if basis == "trace" else "The synthetic trace was generated to match this value."
-        figures = {
-            "reads": row.reads,
-            "size_kb": row["size"] / KB,
-            "requests": row.requests,
-            "hours": row.duration / HOUR,
-        }
-        for figure, value in figures.items():
-            said = TWO_READINGS.get(name, note) if figure == "reads" else note
-            found.append(Measurement(f"dsptf.table2.{name}[{figure}]", float(value), basis=basis, note=said))
+        said = TWO_READINGS.get(name, note) if figure == "reads" else note
+        found.append(Measurement(claim, float(row[figure]), basis=basis, note=said))
     return found
 
 
@@ -248,18 +242,20 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
     """
     rates = data.hit_rate
     found = []
-    for key, scheme in list(KEYS.items())[:4]:
-        for name in data.trace.values.tolist():
-            basis = str(data.basis.sel(trace=name).item())
-            note = "" if basis == "trace" else FITTED if key == "central" else STAND_IN
-            value: float | None = float(rates.sel(trace=name, scheme=scheme))
-            if luns is not None:
-                shown = [f"{float(rate):.3f}" for rate in luns.hit_rate.sel(trace=name, scheme=scheme)]
-                note += " With every LUN on one group and LUNs that differ as the devices of a public trace do, the hit rate "
-                note = f"{note}is {shown[0]}, and {shown[1]} if the busiest LUNs share a group.".strip()
-            if basis != "trace" and key != "central":
-                note, value = f"The measured hit rate is {value:.3f}. {NEVER_FULL} {note}", None
-            found.append(Measurement(f"dsptf.table3.{key}[{name}]", value, basis=basis, note=note))
+    for claim, (scheme, name) in TABLE3.within(data):
+        basis = str(data.basis.sel(trace=name).item())
+        central = scheme == "Central SPTF"
+        note = "" if basis == "trace" else FITTED if central else STAND_IN
+        value: float | None = float(rates.sel(trace=name, scheme=scheme))
+        if luns is not None:
+            shown = [f"{float(rate):.3f}" for rate in luns.hit_rate.sel(trace=name, scheme=scheme)]
+            note += (
+                " With every LUN on one group and LUNs that differ as the devices of a public trace do, the hit rate "
+            )
+            note = f"{note}is {shown[0]}, and {shown[1]} if the busiest LUNs share a group.".strip()
+        if basis != "trace" and not central:
+            note, value = f"The measured hit rate is {value:.3f}. {NEVER_FULL} {note}", None
+        found.append(Measurement(claim, value, basis=basis, note=note))
     gap = 100 * (rates.sel(scheme="Central SPTF") - rates)
     between = {name: (float(gap.sel(scheme=name).min()), float(gap.sel(scheme=name).max())) for name in NAMES[1:4]}
     divided = gap.sel(scheme=list(DIVIDED))

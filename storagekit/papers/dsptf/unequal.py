@@ -9,8 +9,9 @@ from storagekit.core.units import KB
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
-from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, SLOWNESS, TARGETS, TWICE, Setting, dispatcher, pace
+from storagekit.papers.dsptf.brick_group import QUICK, Effort
+from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOWNESS, TARGETS, TWICE, Setting, dispatcher, pace
+from storagekit.papers.dsptf.claims import FAST, SLOW, TABLE4
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.rows import Row, chosen, judging
 from storagekit.placement import Replicas
@@ -21,7 +22,6 @@ from storagekit.write import ReceivingBrick
 
 SPEEDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 SLOTS = 48
-FAST = 1 - SLOW
 # Limits of "nearly unaffected" and "to match".
 LEVEL, SAME = 0.9, 0.05
 
@@ -29,8 +29,8 @@ LEVEL, SAME = 0.9, 0.05
 def table4(
     effort: Effort = QUICK,
     *,
-    schemes: Sequence[Row] = NAMES,
-    speeds: Sequence[float] = SPEEDS,
+    scheme: Sequence[Row] = NAMES,
+    speed: Sequence[float] = SPEEDS,
     slowness: Sequence[str] = tuple(SLOWNESS),
     read_share: float = 0.9,
     outstanding: int = 16,
@@ -41,9 +41,9 @@ def table4(
     ----------
     effort : Effort
         Number and length of the runs.
-    schemes : sequence
+    scheme : sequence
         Names of schemes, and pairs of a name and a dispatcher of your own.
-    speeds : sequence of float
+    speed : sequence of float
         Nominal speeds of the slow brick, as fractions of the other's. The table has 0.5.
     slowness : sequence of str
         Meanings of the speed, names of `bricks.SLOWNESS`.
@@ -69,7 +69,7 @@ def table4(
     """
     drive = load_drive("atlas10k")
     requests = RandomRequests(ExponentialSize(4 * KB), read_share)
-    names, own = chosen(schemes, NAMES)
+    names, own = chosen(scheme, NAMES)
 
     def pair(scheme: str, speed: float, slowness: str) -> Scenario:
         system = System(
@@ -99,14 +99,14 @@ def table4(
 
     # The values of the table are judged. The other speeds are judged by the change along the speed, which is far
     # greater than the uncertainty with a quarter of the runs.
-    judged = [speed for speed in speeds if speed == HALF]
-    others = [speed for speed in speeds if speed != HALF]
+    judged = [one for one in speed if one == HALF]
+    others = [one for one in speed if one != HALF]
     parts = [swept(some, seeds) for some, seeds in ((judged, effort.seeds), (others, effort.few)) if some]
-    data = xr.concat(parts, "speed", join="outer", combine_attrs=made_jointly).sel(speed=list(speeds))
+    data = xr.concat(parts, "speed", join="outer", combine_attrs=made_jointly).sel(speed=list(speed))
     return data.assign_attrs(paper="dsptf", exhibit="dsptf.table4")
 
 
-@judging("scheme", KEYS.values())
+@judging("scheme", NAMES)
 def table4_findings(data: xr.Dataset) -> list[Measurement]:
     """Return the findings on table 4 and the other speeds of the slow brick.
 
@@ -123,18 +123,17 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
     summary = interval(data).brick_throughput.sel(speed=HALF)
     others = [name for name in data.slowness.values.tolist() if name != slowness]
     found = []
-    for label, brick in (("fast", FAST), ("slow", SLOW)):
-        for key, scheme in KEYS.items():
-            at = summary.sel(scheme=scheme, brick=brick)
-            rest = ", ".join(f"{float(at.sel(slowness=name, statistic='mean')):.0f} IO/s ({name})" for name in others)
-            note = (
-                "An access of the slow brick takes twice as long, because section 5.2.1 sends two of three requests to the "
-                f"fast brick. Other meanings of half the speed give {rest}. In the table the slow brick has seven tenths of "
-                "the pace of the fast brick. This is nearer to an access that takes 1.5 times as long (degraded)."
-            )
-            if key == "weighted_hash":
-                note += " The shares of the requests are 2 to 1, and 3 to 2 if the slow brick is degraded."
-            found.append(with_interval(f"dsptf.table4.{label}[{key}]", at.sel(slowness=slowness), note))
+    for claim, (brick, scheme) in TABLE4:
+        at = summary.sel(scheme=scheme, brick=brick)
+        rest = ", ".join(f"{float(at.sel(slowness=name, statistic='mean')):.0f} IO/s ({name})" for name in others)
+        note = (
+            "An access of the slow brick takes twice as long, because section 5.2.1 sends two of three requests to the "
+            f"fast brick. Other meanings of half the speed give {rest}. In the table the slow brick has seven tenths of "
+            "the pace of the fast brick. This is nearer to an access that takes 1.5 times as long (degraded)."
+        )
+        if scheme == "Weighted hash":
+            note += " The shares of the requests are 2 to 1, and 3 to 2 if the slow brick is degraded."
+        found.append(with_interval(claim, at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
 

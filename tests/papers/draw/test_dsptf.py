@@ -8,6 +8,7 @@ import xarray as xr
 from helpers import heading, parts, rows
 
 from storagekit.papers.dsptf import draw
+from storagekit.papers.dsptf.draw.palette import COLOUR, colours_of
 from storagekit.papers.dsptf.draw.replays import READINGS
 from storagekit.reproduce.claims import numbers
 from storagekit.simulation import interval
@@ -134,9 +135,9 @@ def test_a_user_defined_scheme_is_drawn_with_the_papers(paper):
     }
     pairs = made(20, 200, scheme=four, slowness=["service"], brick=[0, 1])
     assert {row["scheme"] for row in panel(draw.table4(pairs, paper).to_dict(), 0) if "mean" in row} == set(four)
-    shades = draw.colours_of([*FIVE, "mine", "yours", "theirs"])
-    assert [shades[name] for name in FIVE] == list(draw.COLOUR.values()) and len(shades) == 8
-    assert shades["mine"] not in draw.COLOUR.values()
+    shades = colours_of([*FIVE, "mine", "yours", "theirs"])
+    assert [shades[name] for name in FIVE] == list(COLOUR.values()) and len(shades) == 8
+    assert shades["mine"] not in COLOUR.values()
 
 
 def test_figure_7_has_five_schemes_of_the_slow_pair_and_names_real_traces(response):
@@ -170,7 +171,7 @@ def test_figure_8_draws_the_changing_system_over_the_run(history, paper):
     drawn = [{row["scheme"] for row in panel(spec, number) if "scheme" in row} for number in range(3)]
     others = {f"{name}, {reading}" for name in ("D-SPTF", "Hashing") for reading in READINGS.values()}
     assert drawn == [set(FIVE), {"D-SPTF", "LARD", *WINDOWS}, others]
-    lard = {row["run"]: row["mean"] for row in panel(spec, 1) if row.get("scheme") == WINDOWS[1]}
+    lard = {row["piece"]: row["mean"] for row in panel(spec, 1) if row.get("scheme") == WINDOWS[1]}
     ours = history.sel(run=f"changing: {WINDOWS[1]}", statistic="mean")
     assert lard == pytest.approx(dict(zip([12.5, 37.5, 62.5, 87.5], 1e3 * ours.values, strict=True)))
 
@@ -245,7 +246,7 @@ def test_failing_bricks_are_drawn_with_the_loop_that_must_continue(paper):
     data = xr.Dataset({name: made(0.01, 0.04, **axes) for name in names}, attrs={"loop": 32})
     spec = draw.failing(data).to_dict()
     assert {row["level"] for row in rows(spec) if "level" in row} == {32}
-    twice = {(row["lost"], row["waits"]): row["mean"] for row in panel(spec, 2)}
+    twice = {(row["loss"], row["timeout"]): row["mean"] for row in panel(spec, 2)}
     assert set(twice) == set(itertools.product(["0%", "5%"], ["0.1 s", "1 s"]))
     assert twice["5%", "1 s"] == pytest.approx(100 * mean(data.extra_services, loss=0.05, timeout=1.0))
     assert [row["mean"] for row in panel(spec, 3)][-1] == pytest.approx(40.4)
@@ -317,19 +318,19 @@ def test_messages_are_stacked_by_kind_and_the_papers_shares_stand_at_eight_repli
     claim = next(row for row in size if (row["kind"], row["replicas"]) == ("claim", 8))
     assert claim["mean"] == pytest.approx(100 * mean(data.bytes, size=4096, kind="claim", replicas=8) / 4096)
     right = panel({"hconcat": [added], "datasets": spec["datasets"]}, 0)
-    from_paper = {(row["replicas"], row["words"]): row["paper"] for row in right if "paper" in row}
+    from_paper = {(row["replicas"], row["size"]): row["paper"] for row in right if row["paper"] is not None}
     assert from_paper == pytest.approx({(8, "4 KB requests"): 20, (8, "64 KB requests"): 1.2})
-    ours = {(row["replicas"], row["words"]): row["mean"] for row in right if "mean" in row}
+    ours = {(row["replicas"], row["size"]): row["mean"] for row in right}
     assert ours[2, "64 KB requests"] == pytest.approx(100 * mean(data.overhead, size=65536, replicas=2))
 
 
 def test_a_scheme_has_one_colour_in_every_chart(history, pairs, paper):
-    assert len(set(draw.COLOUR.values())) == len(FIVE)
+    assert len(set(COLOUR.values())) == len(FIVE)
     spec = draw.fig8(history, paper).to_dict()
     scales = [s for s in parts(spec, "scale") if "D-SPTF" in s.get("domain", []) and "range" in s]
     assert len(scales) >= 2
-    assert {s["range"][s["domain"].index("D-SPTF")] for s in scales} == {draw.COLOUR["D-SPTF"]}
+    assert {s["range"][s["domain"].index("D-SPTF")] for s in scales} == {COLOUR["D-SPTF"]}
     sweep = [
         s for s in parts(draw.speeds(pairs, paper).to_dict(), "scale") if "LARD" in s.get("domain", []) and "range" in s
     ]
-    assert sweep and all(dict(zip(s["domain"], s["range"], strict=True)) == draw.COLOUR for s in sweep)
+    assert sweep and all(dict(zip(s["domain"], s["range"], strict=True)) == COLOUR for s in sweep)

@@ -4,9 +4,9 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import AxisStyle, Layered, from_zero, ribbons
+from storagekit.charts.marks import AxisStyle, Layered, from_zero, ribbons, shaded
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import HEIGHT, finished
+from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, RESPONSE, TO_MS, VERMILION
 
 ASKED = "Nodes that a read is sent to"
@@ -102,11 +102,9 @@ def _positive(response: xr.DataArray) -> xr.DataArray:
 def _over_requests(values: xr.DataArray, said: dict, side: AxisStyle) -> Layered:
     palette = dict(zip(values.extra.values.tolist(), (ORANGE, GREEN, VERMILION), strict=False))
     begins, ends = said["away"]
-    away = pd.DataFrame({"from": [begins], "to": [ends]})
-    shade = alt.Chart(away).mark_rect(color="#eeeeee").encode(x="from:Q", x2="to:Q")
     at = AxisStyle("Request", scale=alt.Scale(nice=False, zero=False))
-    return alt.layer(shade, ribbons(values, "number", "extra", palette, (at, side), "Additional nodes")).properties(
-        height=HEIGHT
+    return alt.layer(
+        shaded([(begins, ends, "")]), ribbons(values, "number", "extra", palette, (at, side), "Additional nodes")
     )
 
 

@@ -1,16 +1,12 @@
-"""Shared parts of the charts: colours of protocols and nodes, grouped bars, and tables."""
+"""Shared parts of the charts: colours of protocols and nodes, and sentences."""
 
 from collections.abc import Mapping
 from itertools import cycle
-from typing import Any
 
-import altair as alt
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import AxisStyle, Layered, table
-from storagekit.charts.theme import COLOURS, HEIGHT
+from storagekit.charts.theme import COLOURS
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
 YELLOW = "#c9b400"
@@ -80,96 +76,3 @@ def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:
     """
     own = [name for name in data.protocol.values.tolist() if name not in palette]
     return {**palette, **dict(zip(own, cycle(FURTHER), strict=False))}
-
-
-def grouped(
-    summary: xr.DataArray,
-    group: str,
-    colour: str,
-    palette: Mapping[str, str],
-    side: AxisStyle,
-    legend: str | None,
-    *,
-    heading: str = "",
-    words: Mapping[Any, str] | None = None,
-    form: str = ".1f",
-    width: float = 150,
-) -> Layered:
-    """Return grouped bars with intervals and numbers; the word "overloaded" marks values that are NaN.
-
-    Parameters
-    ----------
-    summary : DataArray, shape [statistic, group, colour]
-        The values.
-    group, colour : str
-        The dimension of the groups, and the dimension of the bars of a group.
-    palette : mapping of str to str
-        Colour of each bar of a group.
-    side : AxisStyle
-        Style of the vertical axis.
-    legend : str or None
-        Title of the legend.
-    heading : str
-        Title of the horizontal axis, by default empty.
-    words : mapping to str, optional
-        Labels of the values of `group`.
-    form : str
-        Format of the numbers, by default one decimal place.
-    width : float
-        Width of a group, pixels, by default 150.
-    """
-    rows = table(summary, side.factor)
-    rows[colour] = rows[colour].astype(str)
-    rows["place"] = [(words or {}).get(one, f"{one}") for one in rows[group]]
-    present = [name for name in palette if name in set(rows[colour])]
-    top = 1.12 * float(np.nanmax([*rows["mean"], *rows["high"]]))
-    places = list(dict.fromkeys(rows["place"]))
-    base = alt.Chart(rows).encode(
-        x=alt.X("place:N", title=heading or None, sort=places, axis=alt.Axis(labelAngle=0)),
-        xOffset=alt.XOffset(colour, type="nominal", sort=present),
-    )
-    shade = alt.Scale(domain=present, range=[palette[name] for name in present])
-    height = alt.Y("mean:Q", title=side.title, scale=side.scale or alt.Scale(domain=[0, top], nice=False))
-    layers = [
-        base.mark_bar().encode(y=height, color=alt.Color(colour, type="nominal", title=legend, scale=shade)),
-        base.mark_rule(strokeWidth=1.5, clip=True).encode(y=alt.Y("low:Q", title=side.title), y2="high:Q"),
-        base.mark_text(fontSize=10, dy=-5, baseline="bottom").encode(y="high:Q", text=alt.Text("mean:Q", format=form)),
-    ]
-    outrun = rows[rows["mean"].isna()]
-    if len(outrun):
-        none = alt.Chart(outrun).mark_text(fontSize=10, angle=270, align="left", color="#777777")
-        layers.append(
-            none.encode(
-                x=alt.X("place:N", sort=places),
-                xOffset=alt.XOffset(colour, type="nominal", sort=present),
-                y=alt.value(HEIGHT - 4),
-                text=alt.value("overloaded"),
-            )
-        )
-    return alt.layer(*layers).properties(width=width * len(places), height=HEIGHT)
-
-
-def cells(rows: pd.DataFrame, width: float) -> Layered:
-    """Return a plain table of simulated figures, with the figures of the paper below them.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        One row for each cell, with the columns `row`, `figure` (its column), `ours` and `said` (the paper's text, or
-        empty).
-    width : float
-        Width of the table, pixels.
-    """
-    count = rows["row"].nunique()
-    base = alt.Chart(rows).encode(
-        x=alt.X(
-            "figure:N",
-            title=None,
-            sort=None,
-            axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False, labelLimit=150),
-        ),
-        y=alt.Y("row:N", title=None, sort=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=220)),
-    )
-    ours = base.mark_text(fontSize=13, dy=-7 if any(rows["said"]) else 0).encode(text="ours:N")
-    theirs = base.mark_text(fontSize=11, dy=9, color="#666666").encode(text="said:N")
-    return alt.layer(ours, theirs).properties(width=width, height=46 * count)

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from storagekit.charts.bars import grouped
 from storagekit.charts.marks import DASH, AxisStyle, Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import HEIGHT, PAPER, finished
-from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE, grouped
+from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE
 
 KINDS = {"least": "minimum", "tuned": "tuned", "afresh": "rebuilt"}
 COLOUR = dict(zip(KINDS.values(), (BLUE, GREEN, ORANGE), strict=True))

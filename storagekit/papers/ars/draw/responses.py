@@ -3,10 +3,11 @@
 import altair as alt
 import xarray as xr
 
+from storagekit.charts.bars import grouped
 from storagekit.charts.marks import AxisStyle, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, grouped, over_central, with_own
+from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, over_central, with_own
 
 IN_MS = AxisStyle(RESPONSE, TO_MS)
 MEAN = "The mean response time"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import xarray as xr
 
+from storagekit.charts.bars import grouped
 from storagekit.charts.marks import AxisStyle, from_zero, lines, ribbons, upright
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import HEIGHT, finished
@@ -21,7 +22,6 @@ from storagekit.papers.ars.draw.palette import (
     SKY,
     VERMILION,
     WHISKERS,
-    grouped,
 )
 
 LINES = (GREEN, ORANGE, VERMILION, SKY)

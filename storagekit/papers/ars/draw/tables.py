@@ -5,8 +5,9 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts.panels import headed
+from storagekit.charts.paper import figures
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import BY_NAME, NAMES, PERCENT, cells
+from storagekit.papers.ars.draw.palette import BY_NAME, NAMES, PERCENT
 
 GB, MB, KB = 2**30, 2**20, 2**10
 # Columns of table I: variable, heading, factor to the unit shown, and format.
@@ -15,6 +16,8 @@ FIGURES = (
     ("rpm", "rpm", 1.0, ",.0f"),
     ("seek", "Mean seek (ms)", 1e3, ".1f"),
 )
+# Columns of the cells of a table.
+CELL = ["row", "figure", "ours", "paper"]
 PLACED = {"scaled": "Scaled until the volumes fit", "wrapped": "Published size, wrapped addresses"}
 
 
@@ -33,7 +36,7 @@ def table1(data: xr.Dataset) -> alt.TopLevelMixin:
             ours, said = (format(float(one[name].sel(kind=kind)) * factor, form) for kind in ("ours", "published"))
             rows.append((NAMES[node], heading, ours, said))
         rows.append((NAMES[node], "GB for data", format(float(one.room) * 1e-9, ",.1f"), ""))
-    drawn = cells(pd.DataFrame(rows, columns=["row", "figure", "ours", "said"]), 480)
+    drawn = figures(pd.DataFrame(rows, columns=CELL), "row", "figure").properties(width=480)
     return finished(
         drawn,
         "Table I: properties of the nodes",
@@ -69,7 +72,7 @@ def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
     panels = []
     for name in data.layout.values.tolist():
         one = data.sel(layout=name)
-        left = headed(cells(_figures(one), 330), PLACED[name], 330)
+        left = headed(figures(_figures(one), "row", "figure"), PLACED[name], 330)
         panels.append(alt.hconcat(left, _where(one), spacing=40, bounds="flush"))
     return finished(
         alt.vconcat(*panels, spacing=36),
@@ -104,7 +107,7 @@ def _figures(one: xr.Dataset) -> pd.DataFrame:
             "Kept as": code,
         }
         rows += [(volume, heading, words, "") for heading, words in said.items()]
-    return pd.DataFrame(rows, columns=["row", "figure", "ours", "said"])
+    return pd.DataFrame(rows, columns=CELL)
 
 
 def _where(one: xr.Dataset) -> alt.Chart:

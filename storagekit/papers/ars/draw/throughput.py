@@ -3,11 +3,12 @@
 import altair as alt
 import xarray as xr
 
+from storagekit.charts.bars import grouped
 from storagekit.charts.marks import AxisStyle, Layered, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.core.units import MB
-from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, grouped, over_central, with_own
+from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, over_central, with_own
 
 MIXES = {"reads": "Reads only", "mixed": "Half writes"}
 VIEWS = {"one per client": GREEN, "one for all clients": ORANGE}

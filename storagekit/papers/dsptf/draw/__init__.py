@@ -11,11 +11,6 @@ from storagekit.papers.dsptf.draw.loops import table1 as table1
 from storagekit.papers.dsptf.draw.network import explored as explored
 from storagekit.papers.dsptf.draw.network import messages as messages
 from storagekit.papers.dsptf.draw.network import network as network
-from storagekit.papers.dsptf.draw.palette import COLOUR as COLOUR
-from storagekit.papers.dsptf.draw.palette import KEYS as KEYS
-from storagekit.papers.dsptf.draw.palette import SCHEMES as SCHEMES
-from storagekit.papers.dsptf.draw.palette import TO_MS as TO_MS
-from storagekit.papers.dsptf.draw.palette import colours_of as colours_of
 from storagekit.papers.dsptf.draw.replays import fig6 as fig6
 from storagekit.papers.dsptf.draw.replays import fig7 as fig7
 from storagekit.papers.dsptf.draw.replays import fig8 as fig8

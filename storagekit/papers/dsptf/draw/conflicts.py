@@ -6,11 +6,12 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import AxisStyle, Layered, curves, paper_points, points
+from storagekit.charts.marks import AxisStyle, Layered, curves, paper_points, points, positions
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import OURS, finished
 from storagekit.charts.words import span
 from storagekit.core.axes import title
+from storagekit.papers.dsptf.claims import TABLE5, TABLE6
 
 EXTRA = "Messages per request beyond 2N"
 # Width of a panel of table 6, pixels.
@@ -29,23 +30,19 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
         Numbers of the paper by identifier of the claim.
     """
     extra = messages - 2 * messages.replicas
-    said = {
-        replicas: {
-            bricks: paper[f"dsptf.table5.way{replicas}[{bricks}]"] - 2 * replicas for bricks in messages.bricks.values
-        }
-        for replicas in messages.replicas.values.tolist()
-    }
+    said = TABLE5.numbers(paper)
+    said -= 2 * said.replicas
     panels = [
-        headed(_beyond(extra.sel(replicas=replicas), values), f"{replicas} replicas", 190)
-        for replicas, values in said.items()
+        headed(_beyond(extra.sel(replicas=replicas), said.sel(replicas=replicas)), f"{replicas} replicas", 190)
+        for replicas in messages.replicas.values.tolist()
     ]
     means = extra.sel(statistic="mean")
-    theirs = [value for values in said.values() for value in values.values()]
+    ours, theirs = (span(every.values.ravel(), ".3f") for every in (means, said))
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 5: messages per request",
-        f"A request has {span(means.values.ravel(), '.3f')} messages beyond 2N (paper: {span(theirs, '.3f')}). With the "
-        f"most replicas the range over the numbers of bricks is {span(_by_bricks(means), '.3f')}.",
+        f"A request has {ours} messages beyond 2N (paper: {theirs}). With the most replicas the range over the numbers of "
+        f"bricks is {span(_by_bricks(means), '.3f')}.",
         "The loop has reads only. N is the number of replicas. Every claim after the first adds N messages. The axes of the "
         "panels differ. Whiskers are 95% intervals.",
         legends="bottom",
@@ -56,7 +53,7 @@ def _by_bricks(means: xr.DataArray) -> list[float]:
     return means.sel(replicas=means.replicas.max()).values.tolist()
 
 
-def _beyond(extra: xr.DataArray, said: Mapping[int, float]) -> Layered:
+def _beyond(extra: xr.DataArray, said: xr.DataArray) -> Layered:
     """Return our values with whiskers and the paper's diamonds against the number of bricks, on a logarithmic axis."""
     bricks = extra.bricks.values.tolist()
     across = AxisStyle(
@@ -64,10 +61,10 @@ def _beyond(extra: xr.DataArray, said: Mapping[int, float]) -> Layered:
         scale=alt.Scale(type="log", base=2, nice=False, padding=20),
         axis=alt.Axis(values=bricks, format="d"),
     )
-    most = 1.1 * max(float(extra.max()), *said.values())
+    most = 1.1 * max(float(extra.max()), float(said.max()))
     up = AxisStyle(EXTRA, scale=alt.Scale(domain=[0, most], nice=False), axis=alt.Axis(tickCount=5))
     ours = points(extra.expand_dims(series=["ours"]), "bricks", "series", {"ours": OURS}, (across, up), None)
-    return alt.layer(ours, paper_points(list(said.items()), "bricks", (across.title, up.title))).properties(height=200)
+    return alt.layer(ours, paper_points(positions(said), "bricks", (across.title, up.title))).properties(height=200)
 
 
 def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -84,23 +81,22 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
     rows = summary.contested_requests.stack(setting=["read_share", "latency"])
     names = [f"{share:.0%}, {latency * 1e6:.0f} µs" for share, latency in rows.setting.values]
     rows = rows.drop_vars(["setting", "read_share", "latency"]).assign_coords(setting=names)
-    said = {number: 100 * paper[f"dsptf.table6.conflicts[{number}]"] for number in summary.replicas.values.tolist()}
+    said = 100 * TABLE6.numbers(paper).reindex(replicas=summary.replicas)
     panels = []
     for spindles in rows.spindles.values.tolist():
         drawn = curves(rows.sel(spindles=spindles, drop=True), "replicas", "setting", titles=titles, factor=100)
-        marked = alt.layer(drawn, paper_points(list(said.items()), "replicas", titles[:2]))
+        marked = alt.layer(drawn, paper_points(positions(said), "replicas", titles[:2]))
         panels.append(headed(marked.properties(width=PANEL), f"Spindles: {spindles}", PANEL))
     means = 100 * rows.sel(statistic="mean")
-    theirs = xr.DataArray(list(said.values()), coords={"replicas": list(said)}, dims="replicas")
-    off = abs(np.log(means / theirs)).mean("replicas").stack(both=["spindles", "setting"])
+    off = abs(np.log(means / said)).mean("replicas").stack(both=["spindles", "setting"])
     spindles, nearest = off.both.values[int(off.argmin("both"))]
-    most = max(said)
+    most = int(said.replicas.max())
     ours = float(means.sel(spindles=spindles, setting=nearest, replicas=most))
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 6: requests with conflicting claims",
         f"The setting nearest to the paper has {nearest.replace(', ', ' reads and a claim window of ')}. "
-        f"{PHASES[spindles]} With {most} replicas it has {ours:.2f}% (paper: {said[most]:.2f}%).",
+        f"{PHASES[spindles]} With {most} replicas it has {ours:.2f}% (paper: {float(said.sel(replicas=most)):.2f}%).",
         "16 requests are outstanding. Diamonds are the paper's values. The paper does not give the share of reads or the "
         "phases of the spindles. The axes of the panels differ. Whiskers are 95% intervals.",
     )

@@ -1,16 +1,15 @@
 """Chart of a brick that fails: the guarantee that every request completes."""
 
-from collections.abc import Sequence
-
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Layered, level, table
+from storagekit.charts.bars import grouped
+from storagekit.charts.marks import AxisStyle, Layered, from_zero, level
 from storagekit.charts.panels import side_by_side
 from storagekit.charts.theme import COLOURS, finished
 from storagekit.charts.words import span
 from storagekit.core.axes import title
-from storagekit.papers.dsptf.draw.palette import TO_MS, room_for
+from storagekit.papers.dsptf.draw.palette import TO_MS
 
 
 def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -49,21 +48,12 @@ def _lost(outstanding: xr.DataArray, loop: float) -> str:
 
 def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: float | None) -> Layered:
     """Return bars by loss, side by side for each time-out."""
-    rows = table(values, factor)
-    rows["lost"] = [f"{share:.0%}" for share in rows["loss"]]
-    rows["waits"] = [f"{timeout:g} s" for timeout in rows["timeout"]]
-    waits = list(rows["waits"].unique())
-    top = room_for(rows, line or 0.0)
-    base = alt.Chart(rows).encode(
-        x=alt.X("lost:N", title=title("loss"), sort=None, axis=alt.Axis(labelAngle=0)),
-        xOffset=alt.XOffset("waits:N", sort=waits),
-    )
-    colour = alt.Color("waits:N", title=title("timeout"), scale=alt.Scale(domain=waits, range=COLOURS[4:6]))
-    layers: Sequence[Layered | alt.Chart] = [
-        base.mark_bar().encode(y=alt.Y("mean", title=words, scale=alt.Scale(domain=[0, top])), color=colour),
-        base.mark_rule(strokeWidth=1.5).encode(y="low", y2="high"),
-        base.mark_text(fontSize=11).encode(y=alt.value(190), text=alt.Text("mean", format=form)),
-    ]
-    if line is not None:
-        layers = [*layers, level(line, f"{line:.0f}")]
-    return alt.layer(*layers).properties(width=190, height=200)
+    waits = [f"{timeout:g} s" for timeout in values.timeout.values]
+    named = values.assign_coords(timeout=waits, loss=[f"{share:.0%}" for share in values.loss.values])
+    side = AxisStyle(words, factor, from_zero(max(factor * float(values.max()), line or 0.0)))
+    colours = dict(zip(waits, COLOURS[4:6], strict=False))
+    drawn = grouped(
+        named, "loss", "timeout", colours, side, title("timeout"),
+        heading=title("loss"), foot=True, form=form, width=95, height=200,
+    )  # fmt: skip
+    return drawn if line is None else alt.layer(drawn, level(line, f"{line:.0f}"))

@@ -6,12 +6,13 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, AxisStyle, Layered, curves, paper_fill, paper_points
+from storagekit.charts.marks import LYING, AxisStyle, Layered, curves, paper_fill, paper_points, positions
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
 from storagekit.charts.words import change, listed
 from storagekit.core.axes import title
-from storagekit.papers.dsptf.draw.palette import KEYS, PERCENT, TO_MS, over, scheme_rows, schemes_in, told
+from storagekit.papers.dsptf.claims import GAINS, TABLE1
+from storagekit.papers.dsptf.draw.palette import PERCENT, TO_MS, dashes, over, scheme_rows, schemes_in, told
 
 THROUGHPUT = "Throughput (IO/s per brick)"
 COMPLETIONS = ["at once", "first copy", "receiving brick", "all copies"]
@@ -66,19 +67,16 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
     """
     schemes = schemes_in(summary)
 
-    def panel(values: xr.DataArray, quantity: str, side: AxisStyle, factor: float, form: str) -> Layered:
-        keys = {scheme: f"dsptf.table1.{KEYS[scheme]}.{quantity}" for scheme in schemes if scheme in KEYS}
-        said = [(scheme, factor * paper[key], factor * paper[key]) for scheme, key in keys.items()]
-        return scheme_rows(values, schemes, side, said=said, named=quantity == "throughput", form=form)
+    said = TABLE1.numbers(paper).reindex(scheme=schemes)
+
+    def panel(quantity: str, side: AxisStyle, factor: float, form: str) -> Layered:
+        theirs = dashes(factor * said.sel(quantity=quantity))
+        return scheme_rows(summary[quantity], schemes, side, said=theirs, named=quantity == "throughput", form=form)
 
     panels = [
-        headed(panel(summary.throughput, "throughput", AxisStyle(THROUGHPUT), 1.0, ".0f"), "Throughput", 260),
-        headed(panel(summary.idle, "idle", AxisStyle("Idle time (%)", PERCENT), PERCENT, ".1f"), "Idle time", 260),
-        headed(
-            panel(summary.service_time, "service", AxisStyle("Service time (ms)", TO_MS), 1.0, ".2f"),
-            "Service time",
-            260,
-        ),
+        headed(panel("throughput", AxisStyle(THROUGHPUT), 1.0, ".0f"), "Throughput", 260),
+        headed(panel("idle", AxisStyle("Idle time (%)", PERCENT), PERCENT, ".1f"), "Idle time", 260),
+        headed(panel("service_time", AxisStyle("Service time (ms)", TO_MS), 1.0, ".2f"), "Service time", 260),
     ]
     means = summary.throughput.sel(statistic="mean")
     found = [
@@ -109,9 +107,9 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     """
     schemes = schemes_in(summary)
     order = [name for name in COMPLETIONS if name in summary.completion]
-    said = {scheme: paper[f"dsptf.table1.{KEYS[scheme]}.throughput"] for scheme in schemes if scheme in KEYS}
+    said = TABLE1.numbers(paper).sel(quantity="throughput").reindex(scheme=schemes).dropna("scheme")
     rate = summary.throughput.sel(completion=order)
-    scale = alt.Scale(domain=[0, 1.05 * max(float(rate.max()), *said.values())])
+    scale = alt.Scale(domain=[0, 1.05 * max(float(rate.max()), *said.values)])
     panels = [
         headed(
             scheme_rows(
@@ -119,7 +117,11 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
                 order,
                 AxisStyle(THROUGHPUT, scale=scale),
                 of="completion",
-                said=[(name, said[scheme], said[scheme]) for name in order if scheme in said],
+                said=[
+                    (name, value, value)
+                    for name in order
+                    for value in said.where(said.scheme == scheme, drop=True).values
+                ],
                 named=number == 0,
                 form=".0f",
             ),
@@ -127,15 +129,14 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         )
         for number, scheme in enumerate(schemes)
     ]
-    published = xr.DataArray(list(said.values()), coords={"scheme": list(said)}, dims="scheme")
-    off = abs(rate.sel(statistic="mean") / published - 1).mean("scheme")
+    off = abs(rate.sel(statistic="mean") / said - 1).mean("scheme")
     nearest = order[int(off.argmin("completion"))]
     near = rate.sel(statistic="mean", completion=nearest)
-    found = [f"{float(near.sel(scheme=scheme)):.0f} (paper: {value:.0f})" for scheme, value in said.items()]
+    found = [f"{float(near.sel(scheme=scheme)):.0f} (paper: {value:.0f})" for scheme, value in positions(said)]
     return finished(
         side_by_side(panels, legends="shared"),
         "Throughput by interpretation of write completion",
-        f'The interpretation nearest to the paper is "{nearest}": {listed(found)} for {listed(list(said))}.',
+        f'The interpretation nearest to the paper is "{nearest}": {listed(found)} for {listed(said.scheme.values.tolist())}.',
         "The loop is the loop of table 1. Dashes are the paper's throughput, which is the same in every row. The paper does "
         "not state with which of these rules its simulator completes a write. Whiskers are 95% intervals.",
     )
@@ -163,8 +164,8 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
     )
     more = (gain - 1).assign_coords(scheme="ours").expand_dims("scheme")
     titles = (title("replicas"), GAIN, "Gain")
-    gains = {number: paper[f"dsptf.fig5.gain_{number}"] for number in (2, 8)}
-    said = [(number, PERCENT * (value - 1)) for number, value in gains.items()]
+    gains = GAINS.numbers(paper)
+    said = positions(PERCENT * (gains - 1))
     least, most = (PERCENT * (paper[f"dsptf.fig5.gain_3[{end}]"] - 1) for end in ("low", "high"))
     top = max(PERCENT * float(more.max()), most, *(value for _, value in said))
     right = alt.layer(
@@ -182,7 +183,7 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
     means = gain.sel(statistic="mean")
     found = [
         f"{change(float(means.sel(replicas=number)))} with {number} replicas (paper: {change(value)})"
-        for number, value in gains.items()
+        for number, value in positions(gains)
     ]
     return finished(
         alt.hconcat(headed(left, "Throughput"), headed(right, "Gain of D-SPTF"), spacing=30).resolve_scale(

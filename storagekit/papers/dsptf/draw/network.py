@@ -1,16 +1,18 @@
 """Charts of the gain and the traffic of D-SPTF on a network, by load, replicas and share of reads (section 5.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, AxisStyle, Layered, level, lines, paper_fill, table
+from storagekit.charts.bars import grouped
+from storagekit.charts.marks import LYING, AxisStyle, Layered, level, lines, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 from storagekit.charts.words import listed
 from storagekit.core.axes import title
+from storagekit.papers.dsptf.claims import OVERHEAD
 from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_for
 
 BYTES = "Bytes of messages over data (%)"
@@ -151,13 +153,22 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     """
     sizes = {size: f"{size / 1024:g} KB" for size in summary["size"].values.tolist()}
     first = next(iter(sizes))
-    added = table(summary.overhead, PERCENT)
-    added["words"] = [f"{sizes[size]} requests" for size in added["size"]]
-    said = [
-        (8, PERCENT * paper[claim], f"{words} requests")
-        for words in sizes.values()
-        if (claim := f"dsptf.table5.overhead_{words.replace(' ', '').lower()}") in paper
-    ]
+    added = summary.overhead.assign_coords(size=[f"{words} requests" for words in sizes.values()])
+    said = (
+        OVERHEAD.numbers(paper).reindex(size=list(sizes), replicas=summary.replicas).assign_coords(size=added["size"])
+    )
+    shades = dict(zip(added["size"].values.tolist(), COLOURS[4:6], strict=False))
+    bars = grouped(
+        added,
+        "replicas",
+        "size",
+        shades,
+        AxisStyle(BYTES, PERCENT),
+        None,
+        heading=title("replicas"),
+        paper=said,
+        width=80,
+    )
     panels = [
         headed(_stacked(summary.number.sel(size=first), 1.0, "Messages per request"), "Number of messages", 200),
         headed(
@@ -167,20 +178,22 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         ),
     ]
     most = max(summary.replicas.values.tolist())
-    adds = added.loc[added["replicas"] == most, :]
-    found = [f"{row.mean:.1f}% to {row.words}" for row in adds.itertuples()]
+    adds = PERCENT * added.sel(statistic="mean", replicas=most)
+    theirs = [f"{PERCENT * value:g}%" for value in said.sel(replicas=most).dropna("size").values]
+    found = [f"{float(one):.1f}% to {one['size'].item()}" for one in adds]
     return finished(
         alt.hconcat(
             side_by_side(panels, legends="shared"),
-            headed(_overhead(added, said), "Overhead of messages without data", 230),
+            headed(bars, "Overhead of messages without data", 230),
             spacing=30,
         ).resolve_scale(color="independent", fill="independent"),
         "Messages and bytes on the network by number of replicas",
         f"With {most} replicas, messages without data add {listed(found)}"
-        + (f" (paper: {listed([f'{value:g}%' for _, value, _ in said])})." if said else "."),
+        + (f" (paper: {listed(theirs)})." if theirs else "."),
         "D-SPTF has a latency of 50 µs, 16 requests outstanding and 90% reads. A message has 50 bytes, and a write also "
         "sends its data to every replica. Dashes are the paper's values. Whiskers are 95% intervals. The intervals of the "
         f"sums are within {_wide(summary.number):.1%}.",
+        legends="bottom",
     )
 
 
@@ -204,28 +217,6 @@ def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
     )
     total = base.mark_text(dy=-7, fontSize=11).encode(y="sum(mean)", text=alt.Text("sum(mean)", format=".1f"))
     return alt.layer(bar, total).properties(height=HEIGHT)
-
-
-def _overhead(rows: pd.DataFrame, said: Sequence[tuple[int, float, str]]) -> Layered:
-    """Return bars by replicas, side by side for each size of requests, with the paper's dashes."""
-    sizes = list(rows["words"].unique())
-    offset = alt.XOffset("words:N", sort=sizes)
-    shades, under = alt.Scale(domain=sizes, range=COLOURS[4:6]), alt.Legend(orient="bottom")
-    top = alt.Scale(domain=[0, 1.05 * room_for(rows, *(value for _, value, _ in said))], nice=False)
-    theirs = {(replicas, words): value for replicas, value, words in said}
-    places = zip(rows["replicas"], rows["words"], rows["high"], strict=True)
-    ends = [max(float(high), theirs.get((replicas, words), 0.0)) for replicas, words, high in places]
-    y = alt.Y("mean", title=BYTES, scale=top)
-    base = alt.Chart(rows.assign(end=ends)).encode(x=_replicas(), xOffset=offset)
-    whisker = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low", title=BYTES), y2="high")
-    bar = base.mark_bar().encode(y=y, color=alt.Color("words:N", title=None, sort=sizes, scale=shades, legend=under))
-    number = base.mark_text(fontSize=11, dy=-9).encode(y="end:Q", text=alt.Text("mean", format=".1f"))
-    dash = (
-        alt.Chart(pd.DataFrame(said, columns=["replicas", "paper", "words"]).assign(series="paper"))
-        .mark_tick(thickness=3, width={"band": 0.9}, opacity=1)
-        .encode(x=_replicas(), xOffset=offset, y="paper:Q", fill=paper_fill(LYING, orient="bottom"))
-    )
-    return alt.layer(bar, whisker, number, dash).properties(height=HEIGHT)
 
 
 def _replicas() -> alt.X:

@@ -8,19 +8,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, STANDING, AxisStyle, Layered, paper_fill, table
+from storagekit.charts.marks import LYING, STANDING, AxisStyle, Layered, paper_fill, positions, table
 from storagekit.charts.theme import COLOURS, PAPER, TINT
 from storagekit.charts.words import listed
+from storagekit.papers.dsptf.claims import FOUR, KEYS
 
-SCHEMES = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
-FIVE = [*SCHEMES, "Weighted hash"]
-KEYS = {
-    "Central SPTF": "central",
-    "D-SPTF": "dsptf",
-    "Hashing": "hashing",
-    "LARD": "lard",
-    "Weighted hash": "weighted_hash",
-}
+SCHEMES, FIVE = list(FOUR.values()), list(KEYS.values())
 # `curves` uses the same colours for the first four.
 COLOUR = dict(zip(FIVE, COLOURS, strict=False))
 # Separator between a scheme and its variant in a name, as in "LARD, 0.1 of the run".
@@ -98,6 +91,11 @@ def scheme_rows(
     if said:
         layers += _paper_rows(pd.DataFrame(said, columns=[of, "from", "to"]), of, order, side.title)
     return alt.layer(*layers).properties(height=ROW * len(order))
+
+
+def dashes(said: xr.DataArray) -> list[tuple[str, float, float]]:
+    """Return the paper's numbers of a row as dashes for `scheme_rows`, without NaN."""
+    return [(name, value, value) for name, value in positions(said)]
 
 
 def room_for(rows: pd.DataFrame, *more: float) -> float:

@@ -6,10 +6,11 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, AxisStyle, Layered, table
+from storagekit.charts.marks import DASH, AxisStyle, Layered, ribbons, shaded
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.charts.theme import COLOURS, PAPER, finished
 from storagekit.charts.words import listed, span
+from storagekit.papers.dsptf.claims import FIG8
 from storagekit.papers.dsptf.draw.palette import (
     COLOUR,
     FIVE,
@@ -29,6 +30,7 @@ from storagekit.papers.dsptf.draw.palette import (
 TRIPLE = 255
 # Ranges of the run with a slow brick in figure 8, percent.
 SLOW = ((25.0, 50.0, "brick 0 slow"), (75.0, 100.0, "brick 1 slow"))
+QUARTERS = alt.Axis(values=[0, 25, 50, 75, 100])
 # Other interpretations of figure 8, by the ends of the names of their runs.
 READINGS = {
     "service": "whole access twice as long",
@@ -166,7 +168,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
         "Other interpretations": (right, _shades_of(right.scheme.values.tolist())),
     }
     panels = [
-        headed(alt.layer(_quarters(), _over_run(lines, palette, most), _said(paper)), heading, TRIPLE)
+        headed(alt.layer(_over_run(lines, palette, most), _said(paper)), heading, TRIPLE)
         for heading, (lines, palette) in drawn.items()
         if palette
     ]
@@ -217,58 +219,29 @@ def _shades_of(names: list[str]) -> dict[str, str]:
 
 
 def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> Layered:
-    """Return a line for each scheme over the run, with a band for its interval."""
-    frame = table(rows.sel(scheme=list(palette)), TO_MS).assign(run=lambda row: 100 * row["piece"])
-    colours = alt.Scale(domain=list(palette), range=list(palette.values()))
-    legend = alt.Legend(
-        symbolOpacity=1, symbolType=LYING, symbolStrokeWidth=3, orient="bottom", columns=2, labelLimit=TRIPLE
-    )
-    base = alt.Chart(frame).encode(x=_across(), color=alt.Color("scheme:N", title=None, scale=colours, legend=legend))
-    band = base.mark_area(opacity=0.15, clip=True, strokeWidth=0).encode(y=_up(most, "low"), y2="high")
-    line = base.mark_line(strokeWidth=2, clip=True).encode(y=_up(most))
-    return alt.layer(band, line).properties(height=HEIGHT)
-
-
-def _quarters() -> Layered:
-    """Return the shaded quarters with a slow brick."""
-    base = alt.Chart(pd.DataFrame(SLOW, columns=["from", "to", "words"]))
-    shade = base.mark_rect(color=PAPER, opacity=0.1).encode(x=_across("from"), x2="to")
-    words = base.mark_text(align="left", baseline="bottom", dx=4, fontSize=11, color=PAPER)
-    return alt.layer(shade, words.encode(x=_across("from"), y=alt.value(HEIGHT - 4), text="words"))
+    """Return a line for each scheme over the run, with a band for its interval, and the shaded quarters behind."""
+    at = AxisStyle("Share of the run (%)", PERCENT, alt.Scale(domain=[0, 100], nice=False), QUARTERS)
+    up = AxisStyle(RESPONSE, TO_MS, alt.Scale(domain=[0, most], nice=False))
+    key = alt.Legend(title=None, symbolOpacity=1, symbolType=DASH, orient="bottom", columns=2, labelLimit=TRIPLE)
+    return alt.layer(shaded(SLOW), ribbons(rows, "piece", "scheme", palette, (at, up), key))
 
 
 def _said(paper: Mapping[str, float]) -> Layered:
     """Return the paper's levels of each quarter for D-SPTF and hashing, with their names at the ends."""
+    said = FIG8.numbers(paper)
     quarters = (("normal", 0, 25), ("degraded", 25, 50), ("normal", 50, 75), ("degraded", 75, 100))
     rows = [
-        (paper[f"dsptf.fig8.{label}_{key}"], begin, end) for key in ("dsptf", "hash") for label, begin, end in quarters
+        (float(level.sel(state=state)), begin, end)
+        for level in said.transpose("scheme", "state")
+        for state, begin, end in quarters
     ]
     base = alt.Chart(pd.DataFrame(rows, columns=["paper", "from", "to"]))
-    rule = base.mark_rule(strokeWidth=2, strokeDash=[4, 3], color=PAPER).encode(x=_across("from"), x2="to", y="paper:Q")
-    names = pd.DataFrame(
-        [(paper["dsptf.fig8.degraded_dsptf"], "D-SPTF"), (paper["dsptf.fig8.degraded_hash"], "hashing")],
-        columns=["paper", "words"],
-    )
+    rule = base.mark_rule(strokeWidth=2, strokeDash=[4, 3], color=PAPER).encode(x="from:Q", x2="to:Q", y="paper:Q")
+    last = said.sel(state="degraded")
+    names = pd.DataFrame({"paper": last.values, "words": ["D-SPTF", "hashing"], "at": PERCENT})
     # In the last quarter our lines are higher.
-    word = alt.Chart(names.assign(at=PERCENT)).mark_text(
-        align="right", baseline="top", dx=-2, dy=4, fontSize=10, color=PAPER
-    )
-    return alt.layer(rule, word.encode(x=_across("at"), y="paper:Q", text="words"))
-
-
-def _across(field: str = "run") -> alt.X:
-    scale = alt.Scale(domain=[0, 100], nice=False)
-    return alt.X(
-        field,
-        type="quantitative",
-        title="Share of the run (%)",
-        scale=scale,
-        axis=alt.Axis(values=[0, 25, 50, 75, 100]),
-    )
-
-
-def _up(most: float, field: str = "mean") -> alt.Y:
-    return alt.Y(field, type="quantitative", title=RESPONSE, scale=alt.Scale(domain=[0, most], nice=False))
+    word = alt.Chart(names).mark_text(align="right", baseline="top", dx=-2, dy=4, fontSize=10, color=PAPER)
+    return alt.layer(rule, word.encode(x="at:Q", y="paper:Q", text="words"))
 
 
 def _on(response: xr.DataArray, system: str) -> xr.DataArray:

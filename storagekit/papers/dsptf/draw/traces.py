@@ -1,8 +1,6 @@
 """Charts of the traces: their characteristics, their hit rates, and real traces."""
 
-import math
 from collections.abc import Mapping
-from itertools import chain
 
 import altair as alt
 import numpy as np
@@ -14,8 +12,8 @@ from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.paper import figures
 from storagekit.charts.theme import COLOURS, OURS, PAPER, finished
 from storagekit.charts.words import change, listed, span
+from storagekit.papers.dsptf.claims import TABLE2, TABLE3
 from storagekit.papers.dsptf.draw.palette import (
-    KEYS,
     PANEL,
     PERCENT,
     RESPONSE,
@@ -31,13 +29,12 @@ from storagekit.papers.dsptf.draw.palette import (
 )
 
 KB, HITS = 1024.0, "Hit rate of reads (%)"
-# Figures of table 2: variable, key of the claim, heading, factors from our value and the claim to the unit shown, and
-# format.
+# Figures of table 2: variable, heading, factors from our value and the claim to the unit shown, and format.
 FIGURES = (
-    ("reads", "reads", "Reads (%)", 100.0, 100.0, ",.1f"),
-    ("size", "size_kb", "Mean size (KB)", 1 / KB, 1.0, ",.2f"),
-    ("requests", "requests", "Requests", 1.0, 1.0, ",.0f"),
-    ("duration", "hours", "Duration (h)", 1 / 3600, 1.0, ",.2f"),
+    ("reads", "Reads (%)", 100.0, 100.0, ",.1f"),
+    ("size", "Mean size (KB)", 1 / KB, 1.0, ",.2f"),
+    ("requests", "Requests", 1.0, 1.0, ",.0f"),
+    ("duration", "Duration (h)", 1 / 3600, 1.0, ",.2f"),
 )
 # Figures of the part that is simulated; a part may deviate from the whole trace in these.
 PARTS = {
@@ -62,15 +59,16 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
     """
+    said = TABLE2.numbers(paper)
     rows = [
         (
             trace,
             heading,
             format(float(data[name].sel(trace=key)) * ours, form),
-            format(_said(paper, key, claim) * theirs, form),
+            format(float(said.sel(trace=key, figure=name)) * theirs, form),
         )
         for key, trace in trace_names(data.basis).items()
-        for name, claim, heading, ours, theirs, form in FIGURES
+        for name, heading, ours, theirs, form in FIGURES
     ]
     height = 2 * ROW * len(data.trace)
     table = figures(pd.DataFrame(rows, columns=["trace", "figure", "ours", "paper"]), "trace", "figure")
@@ -85,10 +83,6 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         f"The traces are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
         "compared with this share.",
     )
-
-
-def _said(paper: Mapping[str, float], trace: str, figure: str) -> float:
-    return paper[f"dsptf.table2.{trace}[{figure}]"]
 
 
 def _error(compared: xr.Dataset) -> xr.DataArray:
@@ -136,22 +130,16 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
     panels, schemes = [], schemes_in(data)
     names = trace_names(data.basis)
     # The paper has no hit rates for other schemes and traces.
-    said = {
-        key: [PERCENT * paper.get(f"dsptf.table3.{KEYS.get(scheme)}[{key}]", math.nan) for scheme in schemes]
-        for key in names
-    }
-    every = [
-        PERCENT * float(data.hit_rate.min()),
-        PERCENT * float(data.hit_rate.max()),
-        *chain.from_iterable(said.values()),
-    ]
+    said = PERCENT * TABLE3.numbers(paper).reindex(trace=list(names), scheme=schemes)
+    ours = PERCENT * data.hit_rate.sel(scheme=schemes)
+    every = [*ours.values.ravel(), *said.values.ravel()]
     scale = alt.Scale(domain=[5 * (np.nanmin(every) // 5), 5 * ((np.nanmax(every) + 2) // 5 + 1)])
     for number, (key, name) in enumerate(names.items()):
-        ours = [PERCENT * float(data.hit_rate.sel(trace=key, scheme=scheme)) for scheme in schemes]
-        frame = pd.DataFrame({"scheme": schemes, "ours": ours, "paper": said[key], "series": "paper"})
+        columns = {"ours": ours.sel(trace=key).values, "paper": said.sel(trace=key).values}
+        frame = pd.DataFrame({"scheme": schemes, **columns, "series": "paper"})
         panels.append(headed(_rates(frame, scale, named=number == 0), name, PANEL))
     pairs = [scheme for scheme in ("D-SPTF", "Hashing") if {scheme, "Central SPTF"} <= set(schemes)]
-    losses = [_lost(data.hit_rate, said, scheme, schemes) for scheme in pairs]
+    losses = [f"{scheme} {_lost(ours, scheme, '.1f')} (paper: {_lost(said, scheme, '.0f')})" for scheme in pairs]
     found = [f"The hit rates are below Central SPTF by these percentage points: {listed(losses)}"] if losses else []
     return finished(
         side_by_side(panels, legends="shared"),
@@ -163,12 +151,10 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
     )
 
 
-def _lost(rate: xr.DataArray, said: Mapping[str, list[float]], scheme: str, schemes: list[str]) -> str:
-    """Return the differences between the hit rates of Central SPTF and of a scheme over the traces, in words."""
-    ours = PERCENT * (rate.sel(scheme="Central SPTF") - rate.sel(scheme=scheme)).values
-    central, other = schemes.index("Central SPTF"), schemes.index(scheme)
-    theirs = [values[central] - values[other] for values in said.values()]
-    return f"{scheme} {span(np.maximum(ours, 0), '.1f')} (paper: {span(theirs)})"
+def _lost(rate: xr.DataArray, scheme: str, form: str) -> str:
+    """Return the range of the losses of a scheme against Central SPTF over the traces, percentage points, in words."""
+    lost = rate.sel(scheme="Central SPTF") - rate.sel(scheme=scheme)
+    return span(np.maximum(lost.values, 0), form)
 
 
 def _rates(frame: pd.DataFrame, scale: alt.Scale, named: bool) -> Layered:

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import STANDING, Layered, curves, paper_fill, paper_points, table
+from storagekit.charts.marks import STANDING, Layered, curves, paper_fill, paper_points, positions, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import listed, span
 from storagekit.core.axes import title
-from storagekit.papers.dsptf.draw.palette import FIVE, KEYS, PERCENT, room_for, schemes_in, told
+from storagekit.papers.dsptf.claims import FAST, SLOW, TABLE4
+from storagekit.papers.dsptf.draw.palette import FIVE, PERCENT, room_for, schemes_in, told
 
-BRICKS = {0: "fast", 1: "slow"}
+BRICKS = {FAST: "fast", SLOW: "slow"}
 MEANINGS = {"service": "the whole access", "rotation": "the rotation", "seek": "the seek"}
 # With the meaning that does not halve the speed.
 ALL = {**{name: f"{words}, twice" for name, words in MEANINGS.items()}, "degraded": "the whole access, 1.5 times"}
@@ -34,12 +35,12 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         Numbers of the paper by identifier of the claim.
     """
     rows, order = table(throughput), schemes_in(throughput, FIVE)
+    said = TABLE4.numbers(paper).reindex(scheme=order)
     rows["slowness"] = [ALL[name] for name in rows["slowness"]]
-    said = _said(order, paper)
-    top = 1.1 * room_for(rows, *said["paper"])
+    top = 1.1 * room_for(rows, *said.values.ravel())
     panels = [
         headed(
-            _grouped(rows.query("brick == @number"), said.query("brick == @name"), top, order, named=number == 0),
+            _grouped(rows.query("brick == @number"), said.sel(brick=number), top, order, named=number == 0),
             f"The {name} brick",
             360,
         )
@@ -64,31 +65,13 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     )
 
 
-def _said(order: Sequence[str], paper: Mapping[str, float]) -> pd.DataFrame:
-    """Return the paper's throughput by `scheme` and `brick`, for the paper's schemes only."""
-    rows = [
-        (scheme, paper[f"dsptf.table4.{name}[{KEYS[scheme]}]"], name)
-        for scheme in order
-        for name in BRICKS.values()
-        if scheme in KEYS
-    ]
-    return pd.DataFrame(rows, columns=["scheme", "paper", "brick"])
-
-
-def _off(throughput: xr.DataArray, said: pd.DataFrame) -> dict[str, float]:
+def _off(throughput: xr.DataArray, said: xr.DataArray) -> dict[str, float]:
     """Return the mean relative difference from the paper's throughputs for each meaning of half the speed."""
-    means = throughput.sel(statistic="mean")
-    numbers = {name: number for number, name in BRICKS.items()}
-    rows = zip(said["scheme"], said["brick"], said["paper"], strict=True)
-    apart = [
-        abs(means.sel(scheme=scheme, brick=numbers[brick], drop=True) / paper - 1) for scheme, brick, paper in rows
-    ]
-    if not apart:
-        return {}
-    return dict(zip(apart[0].slowness.values.tolist(), np.mean(apart, axis=0).tolist(), strict=True))
+    apart = abs(throughput.sel(statistic="mean") / said - 1).mean(["scheme", "brick"]).dropna("slowness")
+    return dict(zip(apart.slowness.values.tolist(), apart.values.tolist(), strict=True))
 
 
-def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence[str], named: bool) -> Layered:
+def _grouped(rows: pd.DataFrame, said: xr.DataArray, top: float, order: Sequence[str], named: bool) -> Layered:
     """Return horizontal bars by scheme, one for each meaning below another, with the paper's dash across them."""
     meanings = [name for name in ALL.values() if name in set(rows["slowness"])]
     y = alt.Y(
@@ -102,7 +85,7 @@ def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence
     whisker = base.mark_rule(strokeWidth=1.5).encode(x="low", x2="high")
     number = base.mark_text(fontSize=10, align="left").encode(x=alt.value(4), text=alt.Text("mean", format=".0f"))
     dash = (
-        alt.Chart(said.assign(series="paper"))
+        alt.Chart(pd.DataFrame(positions(said), columns=["scheme", "paper"]).assign(series="paper"))
         .mark_tick(thickness=3, height={"band": 0.95}, opacity=1)
         .encode(y=y, x="paper", fill=paper_fill(STANDING))
     )
@@ -124,8 +107,9 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     The paper's throughputs of table 4 are drawn at half the speed under every meaning.
     """
     order = schemes_in(throughput, FIVE)
-    said = _said(order, paper)
-    top = alt.Scale(domain=[0, 1.05 * max(float(throughput.sel(statistic="mean").max()), *said["paper"])])
+    said = TABLE4.numbers(paper).reindex(scheme=order)
+    most = np.nanmax([throughput.sel(statistic="mean").max(), *said.values.ravel()])
+    top = alt.Scale(domain=[0, 1.05 * float(most)])
     slower = alt.Scale(reverse=True, nice=False, domain=[-5, 105])
     rows = []
     for brick, name in BRICKS.items():
@@ -142,7 +126,7 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
                 y_scale=top,
                 order=order,
             )
-            half = [(50.0, value) for value in said.query("brick == @name")["paper"]]
+            half = [(50.0, value) for _, value in positions(said.sel(brick=brick))]
             marked = alt.layer(drawn, paper_points(half, "speed", titles[:2]))
             what = f"{MEANINGS[slowness]} is slower" if slowness in MEANINGS else "the whole access is degraded"
             panels.append(headed(marked.properties(height=190), f"{name.capitalize()} brick, {what}", 205))

@@ -1,0 +1,67 @@
+"""Claims of one table of a paper, whose identifiers and positions follow one pattern."""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+
+class ClaimTable:
+    """Claims of a table: identifiers by position, declared once for the findings and for the chart.
+
+    Parameters
+    ----------
+    pattern : str
+        Identifier of a claim, with the name of each axis in braces.
+    **axes : mapping to object, or iterable
+        The axes of the table. A mapping has the label of the Dataset for each word of the identifier. Otherwise the
+        words are the labels.
+
+    Examples
+    --------
+    >>> table = ClaimTable("paper.table4.{brick}[{scheme}]", brick={"fast": 0, "slow": 1}, scheme=["lard"])
+    >>> list(table)
+    [('paper.table4.fast[lard]', (0, 'lard')), ('paper.table4.slow[lard]', (1, 'lard'))]
+    >>> float(table.numbers({"paper.table4.slow[lard]": 134}).sel(brick=1, scheme="lard"))
+    134.0
+    """
+
+    def __init__(self, pattern: str, **axes: Mapping[Any, Any] | Iterable[Any]):
+        self.pattern = pattern
+        self.axes = {
+            name: dict(axis) if isinstance(axis, Mapping) else {one: one for one in axis} for name, axis in axes.items()
+        }
+
+    def __iter__(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Iterate over the identifiers of the claims and the labels of their positions, the last axis fastest."""
+        for point in itertools.product(*(axis.items() for axis in self.axes.values())):
+            words = (word for word, _ in point)
+            yield self.pattern.format(**dict(zip(self.axes, words, strict=True))), tuple(label for _, label in point)
+
+    def within(self, data: xr.Dataset) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Iterate as over the table, without the positions that the data lack.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data of the exhibit, which may have only some labels of an axis.
+        """
+        for claim, at in self:
+            where = zip(self.axes, at, strict=True)
+            if all(label in data.indexes[axis] for axis, label in where if axis in data.indexes):
+                yield claim, at
+
+    def numbers(self, paper: Mapping[str, float]) -> xr.DataArray:
+        """Return the paper's numbers over the axes of the table, NaN where the paper has none.
+
+        Parameters
+        ----------
+        paper : mapping of str to float
+            Numbers of the paper by identifier of the claim.
+        """
+        labels = {axis: list(words.values()) for axis, words in self.axes.items()}
+        values = [float(paper.get(claim, math.nan)) for claim, _ in self]
+        return xr.DataArray(np.reshape(values, [len(axis) for axis in labels.values()]), coords=labels)
