@@ -1,7 +1,6 @@
 """Claims of one table of a paper, whose identifiers and positions follow one pattern."""
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -25,7 +24,8 @@ class ClaimTable:
     >>> table = ClaimTable("paper.table4.{brick}[{scheme}]", brick={"fast": 0, "slow": 1}, scheme=["lard"])
     >>> list(table)
     [('paper.table4.fast[lard]', (0, 'lard')), ('paper.table4.slow[lard]', (1, 'lard'))]
-    >>> float(table.numbers({"paper.table4.slow[lard]": 134}).sel(brick=1, scheme="lard"))
+    >>> said = table.numbers({"paper.table4.fast[lard]": 182, "paper.table4.slow[lard]": 134})
+    >>> float(said.sel(brick=1, scheme="lard"))
     134.0
     """
 
@@ -55,7 +55,7 @@ class ClaimTable:
                 yield claim, at
 
     def numbers(self, paper: Mapping[str, float]) -> xr.DataArray:
-        """Return the paper's numbers over the axes of the table, NaN where the paper has none.
+        """Return the paper's numbers over the axes of the table.
 
         Parameters
         ----------
@@ -63,5 +63,5 @@ class ClaimTable:
             Numbers of the paper by identifier of the claim.
         """
         labels = {axis: list(words.values()) for axis, words in self.axes.items()}
-        values = [float(paper.get(claim, math.nan)) for claim, _ in self]
+        values = [float(paper[claim]) for claim, _ in self]
         return xr.DataArray(np.reshape(values, [len(axis) for axis in labels.values()]), coords=labels)

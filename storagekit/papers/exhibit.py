@@ -31,8 +31,9 @@ def over_axes(
         Returns the function that simulates a grid, for the name of an exhibit. That function receives the scenario of a
         point, the labels of each axis, and the effort.
     axes : mapping of str to sequence or mapping
-        The default labels of each axis. The scenario receives a label, or the value of the label in a mapping. The
-        reader of an exhibit may give the names of such a mapping, and pairs of a name and a dispatcher of his own.
+        The default labels of each axis. The scenario receives a label, or the value of the label in a mapping. A call
+        of the exhibit gives other labels, or a single one. For a mapping these are its names, and pairs of another name
+        and a dispatcher.
     quick : Effort
         The default effort.
 
@@ -43,8 +44,8 @@ def over_axes(
     >>> @over_axes(lambda name: count, {"depth": (1, 2)}, Effort())
     ... def loop(depth, size=4):
     ...     return depth * size
-    >>> loop(), loop(depth=[3], size=1)
-    ([4, 8], [3])
+    >>> loop(), loop(depth=[3, 4], size=1), loop(depth=3)
+    ([4, 8], [3, 4], [12])
     """
 
     def declared(scenario: Callable[..., Scenario]) -> Callable[..., xr.Dataset]:
@@ -81,8 +82,9 @@ def _signature(scenario: Callable[..., Scenario], axes: Mapping[str, Axis], quic
     return inspect.Signature([effort, *grid, *fixed], return_annotation=xr.Dataset)
 
 
-def _by_label(axis: str, labels: Sequence[Any], known: Axis) -> dict[Any, Any]:
+def _by_label(axis: str, labels: Any, known: Axis) -> dict[Any, Any]:
     """Return the values that the scenario receives, by label."""
+    several = [labels] if isinstance(labels, str | int | float) else labels
     if isinstance(known, Mapping):
-        return dispatchers(labels, known, axis)
-    return {label: label for label in labels}
+        return dispatchers(several, known, axis)
+    return {label: label for label in several}
