@@ -1,8 +1,9 @@
 """The paper's numbers in little space: with names below the curves, or below our numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from storagekit.charts.marks import Layered, paper_points
@@ -12,6 +13,8 @@ from storagekit.charts.theme import HEIGHT, PAPER
 STEP = 14
 # Height of a row of a table, pixels.
 CELL = 46
+# Smallest range of an axis of differences to either side, percent.
+LEAST_RANGE = 5.0
 
 
 def dropped_points(
@@ -55,3 +58,29 @@ def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
     ours = base.mark_text(fontSize=13, dy=-7 if any(rows["paper"]) else 0).encode(text="ours:N")
     drawn = alt.layer(ours, base.mark_text(fontSize=11, dy=9, color=PAPER).encode(text="paper:N"))
     return drawn.properties(height=CELL * rows[row].nunique())
+
+
+def differences(
+    rows: pd.DataFrame, row: str, colour: str, palette: Mapping[str, str], words: str, legend: str | None
+) -> Layered:
+    """Return a point for each relative difference, beside a table of `figures`.
+
+    rows: the difference as a column `error`, percent, with the columns `row` and `colour`. NaN values are left out.
+    palette: colour of each value of `colour`. words: title of the axis. legend: title of the legend. The axis is as wide to
+    both sides, and at least `LEAST_RANGE`, so that small differences look small.
+    """
+    names = [name for name in palette if name in set(rows[colour])]
+    most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(rows["error"].to_numpy(float)))))
+    x = alt.X("error:Q", title=words, scale=alt.Scale(domain=[-most, most]))
+    same = {"shorthand": colour, "type": "nominal", "title": legend}
+    shades = alt.Scale(domain=names, range=[palette[name] for name in names])
+    point = alt.Chart(rows.dropna(subset="error")).mark_point(size=60, filled=True, opacity=1)
+    drawn = point.encode(
+        x=x,
+        y=alt.Y(row, type="nominal", title=None, sort=list(dict.fromkeys(rows[row])), axis=None),
+        yOffset=alt.YOffset(colour, type="nominal", sort=names),
+        color=alt.Color(**same, scale=shades),
+        shape=alt.Shape(**same, scale=alt.Scale(domain=names)),
+    )
+    zero = alt.Chart(pd.DataFrame({"error": [0.0]})).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x=x)
+    return alt.layer(zero, drawn)

@@ -9,8 +9,8 @@ import xarray as xr
 
 from storagekit.charts.marks import STANDING, AxisStyle, Layered, cut, paper_fill
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.paper import figures
-from storagekit.charts.theme import COLOURS, OURS, PAPER, finished
+from storagekit.charts.paper import differences, figures
+from storagekit.charts.theme import COLOURS, OURS, finished
 from storagekit.charts.words import change, listed, span
 from storagekit.papers.dsptf.claims import TABLE2, TABLE3
 from storagekit.papers.dsptf.draw.palette import (
@@ -43,8 +43,6 @@ PARTS = {
     "mean_size": "mean size",
     "read_hit_rate": "hit rate of Central",
 }
-# Smallest range of the axis, percent.
-LEAST_RANGE = 5.0
 
 
 def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -73,46 +71,25 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
     height = 2 * ROW * len(data.trace)
     table = figures(pd.DataFrame(rows, columns=["trace", "figure", "ours", "paper"]), "trace", "figure")
     left = headed(table.properties(height=height), "Full length: our value above the paper's", 440)
-    error = _error(compared)
-    right = headed(_errors(error).properties(height=height), "Simulated part of the synthetic traces", 240, offset=26)
+    errors, colours = _errors(compared), dict(zip(PARTS.values(), COLOURS, strict=False))
+    apart = differences(errors, "trace", "words", colours, "Difference from the target (%)", None)
+    right = headed(apart.properties(height=height), "Simulated part of the synthetic traces", 240, offset=26)
     return finished(
         # Align the rows of both panels.
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: characteristics of the traces",
-        f"In the simulated part of the traces every statistic is within {float(abs(error).max()):.1f}% of its target.",
+        f"In the simulated part of the traces every statistic is within {errors['error'].abs().max():.1f}% of its target.",
         f"The traces are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
         "compared with this share.",
     )
 
 
-def _error(compared: xr.Dataset) -> xr.DataArray:
-    """Return the relative errors of the synthetic traces, percent."""
+def _errors(compared: xr.Dataset) -> pd.DataFrame:
+    """Return the relative errors of the synthetic traces, percent, by name of trace and statistic."""
     value = compared.value.sel(figure=[name for name in PARTS if name in compared.figure])
-    return PERCENT * (value.sel(kind="measured", drop=True) / value.sel(kind="target", drop=True) - 1)
-
-
-def _errors(error: xr.DataArray) -> Layered:
-    """Return the relative errors, percent, with a shape and a colour for each figure."""
+    error = PERCENT * (value.sel(kind="measured", drop=True) / value.sel(kind="target", drop=True) - 1)
     frame = error.rename("error").to_dataframe().reset_index()
-    names = {"trace": [TRACES[name] for name in frame["trace"]], "words": [PARTS[name] for name in frame["figure"]]}
-    frame = frame.assign(**names)
-    words = list(PARTS.values())
-    colour = alt.Scale(domain=words, range=COLOURS[: len(words)])
-    most = max(LEAST_RANGE, 1.1 * float(abs(error).max()))
-    x = alt.X("error:Q", title="Difference from the target (%)", scale=alt.Scale(domain=[-most, most]))
-    point = (
-        alt.Chart(frame)
-        .mark_point(size=60, filled=True, opacity=1)
-        .encode(
-            x=x,
-            y=alt.Y("trace:N", title=None, sort=None, axis=None),
-            yOffset=alt.YOffset("words:N", sort=words),
-            color=alt.Color("words:N", title=None, scale=colour),
-            shape=alt.Shape("words:N", title=None, scale=alt.Scale(domain=words)),
-        )
-    )
-    zero = alt.Chart(pd.DataFrame({"error": [0.0]})).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x=x)
-    return alt.layer(zero, point)
+    return frame.assign(trace=frame["trace"].map(TRACES), words=frame["figure"].map(PARTS))
 
 
 def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:

@@ -1,14 +1,13 @@
 """Chart of the synthetic traces against the published figures of their traces: table 3."""
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import xarray as xr
 
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed
-from storagekit.charts.paper import figures
-from storagekit.charts.theme import PAPER, finished
+from storagekit.charts.paper import differences, figures
+from storagekit.charts.theme import finished
 from storagekit.core.axes import title
 from storagekit.core.units import HOUR
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
@@ -25,8 +24,6 @@ QUANTITIES = {
     "seek_locality": ("Seek locality", 1.0, ".2f"),
     "read_after_write_share": ("Reads after a write (%)", PERCENT, ".2f"),
 }
-# Least range of the axis to either side, percent, so that small errors look small.
-LEAST_RANGE = 5.0
 ROW = 38
 
 
@@ -43,10 +40,13 @@ def table3(data: xr.Dataset) -> alt.TopLevelMixin:
     frame = error.rename("error").reset_coords(drop=True).to_dataframe().reset_index()
     frame["words"] = [_of(name)[0] for name in frame["quantity"]]
     height = ROW * data.sizes["quantity"]
+    apart = differences(
+        frame, "words", "workload", WORKLOADS, "Difference from the published value (%)", title("workload")
+    )
     worst = frame.loc[frame["error"].abs().idxmax()]
     panels = [
         headed(_table(data).properties(height=height), "Measured value, with the published value below it", 330),
-        headed(_errors(frame).properties(height=height), "Relative difference", 300, offset=26),
+        headed(apart.properties(height=height), "Relative difference", 300, offset=26),
     ]
     return finished(
         # The rows of both panels must align, independent of the size of axes and headings.
@@ -74,24 +74,3 @@ def _table(data: xr.Dataset) -> Layered:
             ours, paper = (format(float(one) * factor, form) for one in (cell.measured, cell.target))
             rows.append((words, workload, ours, paper))
     return figures(pd.DataFrame(rows, columns=["words", "workload", "ours", "paper"]), "words", "workload")
-
-
-def _errors(frame: pd.DataFrame) -> Layered:
-    """Return the chart of the relative differences."""
-    names = [name for name in WORKLOADS if name in set(frame["workload"])]
-    most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(frame["error"].to_numpy(float)))))
-    x = alt.X("error", title="Difference from the published value (%)", scale=alt.Scale(domain=[-most, most]))
-    name, shades = title("workload"), alt.Scale(domain=names, range=[WORKLOADS[one] for one in names])
-    point = (
-        alt.Chart(frame.dropna())
-        .mark_point(size=60, filled=True, opacity=1)
-        .encode(
-            y=alt.Y("words:N", title=None, sort=list(dict.fromkeys(frame["words"])), axis=None),
-            yOffset=alt.YOffset("workload:N", sort=names),
-            x=x,
-            color=alt.Color("workload:N", title=name, scale=shades),
-            shape=alt.Shape("workload:N", title=name, scale=alt.Scale(domain=names)),
-        )
-    )
-    zero = alt.Chart(pd.DataFrame({"error": [0.0]})).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x=x)
-    return alt.layer(zero, point)
