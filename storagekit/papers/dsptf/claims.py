@@ -15,6 +15,7 @@ FOUR = {key: name for key, name in KEYS.items() if key != "weighted_hash"}
 TRACES = ("sap", "cello2002", "websearch", "financial")
 FAST, SLOW = 0, 1
 
+FIG1 = ClaimTable("dsptf.fig1.{depth}", depth={"no_gain_at_2": 2, "gain_at_16": 16})
 TABLE1 = ClaimTable(
     "dsptf.table1.{scheme}.{quantity}",
     scheme=FOUR,
@@ -34,6 +35,7 @@ TABLE6 = ClaimTable("dsptf.table6.conflicts[{replicas}]", replicas=(2, 4, 6, 8))
 FIG8 = ClaimTable(
     "dsptf.fig8.{state}_{scheme}", state=("normal", "degraded"), scheme={"dsptf": "D-SPTF", "hash": "Hashing"}
 )
+FIG8_RATIOS = ClaimTable("dsptf.fig8.ratio_{state}", state=("normal", "degraded"))
 FIG8_MISSED = ClaimTable(
     "dsptf.fig8.missed[{state}_{scheme}]", state=("normal", "degraded"), scheme={"dsptf": "D-SPTF", "hash": "Hashing"}
 )

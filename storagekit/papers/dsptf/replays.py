@@ -21,7 +21,7 @@ from storagekit.papers.dsptf.bricks import (
     settings,
     source,
 )
-from storagekit.papers.dsptf.claims import FIG8, FIG8_MISSED
+from storagekit.papers.dsptf.claims import FIG8, FIG8_MISSED, FIG8_RATIOS
 from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.measurement import Measurement, with_interval
@@ -412,14 +412,15 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
             f"that miss in memory, it is {alone:.1f} ms.{near}{said}"
         )
         rows.append(with_interval(claim, _interval(quarters.response / MS), text, basis))
-    for state, note in (("normal", ""), ("degraded", f" {_meanings(found)}")):
+    for claim, (state,) in FIG8_RATIOS:
+        note = f" {_meanings(found)}" if state == "degraded" else ""
         quarters, at_once = _quarters(times, state), _quarters(sooner, state).response
         text = (
             f"If writes complete at once, the ratio is {time_over(at_once, 'Hashing', 'D-SPTF'):.2f}. For reads that "
             f"miss in memory, it is {time_over(quarters.missed, 'Hashing', 'D-SPTF'):.2f}.{note}{said}"
         )
         gain = ratio(quarters.response.sel(scheme="Hashing"), quarters.response.sel(scheme="D-SPTF"))
-        rows.append(with_interval(f"dsptf.fig8.ratio_{state}", gain, text, basis))
+        rows.append(with_interval(claim, gain, text, basis))
     return [*rows, _lard_window(times, _changing(found, "changing, service"), basis)]
 
 

@@ -11,7 +11,7 @@ from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
 from storagekit.charts.words import change, listed
 from storagekit.core.axes import title
-from storagekit.papers.dsptf.claims import GAINS, TABLE1
+from storagekit.papers.dsptf.claims import FIG1, GAINS, TABLE1
 from storagekit.papers.dsptf.draw.palette import PERCENT, TO_MS, dashes, over, scheme_rows, schemes_in, told
 
 THROUGHPUT = "Throughput (IO/s per brick)"
@@ -37,17 +37,14 @@ def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     ticks = alt.Scale(type="log", base=2, nice=False, padding=8)
     drawn = curves(summary.throughput, "depth", "scheduler", titles=titles, x_scale=ticks)
     rate = summary.throughput.sel(statistic="mean")
-    gains = {2: paper["dsptf.fig1.no_gain_at_2"], 16: paper["dsptf.fig1.gain_at_16"]}
-    said = [(depth, float(rate.sel(scheduler="FIFO", depth=depth)) * gain) for depth, gain in gains.items()]
-    ours = {
-        depth: float(rate.sel(scheduler="SPTF", depth=depth) / rate.sel(scheduler="FIFO", depth=depth))
-        for depth in gains
-    }
+    said = FIG1.numbers(paper)
+    fifo, sptf = (rate.sel(scheduler=name, depth=said.depth) for name in ("FIFO", "SPTF"))
+    (few, many), theirs = (sptf / fifo).values.tolist(), float(said[-1])
     return finished(
-        alt.layer(drawn, paper_points(said, "depth", titles[:2])),
+        alt.layer(drawn, paper_points(positions(said * fifo), "depth", titles[:2])),
         "Figure 1: throughput of SPTF and FIFO by queue depth",
-        f"Compared with FIFO, SPTF serves {change(ours[16])} with 16 requests outstanding (paper: {change(gains[16])}), and "
-        f"{change(ours[2])} with 2.",
+        f"Compared with FIFO, SPTF serves {change(many)} with 16 requests outstanding (paper: {change(theirs)}), and "
+        f"{change(few)} with 2.",
         "The drive is one Atlas 10K with random reads of 4 KB. Diamonds are the paper's gains times our FIFO. Whiskers are "
         "95% intervals.",
     )

@@ -10,7 +10,7 @@ from storagekit.charts.marks import DASH, AxisStyle, Layered, ribbons, shaded
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, PAPER, finished
 from storagekit.charts.words import listed, span
-from storagekit.papers.dsptf.claims import FIG8
+from storagekit.papers.dsptf.claims import FIG8, FIG8_RATIOS
 from storagekit.papers.dsptf.draw.palette import (
     COLOUR,
     FIVE,
@@ -191,7 +191,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
     found = []
     for state, words, pieces in (("normal", "without a slow brick", ~slow), ("degraded", "with a slow brick", slow)):
         ratios = over(means.where(pieces).mean("piece"), "Hashing")
-        said = paper[f"dsptf.fig8.ratio_{state}"]
+        said = float(FIG8_RATIOS.numbers(paper).sel(state=state))
         found += [f"{ratio:.2f} times as long as D-SPTF {words} (paper: {said:.2f})" for ratio in ratios]
     return [f"Hashing takes {listed(found)}"] if found else []
 
