@@ -237,7 +237,7 @@ def test_an_interval_is_drawn_where_it_is_mapped():
 
 
 def test_tables_have_our_values_and_the_papers():
-    cells = drawn(draw.table1(ars.table1()).to_dict(), "row", "figure", "ours", "said")
+    cells = drawn(draw.table1(ars.table1()).to_dict(), "row", "figure", "ours", "paper")
     assert cells[NAMES[0], "rpm", "10,025"] == "10,025" and cells[NAMES[0], "Mean seek (ms)", "5.6"] == "5.0"
     spec = draw.table2(ars.table2(), ars.table1()).to_dict()
     figures = drawn(spec, "row", "figure", "ours")
