@@ -342,7 +342,7 @@ def bars(
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
 
 
-def positions(numbers: xr.DataArray) -> list[tuple[float, float]]:
+def positions(numbers: xr.DataArray) -> list[tuple[Any, float]]:
     """Return the position and the value of each number of a row, without NaN, for `paper_points`."""
     known = numbers.dropna(numbers.dims[0])
     return list(zip(known[numbers.dims[0]].values.tolist(), known.values.tolist(), strict=True))

@@ -84,7 +84,7 @@ def _signature(scenario: Callable[..., Scenario], axes: Mapping[str, Axis], quic
 
 def _by_label(axis: str, labels: Any, known: Axis) -> dict[Any, Any]:
     """Return the values that the scenario receives, by label."""
-    several = [labels] if isinstance(labels, str | int | float) else labels
+    several: Sequence[Any] = [labels] if isinstance(labels, str | int | float) else labels
     if isinstance(known, Mapping):
         return dispatchers(several, known, axis)
     return {label: label for label in several}

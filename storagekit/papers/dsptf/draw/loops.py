@@ -105,7 +105,7 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     schemes = schemes_in(summary)
     order = [name for name in COMPLETIONS if name in summary.completion]
     said = TABLE1.numbers(paper).sel(quantity="throughput").reindex(scheme=schemes).dropna("scheme")
-    theirs = {name: ends for name, *ends in dashes(said)}
+    theirs = dict(positions(said))
     rate = summary.throughput.sel(completion=order)
     scale = alt.Scale(domain=[0, 1.05 * max(float(rate.max()), *said.values)])
     panels = [
@@ -115,7 +115,7 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
                 order,
                 AxisStyle(THROUGHPUT, scale=scale),
                 of="completion",
-                said=[(name, *theirs[scheme]) for name in order if scheme in theirs],
+                said=[(name, theirs[scheme], theirs[scheme]) for name in order if scheme in theirs],
                 named=number == 0,
                 form=".0f",
             ),
