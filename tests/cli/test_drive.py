@@ -71,7 +71,7 @@ def test_a_drive_is_shown_with_its_zones_and_electronics(storagekit):
     assert status == 0
     for line in (
         "  capacity                       9.199  GB",
-        "  seek, average                  5.599  ms, over all pairs of cylinders",
+        "  average seek                   5.599  ms (mean over all pairs of cylinders)",
         "  rate, innermost zone           19.59  MB/s within a track",
         "  write hit after read           0.186  ms",
         "  segments                          10",

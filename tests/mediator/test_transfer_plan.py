@@ -243,7 +243,7 @@ def test_stores_reject_plans_of_other_kinds(oracle):
     assert_refused(lambda: store.store(read, bytes(30)), "the plan is for a read")
     assert_refused(lambda: store.store(write, bytes(3)), "data of 3 bytes")
     assert_refused(lambda: store.retrieve(write), "the plan is for a write")
-    assert_refused(lambda: store.retrieve(read), "agent 0: it holds 0 bytes")
+    assert_refused(lambda: store.retrieve(read), "agent 0: it has 0 bytes")
     cluster = oracle.cluster_of(4)
     for arguments, message in [
         ((0, 3, cluster, 0.0), "share 0"),

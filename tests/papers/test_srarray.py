@@ -266,8 +266,8 @@ def test_figure_5_is_judged_by_the_array_and_reports_the_disk():
     data = xr.Dataset({"array": array, "disk": disk} | witness, coords)
     (found,) = srarray.fig5_findings(data, {"atlas10k": 0.3 * MS})
     assert found.measured == pytest.approx(0.02) and found.holds
-    assert "50% reads, 4 outstanding" in found.note and "0.50%" in found.note
-    assert "20.00%, at FCFS, 1 outstanding" in found.note and "atlas10k: 0.300 ms" in found.note
+    assert "50% reads and 4 outstanding" in found.note and "0.50%" in found.note
+    assert "20.00%, under FCFS with 1 outstanding" in found.note and "atlas10k: 0.300 ms" in found.note
     (missed,) = srarray.fig5_findings(data.assign(array=1.05 * data.array))
     assert missed.measured == pytest.approx(1.01 * 1.05 - 1) and not missed.holds
 

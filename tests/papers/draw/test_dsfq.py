@@ -121,7 +121,7 @@ def test_bands_hold_the_means_second_by_second():
 def test_our_delays_that_differ_from_the_papers_are_counted(paper):
     data = dsfq.example_delays()
     data.delay[1, 4] += 1
-    assert heading(draw.example_delays(data, paper).to_dict()).count("5 of the 6 delays") == 1
+    assert heading(draw.example_delays(data, paper).to_dict()).count("5 of 6 simulated delays") == 1
 
 
 def test_the_mark_of_figure_12_is_at_the_given_service_of_g_on_b(paper):

@@ -139,7 +139,7 @@ def test_figure_6_marks_the_papers_ratios_and_dashes_the_model(paper):
     assert headings(spec) == ["Cello base", "Cello disk 6"]
     assert "Response time (ms)" in titles(spec)
     assert values(spec, "scheme") == {"SR-Array", "D-way mirror", "RAID-10", "Striping"}
-    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, layout of the rule"} == {"SR-Array"}
+    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, layout of equation 5"} == {"SR-Array"}
     ours = 1e3 * float(response["Cello base"].sel(scheme="SR-Array", disks=6, statistic="mean"))
     marked = {(row["words"], row["disks"]): row["paper"] / ours for row in rows(spec) if "words" in row}
     assert marked == pytest.approx({("RAID-10", 6): 1.23, ("Striping", 6): 1.42, ("one disk", 1): 1.94})
@@ -159,7 +159,7 @@ def test_figure_7_has_a_point_for_every_shape_and_a_line_for_the_rules(paper):
     spec = draw.fig7(shown, response, paper).to_dict()
     shapes = {(row["disks"], row["replicas"]) for row in rows(spec) if "replicas" in row}
     assert shapes == {(6, "1"), (6, "2"), (6, "3"), (6, "6"), (9, "1"), (9, "3")}
-    assert "Replicas on a disk" in titles(spec)
+    assert "Replicas per disk" in titles(spec)
     # the line shows the result of equation 5, not the best layout
     line = {row["disks"]: row["mean"] for row in rows(spec) if "replicas" not in row and "mean" in row}
     given = response["Cello base"].sel(scheme="Rule", statistic="mean")
