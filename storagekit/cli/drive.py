@@ -300,7 +300,7 @@ def _zone_lines(zones) -> list[str]:
         (
             "zone",
             "start (GB)",
-            "GB",
+            "size (GB)",
             "first cylinder",
             "cylinders",
             "sectors/track",

@@ -77,7 +77,7 @@ def test_a_drive_is_shown_with_its_zones_and_electronics(storagekit):
         "  segments                          10",
     ):
         assert f"\n{line}\n" in text
-    zones = text[text.index("zone  from") :].splitlines()[1:25]
+    zones = text[text.index("zone  start (GB)") :].splitlines()[1:25]
     assert [int(line.split()[0]) for line in zones] == list(range(24))
 
 

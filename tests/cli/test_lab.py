@@ -129,7 +129,7 @@ def test_reproduce_without_its_extra_names_the_packages_to_install(storagekit, m
     monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "papermill" else object())
     status, _, error = storagekit("reproduce", "swift")
     assert status == 2 and error.count("\n") == 1
-    assert 'papermill is not installed; `pip install "storagekit[reproduce]"`' in error
+    assert 'papermill is not installed; run `pip install "storagekit[reproduce]"`' in error
 
 
 def test_the_kernel_is_this_interpreter_whatever_else_is_installed(tmp_path, monkeypatch):

@@ -102,7 +102,7 @@ def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--disks: not given"),
+        ([], "--disks is missing"),
         (["--disks", "0"], "disks 0"),
         (["--disks", "4", "--read-share", "1.4"], "read_share 1.4"),
         (["--disks", "4", "--objective", "speed"], "objective 'speed': give one of"),
@@ -165,7 +165,7 @@ def test_a_session_out_of_range_is_named_by_its_option(storagekit, option, value
 def test_thousands_of_sessions_are_rejected_at_once(storagekit, asked):
     status, _, error = storagekit("plan", "sessions", "--rate-mb", asked[0], "--agents", asked[1])
     assert status == 2 and error.count("\n") == 1
-    assert "more than 2000 sessions" in error and "ask with a higher rate or fewer agents" in error
+    assert "more than 2000 sessions" in error and "give a higher rate or fewer agents" in error
 
 
 @pytest.mark.parametrize(

@@ -127,10 +127,10 @@ def test_least_completion_uses_queues_and_randomized_does_not():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--slow", "1"), "--slow '1': write BRICK=SPEED"),
+        (("--slow", "1"), "--slow '1': give BRICK=SPEED"),
         (("--slow", "1=2"), "speed 2 of brick 1"),
         (("--slow", "7=0.5"), "a slowdown of brick 7"),
-        (("--stop", "0=9"), "--stop '0=9': write BRICK=FIRST-LAST"),
+        (("--stop", "0=9"), "--stop '0=9': give BRICK=FIRST-LAST"),
         (("--cache-mb", "-1"), "cache of -1048576 bytes"),
     ],
 )

@@ -113,7 +113,7 @@ def test_without_dask_the_remedy_is_named(storagekit, file, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     for option in (("--workers", "2"), ("--scheduler-file", "scheduler.json")):
         status, _, said = storagekit("sweep", "depths.py", *option)
-        assert status == 2 and "Dask is not installed: pip install 'storagekit[distributed]'" in said
+        assert status == 2 and "Dask is not installed; run pip install 'storagekit[distributed]'" in said
 
 
 def test_a_missing_scheduler_file_is_named(storagekit, file):

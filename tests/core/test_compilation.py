@@ -30,7 +30,7 @@ def test_a_long_compilation_is_shown_until_its_end(monkeypatch, capfd):
     monkeypatch.setattr(compilation, "TICK", 0.01)
     compiled(12_347)
     said = capfd.readouterr().err
-    assert "storagekit: compiling a program, once" in said and "s so far" in said
+    assert "storagekit: compiling a program; later runs" in said and "s so far" in said
     assert not compilation._under_way
     time.sleep(0.2)
     assert capfd.readouterr().err.strip() == ""

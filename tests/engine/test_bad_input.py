@@ -192,7 +192,7 @@ def test_arrivals_that_wait_for_a_slot_raise_with_a_remedy():
     """The load is twice the server's capacity, and there are eight slots."""
     overload = Scenario(system(), PoissonArrivals(READS, 2000.0))
     with pytest.raises(
-        InputError, match=r"arrivals waited outside: 8 slots are too few; raise System\.slots, lower the load"
+        InputError, match=r"arrivals waited outside, because 8 slots are too few; raise System\.slots, lower the load"
     ):
         simulate(overload, requests=500)
     assert float(simulate(overload, requests=500, allow_held_up=True).held_up) > 100

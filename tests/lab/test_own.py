@@ -66,7 +66,7 @@ def test_a_typed_drive_is_described_in_the_terms_of_a_data_sheet():
     assert yours.reads["SATF"][0] == pytest.approx(1 / least, rel=0.02)
     assert np.all(np.diff(yours.reads["SATF"][1:]) > 0)
     shown = own_drive.board().shown({"yours": "rpm=7200", "other": "cheetah9lp"})
-    assert not shown.possible and "seek is not given" in shown.said
+    assert not shown.possible and "seek is missing" in shown.said
 
 
 def test_a_sample_depends_on_its_seed_only_and_is_slower_than_the_sheet():

@@ -137,10 +137,10 @@ def test_disks_with_constant_times_are_filled_completely():
 @pytest.mark.parametrize(
     ("network", "client", "agent", "clients", "resource"),
     [
-        (Network(1e6), Host(1e12), Host(1e12), "ab", "at the ring,"),
-        (Network(1e6, switched=True), Host(1e12), Host(1e12), "aa", "at the link of client a,"),
-        (Network(1e12), Host(1e6), Host(1e12), "aa", "at the processor of client a,"),
-        (Network(1e12), Host(1e12), Host(1e6), "ab", "at the processor of agent 0,"),
+        (Network(1e6), Host(1e12), Host(1e12), "ab", "mostly at the ring"),
+        (Network(1e6, switched=True), Host(1e12), Host(1e12), "aa", "mostly at the link of client a"),
+        (Network(1e12), Host(1e6), Host(1e12), "aa", "mostly at the processor of client a"),
+        (Network(1e12), Host(1e12), Host(1e6), "ab", "mostly at the processor of agent 0"),
     ],
 )
 def test_a_rejection_names_the_limiting_resource(network, client, agent, clients, resource):

@@ -50,7 +50,7 @@ def test_where_nothing_fits_the_result_names_the_reason():
     full = fill(cluster(CONSTANT, 2), Request("client", 1e9, 10**9))
     assert not full.feasible and full.sessions == 0 and math.isfinite(full.binding.value)
     assert str(full).startswith("not feasible: disk of agent")
-    with pytest.raises(InputError, match="nothing to check"):
+    with pytest.raises(InputError, match="the check needs an admitted session"):
         full.check()
 
 

@@ -161,7 +161,7 @@ def test_efforts():
         (lambda: shared_servers([Asking(0, (0,), 1, 1)], [1e6, 2e6], weights=(1,)), "Give the fastest brick first"),
         (
             lambda: shared_bricks([Asking(0, (0,), 300, 300)], weights=(1,)),
-            "A brick has 300 threads, but space for 270",
+            "A brick has 300 threads, but volumes for only 270",
         ),
         (
             lambda: shared_bricks([Asking(0, (0, 1), 1, 1), Asking(0, (1, 2), 1, 1)], weights=(1,)),

@@ -210,7 +210,7 @@ def test_a_full_disk_gives_one_line(write, notebooks, mounted, storagekit, monke
     out = mounted("size=300k")
     status, _, stderr = storagekit("reproduce", "dsptf", "--out", str(out))
     begins, *last = [line for line in stderr.splitlines() if line.startswith("storagekit: ")]
-    assert begins.startswith("storagekit: results so far, growing: ")
+    assert begins.startswith("storagekit: results so far, updated during the run: ")
     assert status == 1 and "Traceback" not in stderr and last and "No space left on device" in last[0]
     assert {path.name for path in out.rglob("*")} <= {folders.LOCK, "dsptf", "dsptf.failed.ipynb", "scorecard.csv"}
     (out / "fills").write_bytes(b"0" * 200_000)

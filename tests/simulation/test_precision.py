@@ -92,7 +92,7 @@ def test_the_end_of_a_trace_ends_a_run(recorded):
         ({"precision": {}}, "no precision: give"),
         ({"precision": 0.01, "budget": 10}, "a budget of 10 requests, but runs of 1000"),
         ({"precision": 0.01, "budget": 0.5}, "budget 0.5: give a whole number"),
-        ({"precision": 0.01, "seconds": 5.0}, "a precision, of runs of 5 s"),
+        ({"precision": 0.01, "seconds": 5.0}, "a precision and 5 s"),
     ],
 )
 def test_impossible_precisions_raise(given, message, unchecked):

@@ -63,7 +63,7 @@ def test_slots_grow_until_no_arrival_waits_outside():
     system = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate())
     scenario = Scenario(system, ClosedLoop(RandomRequests(FixedSize(4096), read_share=0.6), 16))
     tight = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate(), slots=fewest([scenario]))
-    with pytest.raises(InputError, match=f"waited outside: {FEWEST} slots"):
+    with pytest.raises(InputError, match=f"waited outside, because {FEWEST} slots"):
         replicate(Scenario(tight, scenario.arrivals), seeds=2, requests=2000)
     assert not replicate(scenario, seeds=2, requests=2000).held_up.any()
 
@@ -87,7 +87,7 @@ def test_only_points_that_wait_for_a_slot_are_repeated():
 def test_an_overload_raises_with_the_number_of_slots():
     server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS())
     scenario = Scenario(server, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=2e5))
-    with pytest.raises(InputError, match="waited outside: 1024 slots"):
+    with pytest.raises(InputError, match="waited outside, because 1024 slots"):
         simulate(scenario, requests=5000)
     assert sweep(lambda: scenario, {}, seeds=1, requests=5000, allow_held_up=True).held_up.max() > 0
 

@@ -232,7 +232,7 @@ def test_an_overload_in_a_store_also_raises_and_stays_stored(tmp_path, monkeypat
     fresh = sweep(overloaded, axes, **effort, allow_held_up=True)
     for _ in range(2):
         assert_refused(
-            lambda: sweep(overloaded, axes, **effort, store=tmp_path), "waited outside: 32 slots are too few"
+            lambda: sweep(overloaded, axes, **effort, store=tmp_path), "waited outside, because 32 slots are too few"
         )
     again = sweep(overloaded, axes, **effort, allow_held_up=True, store=tmp_path)
     assert counts(again) == (2, 0)

@@ -187,7 +187,7 @@ def test_bad_input_on_a_worker_raises_in_one_line(cluster):
     cluster.worker(devices=1)
     with cluster.client(1) as client:
         call = lambda: sweep(lambda: Scenario(server, flood), {}, seeds=2, requests=3000, client=client)  # noqa: E731
-        assert_refused(call, "arrivals waited outside: 64 slots are too few")
+        assert_refused(call, "arrivals waited outside, because 64 slots are too few")
         assert not client.futures
     assert_refused(
         lambda: sweep(build, AXES, **EFFORT, client="tcp://127.0.0.1:1"), r"give a synchronous distributed\.Client"

@@ -36,7 +36,7 @@ def test_results_equal_the_results_of_the_two_classes():
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"outstanding": -1}, "-1 requests outstanding: give at least 1 for a closed loop, 0 for an open stream"),
+        ({"outstanding": -1}, "-1 requests outstanding: give at least 1 for a closed loop, or 0 for an open stream"),
         ({"rate": 0.0}, "arrival rate 0 a second: it must be above 0 and finite"),
     ],
 )

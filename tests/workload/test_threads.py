@@ -292,7 +292,7 @@ def test_batches_of_different_counts_equal_their_single_runs():
 def test_more_threads_than_slots_raise():
     system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=8)
     groups = [Group(REQUESTS, 5), Group(REQUESTS, Sinusoid(0, 4, 1.0))]
-    assert_refused(lambda: Scenario(system, Threads(groups)), "9 requests outstanding in 8 slots: raise System.slots")
+    assert_refused(lambda: Scenario(system, Threads(groups)), "9 requests outstanding, but 8 slots: raise System.slots")
 
 
 def test_volumes_beyond_the_disks_raise():
@@ -324,7 +324,10 @@ def test_volumes_beyond_the_disks_raise():
             lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=1001),
             "volumes of 1001 sectors: give a multiple of the alignment of addresses, 8",
         ),
-        (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=80), "volumes of 80 sectors, requests of up to 26"),
+        (
+            lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=80),
+            "volumes of 80 sectors, but requests of up to 26",
+        ),
     ],
 )
 def test_impossible_threads_raise(build, message):

@@ -294,7 +294,7 @@ def test_small_disorder_is_sorted_stably_and_counted(tmp_path):
 
 def test_large_disorder_raises_at_its_line(tmp_path):
     path = save(tmp_path, b"0,1,512,r,100\n#\n0,2,512,r,200\n0,3,512,r,120\n")
-    with pytest.raises(InputError, match=r"line 4 is 80 s earlier .*at most 60 s.*disorder_limit"):
+    with pytest.raises(InputError, match=r"line 4 is 80 s earlier .*only up to 60 s.*disorder_limit"):
         read(path)
     assert read(path, disorder_limit=100).source.disorder == 1
 

@@ -46,7 +46,7 @@ def test_selected_devices_are_renumbered_and_keep_the_clock():
     assert one.time.tolist() == [25.5] and one.device.tolist() == [0] and one.devices == ("2",)
     two = sample().select(["2", "1"])
     assert two.devices == ("1", "2") and two.device.tolist() == [0, 0, 1]
-    with pytest.raises(InputError, match="no device '7' in arrays; it has 0, 1, 2"):
+    with pytest.raises(InputError, match="no device '7' in arrays; give one of 0, 1, 2"):
         sample().select("7")
 
 

@@ -139,7 +139,8 @@ def test_loops_and_streams_accept_volume_requests(arrivals):
     assert np.all(tally["reads"].sum(axis=(0, 1)) >= 500)
     small = System(RateServer(1e5, capacity=CAPACITY - 1), Replicas(1), Hashing(), FCFS(), slots=32)
     assert_refused(
-        lambda: Scenario(small, arrivals(requests())), f"volumes of {CAPACITY} sectors on a layout of {CAPACITY - 1}"
+        lambda: Scenario(small, arrivals(requests())),
+        f"volumes of {CAPACITY} sectors in total on a layout of {CAPACITY - 1}",
     )
 
 

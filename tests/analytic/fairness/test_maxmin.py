@@ -243,7 +243,10 @@ ONE = [1.0], [1.0, 1.0], [[True], [True]]
         (lambda: max_min_rates(*ONE, demand=[[1], [np.nan]]), "demand nan: it must be 0 or more"),
         (lambda: max_min_rates(*ONE, minimum=[0.1] * 3), r"minimum of shape \(3,\): it must be \(2,\)"),
         (lambda: max_min_rates(*ONE, minimum=-0.1), "minimum share -0.1: it must be 0 or more"),
-        (lambda: max_min_rates(*ONE, minimum=[0.5, 0.6]), "sum to 1.1: it must be at most 1: lower some"),
+        (
+            lambda: max_min_rates(*ONE, minimum=[0.5, 0.6]),
+            "sum of minimum shares at a brick 1.1: it must be at most 1; lower minimum shares",
+        ),
     ],
 )
 def test_impossible_shares_are_rejected(call, message):

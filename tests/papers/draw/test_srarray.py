@@ -139,7 +139,9 @@ def test_figure_6_marks_the_papers_ratios_and_dashes_the_model(paper):
     assert headings(spec) == ["Cello base", "Cello disk 6"]
     assert "Response time (ms)" in titles(spec)
     assert values(spec, "scheme") == {"SR-Array", "D-way mirror", "RAID-10", "Striping"}
-    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, layout of equation 5"} == {"SR-Array"}
+    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, layout of equation 5"} == {
+        "SR-Array"
+    }
     ours = 1e3 * float(response["Cello base"].sel(scheme="SR-Array", disks=6, statistic="mean"))
     marked = {(row["words"], row["disks"]): row["paper"] / ours for row in rows(spec) if "words" in row}
     assert marked == pytest.approx({("RAID-10", 6): 1.23, ("Striping", 6): 1.42, ("one disk", 1): 1.94})

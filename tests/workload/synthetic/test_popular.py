@@ -254,7 +254,7 @@ def test_bad_parameters_raise_in_one_line(change, message):
         (lambda: TINY.scaled(0.0), "fraction 0 of small: it must be above 0"),
         (lambda: TINY.scaled(float("inf")), "fraction inf of small: it must be above 0"),
         (lambda: TINY.scaled(1e-4), "give at least 0.0023"),
-        (lambda: SMALL.scaled(1e-6), "leaves 0 requests to 0 B on 7 LUNs; give at least 2.7e-05"),
+        (lambda: SMALL.scaled(1e-6), "the trace would have 0 requests and 0 B on 7 LUNs; give at least 2.7e-05"),
         (lambda: replace(TINY, data=GB).scaled(1e-4), "give at least 0.001"),
         (lambda: TINY.cache(-1.0), "cache of -1 B"),
         (lambda: TINY.expected_hit_rate(float("nan")), "cache of nan B"),
