@@ -66,7 +66,7 @@ def test_pages_show_everything_and_use_no_network(out, tab):
     assert rows.locator(visible).count() == 1
     tab.goto((out / "papers" / "dsptf.html").as_uri())
     picture = tab.locator("#dsptf\\.fig5 img")
-    words = "Throughput per brick. per-brick throughput against the number of replicas, four schemes."
+    words = "Throughput per brick. per-brick throughput for numbers of replicas, four schemes."
     assert picture.get_attribute("alt") == words
     assert not tab.locator("details.hide .highlight").first.is_visible()
     assert "match" in tab.locator("table.scorecard tr", has_text="dsptf.table1.gain").text_content()

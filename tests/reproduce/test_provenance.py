@@ -100,7 +100,7 @@ def test_an_exhibit_takes_the_provenance_of_its_source_data(shown):
 
 def test_a_chart_is_described_by_its_title_its_finding_and_its_kind(shown):
     folder = shown(SIMULATED)
-    words = "Throughput. D-SPTF is ahead, by 40%. per-brick throughput against the number of replicas, four schemes."
+    words = "Throughput. D-SPTF is ahead, by 40%. per-brick throughput for numbers of replicas, four schemes."
     assert ElementTree.parse(folder / "fig5.svg").find(f"{SVG}desc").text == words
 
 
