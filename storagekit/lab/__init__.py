@@ -50,7 +50,7 @@ def page(name: str) -> LabPage:
 
 
 def open(name: str, **begin: Any) -> "Box":
-    """Return the interactive board of a page for JupyterLab. `begin` sets initial values of its controls by their names."""
+    """Return the interactive page with this name for JupyterLab. `begin` gives initial values of its controls."""
     return page(name).live(**begin)
 
 

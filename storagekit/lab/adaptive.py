@@ -13,7 +13,7 @@ from storagekit.papers.ars.what_if import what_if
 def answer(
     speed_0: float, speed_1: float, speed_2: float, speed_3: float, needed: int, rate: float, window: float
 ) -> xr.Dataset:
-    """Call `storagekit.papers.ars.what_if` with speeds in percent."""
+    """Return the result of `storagekit.papers.ars.what_if` for the values of the controls, with speeds in percent."""
     speeds = (one / 100 for one in (speed_0, speed_1, speed_2, speed_3))
     return what_if(*speeds, needed=int(needed), rate=rate, window=window)
 
@@ -41,7 +41,7 @@ def words(found: xr.Dataset) -> Said:
 
 
 def board() -> Board:
-    """Return the board with its controls."""
+    """Return the interactive page with its controls, as a `Board`."""
     speeds = {
         f"speed_{node}": Slider(
             f"Speed of node {node} (%)", 50 if node == 3 else 100, 10, 100, 5, few=[50, 100] if node == 3 else [100]

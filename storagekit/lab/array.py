@@ -44,7 +44,9 @@ def answer(
     tolerate: int,
     goal: str,
 ) -> SchemesAnswer:
-    """Call `sk.plan.schemes` for a drive of `KNOWN`, with data in percent of the raw capacity.
+    """Return the answer of `sk.plan.schemes` for the values of the controls.
+
+    drive: a name in `KNOWN`. data: percent of the raw capacity.
 
     Raises InputError if no scheme is feasible.
     """
@@ -108,7 +110,7 @@ def draw(found: SchemesAnswer) -> FilledBoard:
 
 
 def board() -> Board:
-    """Return the board with its controls."""
+    """Return the interactive page with its controls, as a `Board`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),

@@ -24,13 +24,13 @@ def answer(
     rate_a: float,
     rate_b: float,
 ) -> xr.Dataset:
-    """Call `storagekit.papers.dsfq.what_if` with a minimum in percent and rates in MB/s."""
+    """Return the result of `storagekit.papers.dsfq.what_if` for a minimum in percent and rates in MB/s."""
     counts = int(threads_f), int(threads_g), int(coordinators)
     return what_if(weight_f, weight_g, minimum / 100, *counts, rate_a * _MB, rate_b * _MB)
 
 
 def words(found: xr.Dataset) -> Said:
-    """Return a text with the bound, and the rate of each stream."""
+    """Return a text with the bound on the difference of service, and the rate of each stream."""
     bound = float(found.bound)
     gets = ", ".join(
         f"{name} {float(found.rate.sel(policy='total', stream=name).sum()) / _MB:.2f} MB/s"
@@ -63,7 +63,7 @@ def draw(found: xr.Dataset) -> FilledBoard:
 
 
 def board() -> Board:
-    """Return the board with its controls."""
+    """Return the interactive page with its controls, as a `Board`."""
     few = [1, 2, 4]
     controls = {
         "weight_f": Slider("Weight of f, on A", 1, 0.5, 8, 0.5, few=few),

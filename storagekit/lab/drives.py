@@ -34,9 +34,9 @@ def drive_of(name: str) -> Drive:
 
 
 def drive_choice(drive: str = NEARLINE) -> ChoiceControl:
-    """Return the choice of disks.
+    """Return the control with which a user chooses one of the disks in `KNOWN`.
 
-    `drive`, by name, file or data-sheet line, is the initial value; it is added to the choice if it is missing.
+    drive: initial value, given by name, file or data-sheet line. It is added to the choices if it is missing.
     """
     names = {given: name for name, given in KNOWN.items()}
     first = names.get(drive, drive)

@@ -23,7 +23,7 @@ SIZE = 64 * KB
 
 @dataclass(frozen=True)
 class SharedBricks:
-    """The same streams under two policies: sharing over both bricks together, and separate sharing of each brick.
+    """The rates of the same streams under two policies: bricks are shared together, or each brick is shared separately.
 
     waiting: number of 64 KB requests that each stream keeps outstanding at each of its bricks.
     """
@@ -55,10 +55,10 @@ def answer(
     rate_b: float,
     waiting: int,
 ) -> SharedBricks:
-    """Call `sk.plan.shares` for mail on brick A, an archive on brick B, and a backup on both.
+    """Return the answers of `sk.plan.shares` for mail on brick A, an archive on brick B, and a backup on both bricks.
 
     minimum: percentage of every brick that is guaranteed to each stream, at most the stream's share of all weights.
-    rates: MB/s.
+    rate_a, rate_b: capacities of the bricks, MB/s.
     """
     weights = {"mail": weight_mail, "backup": weight_backup, "archive": weight_archive}
     together = sum(weights.values())
@@ -71,7 +71,7 @@ def answer(
 
 
 def words(found: SharedBricks) -> Said:
-    """Return a text with the rate of each stream, the effect of fairness over both bricks, and the limit of each stream."""
+    """Return a text: the rate of each stream, its constraint, and the effect of sharing both bricks together."""
     total, single = (found.answers[policy] for policy in _POLICIES)
     gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
     gain = total.rates["mail"] - single.rates["mail"]
@@ -127,7 +127,7 @@ def draw(found: SharedBricks) -> FilledBoard:
 
 
 def board() -> Board:
-    """Return the board with its controls."""
+    """Return the interactive page with its controls, as a `Board`."""
     few = [1, 2, 4]
     controls = {
         "weight_mail": Slider("Weight of mail, on A", 2, 0.5, 8, 0.5, few=few),

@@ -65,8 +65,9 @@ class Line(Control):
 class Amounts:
     """The performance of a drive.
 
-    figures: data-sheet values. curve, zones: from `calibrate.seek_curve` and `zone_map`. reads: for each scheduler, the
-    random 4 KB reads a second at each of `DEPTHS`, from the planner's formulas.
+    figures: data-sheet values. curve: result of `calibrate.seek_curve`. zones: result of `calibrate.zone_map`. reads:
+    random 4 KB reads per second, for each scheduler a list over the queue depths in `DEPTHS`, from the planner's
+    formulas.
     """
 
     figures: DatasheetFigures
@@ -77,7 +78,7 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Beside:
-    """Two drives by their names in the chart; your drive comes first."""
+    """The performance of two drives, keyed by the name of the drive in the chart. Your drive comes first."""
 
     drives: dict[str, Amounts]
 
@@ -87,13 +88,16 @@ class Beside:
 
 
 def beside(yours: str, other: str) -> Beside:
-    """Return the performance of two drives, each by name, file or data-sheet line. Raises InputError for an unknown drive."""
+    """Return the performance of two drives, each given by name, file or data-sheet line.
+
+    Raises InputError for an unknown drive.
+    """
     names = {given: name for name, given in KNOWN.items()}
     return Beside({"yours": amounts(yours), f"other: {names.get(other, other)}": amounts(other)})
 
 
 def amounts(drive: str) -> Amounts:
-    """Return the performance of a drive by name, file or data-sheet line."""
+    """Return the performance of a drive that is given by name, file or data-sheet line."""
     file = Path(drive)
     return _amounts(drive, file.stat().st_mtime_ns if file.is_file() else 0)
 
@@ -169,7 +173,7 @@ def _table(answer: Beside) -> pd.DataFrame:
 
 
 def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
-    """Return the board that compares your drive with another; both by name, file or data-sheet line."""
+    """Return the page that compares your drive with another. Both are given by name, file or data-sheet line."""
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
     controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Other drive", options=given)}
@@ -185,10 +189,10 @@ PAGE = LabPage(
 
 
 def made(drive: str = NEARLINE) -> Drive:
-    """Return the drive on which a sample is measured.
+    """Return the simulated drive on which `sample` measures its requests.
 
-    It differs from the data sheet: its seeks and its revolution are slower, and it has a command overhead and a settling time
-    that the data sheet does not name.
+    It differs from the data sheet of `drive`: its seeks and its revolution are slower. It has a command overhead and a
+    settling time that the data sheet does not name.
     """
     sheet = mechanical(drive)
     return eqx.tree_at(
@@ -228,18 +232,21 @@ def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTr
 
 
 def log_of(log: str = "", drive: str = NEARLINE, seed: int = 0) -> RequestTrace:
-    """Return the log at a path, by default `sample`."""
+    """Return the log in the file `log`. Without a file, return `sample(drive, seed=seed)`."""
     return read(Path(log).expanduser()) if log else sample(drive, seed=seed)
 
 
 def fitted(log: RequestTrace, drive: str = NEARLINE) -> FittedDrive:
-    """Return the drive of this geometry, fitted to measured times; see `calibrate.drive_fit.fit_drive`."""
+    """Return `drive` with its times fitted to the measured times of a log; see `calibrate.drive_fit.fit_drive`."""
     with plain():
         return fit_drive(log, mechanical(drive))
 
 
 def drawn(found: FittedDrive, drive: str, log: str = "") -> Any:
-    """Return the chart of the fitted seek curve next to the data sheet's, and to the true curve if there is no `log`."""
+    """Return the chart of the fitted seek curve and of the curve from the data sheet.
+
+    Without a `log`, the chart also has the true seek curve of the drive on which the sample was measured.
+    """
     true = made(drive)
     # in a log every seek includes the command overhead
     seen = seek_curve(true).assign(read=lambda curve: curve.read + float(true.overhead))
@@ -247,9 +254,9 @@ def drawn(found: FittedDrive, drive: str, log: str = "") -> Any:
 
 
 def judged(log: RequestTrace, drive: str, found: FittedDrive) -> pd.DataFrame:
-    """Return the error of the mean service time of each kind of request, and the demerit, in ms.
+    """Return the measured and the modelled mean service time, and the demerit, of each class of requests, in ms.
 
-    Both are given for the drive of the data sheet and for the fitted drive.
+    The rows are given twice: for the drive of the data sheet, and for the fitted drive.
     """
     through = {"data sheet": (mechanical(drive), None), "fitted": (found.drive, found.controller)}
     rows = {

@@ -1,4 +1,4 @@
-"""A page of the lab: a board with its introduction, opened in JupyterLab or written as one HTML file."""
+"""A page of the lab: a title, an introduction and an interactive part, for JupyterLab or as one HTML file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class LabPage:
     """A page of the lab.
 
-    title and lead: plain text above the board in an exported page. board: function that returns the board; its
-    arguments are initial values of controls.
+    title, lead: plain text at the top of an exported page. board: function that returns the interactive part, a
+    `Board`. The arguments of this function are initial values of controls.
     """
 
     title: str
@@ -28,9 +28,9 @@ class LabPage:
         validate_fields(self)
 
     def live(self, **begin: Any) -> "Box":
-        """Return the board for JupyterLab.
+        """Return the interactive part of the page for JupyterLab.
 
-        `begin` sets initial values by the arguments of `board` or by the names of controls.
+        `begin` gives initial values, keyed by the arguments of `board` or by the names of controls.
         """
         makes = signature(self.board).parameters
         made = self.board(**{name: value for name, value in begin.items() if name in makes})

@@ -7,6 +7,6 @@ from contextlib import contextmanager, redirect_stderr
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Send the progress bars of this context to standard output."""
+    """Send progress bars to standard output inside the `with` block."""
     with redirect_stderr(sys.stdout):
         yield

@@ -1,4 +1,4 @@
-"""Choice of a protocol by simulation, for given replicas, load, reads, latency and a slow brick."""
+"""Choice of a protocol by simulation: the load, network latency, number of replicas and speed of a brick are given."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +32,7 @@ MOST_BRICKS, _SLOTS = 8, max(LOADS)
 
 @dataclass(frozen=True)
 class ComparedProtocols:
-    """Means and intervals over `scheme` and `load`, and the inputs."""
+    """The measures of each protocol (`scheme`) at each load, as means with confidence intervals, and the inputs."""
 
     data: xr.Dataset
     load: int
@@ -45,7 +45,7 @@ def scenario(
 ) -> Scenario:
     """Return a closed loop of small requests to replicated bricks with equal drives; the first brick has the given speed.
 
-    The structure does not depend on the numbers. One compiled program therefore serves all values.
+    The structure of the scenario does not depend on these numbers. One compiled program therefore serves all values.
     """
     dispatchers = {
         "D-SPTF": DSPTF(latency),
@@ -81,13 +81,13 @@ def over_load(drive: str, replicas: int, reads: float, latency: float, speed: fl
 
 
 def answer(drive: str, replicas: int, load: int, reads: float, latency: float, speed: float) -> ComparedProtocols:
-    """Compare the four protocols. reads and speed: percent; latency: one way, ms."""
+    """Return the comparison of the four protocols. reads, speed: percent. latency: milliseconds for one way."""
     found = over_load(drive, int(replicas), reads / 100, latency * MS, speed / 100)
     return ComparedProtocols(found, int(load), int(replicas), speed / 100)
 
 
 def words(found: ComparedProtocols) -> Said:
-    """Return a text: the best protocol at this load, its lead, and whether the lead is significant."""
+    """Return a text: the protocol with the highest throughput at this load, its lead, and whether it is significant."""
     here = found.data.sel(load=found.load)
     rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
     mean = rate.sel(statistic="mean").to_series().sort_values(ascending=False)
@@ -123,7 +123,7 @@ def draw(found: ComparedProtocols) -> FilledBoard:
 
 
 def board() -> Board:
-    """Return the board with its controls."""
+    """Return the interactive page with its controls, as a `Board`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
         "replicas": Slider("Replicas (one brick each)", 4, 2, MOST_BRICKS, few=[2, 4, 8]),

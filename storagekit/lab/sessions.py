@@ -1,4 +1,4 @@
-"""Guaranteed sessions: the number of clients at a guaranteed rate, for each striping width and striping unit."""
+"""Guaranteed sessions: their number at a guaranteed rate, for each number of agents of an object and stripe unit."""
 
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,10 @@ BUFFERS = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class Promised:
-    """A request to a mediator, and the number of sessions that fit for each shape."""
+    """A request to a mediator, and the number of sessions like it that fit.
+
+    even: the number of sessions for each shape, that is for each number of agents of an object and each stripe unit.
+    """
 
     cluster: Cluster
     request: Request
@@ -36,7 +39,7 @@ class Promised:
         return self.even.best()
 
     def checked(self, minutes: float = 2.0, seed: int = 0) -> Rehearsal:
-        """Simulate the sessions of `minutes` minutes that a mediator admits, block by block.
+        """Simulate, block by block, all sessions that a mediator admits, each `minutes` minutes long.
 
         The mediator admits one session after the other, each on the fewest agents that fit.
         """
@@ -45,7 +48,7 @@ class Promised:
             return fill(self.cluster, replace(self.request, size=size)).check(seed=seed)
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a row for each shape: agents and unit (bytes) of an object, sessions, and the binding constraint."""
+        """Return a row for each shape: agents and unit (bytes) of an object, number of sessions, and the constraint."""
         found = self.even
         disk = found.disk >= found.network
         return [
@@ -72,8 +75,8 @@ def promised(
 ) -> Promised:
     """Return the possible sessions of `rate` bytes a second for `minutes` minutes, on `agents` agents with one `disk` each.
 
-    link: bytes a second between each host and a switch; group: data blocks for each parity block, None for no redundancy;
-    buffer: bytes of a stripe in a client. Raises InputError for an impossible session.
+    link: bytes a second between each host and a switch. group: number of data blocks for each parity block; None for no
+    redundancy. buffer: largest stripe for which a client has space, bytes. Raises InputError for an impossible session.
     """
     COUNT("agents", agents)
     POSITIVE("minutes", minutes)
@@ -85,7 +88,7 @@ def promised(
 
 
 def told(answer: Promised) -> Said:
-    """Return a text: the number of sessions, their shape, the binding constraint, and the effect of the unit."""
+    """Return a text: the number of sessions, the best striping, the constraint, and the effect of the stripe unit."""
     even, best, rate = answer.even, answer.best, answer.request.rate
     sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
     if not sessions:
@@ -112,7 +115,7 @@ def told(answer: Promised) -> Said:
 
 
 def _of_units(answer: Promised) -> str:
-    """Return a text with the results of the smallest and the largest unit, each at its best width."""
+    """Return a text with the sessions for the smallest and the largest unit, each with its best number of agents."""
     even, units = answer.even, np.unique(answer.even.shapes.unit)
     counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
     small, large = (draw.in_words(unit) for unit in (units[0], units[-1]))
@@ -120,7 +123,7 @@ def _of_units(answer: Promised) -> str:
 
 
 def _of_striping(answer: Promised) -> str:
-    """Return a text with the results of an object on the fewest agents, and of an object on the most agents."""
+    """Return a text with the sessions if an object is on the fewest agents, and if it is on the most agents."""
     even, agents = answer.even, np.unique(answer.even.shapes.agents)
     if agents.size < 2:
         return ""
@@ -134,7 +137,7 @@ def _capital(words: str) -> str:
 
 
 def disk_like(drive: str) -> Disk:
-    """Return the agents' disk, with the mean times of a drive by name, file or data-sheet line."""
+    """Return the disk of each agent: it has the mean times of `drive`, which is a name, a file or a data-sheet line."""
     return Disk.like(mechanical(drive))
 
 
@@ -148,7 +151,7 @@ def board(
     minutes: float = 60,
     kind: str = "read",
 ) -> Board:
-    """Return the board of the mediator; the arguments are the initial values of its controls."""
+    """Return the page of the mediator, as a `Board`; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {

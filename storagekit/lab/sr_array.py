@@ -24,7 +24,10 @@ _CHART = ranking(
 def answer(
     drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, goal: str
 ) -> LayoutAnswer:
-    """Call `sk.plan.array` for a drive of `KNOWN`. read_share: percent. data: percent of the raw capacity."""
+    """Return the answer of `sk.plan.array` for a drive of `KNOWN`.
+
+    read_share: percent. data: percent of the raw capacity.
+    """
     found = array(
         drive_of(drive),
         disks,
@@ -41,7 +44,7 @@ def answer(
 
 
 def words(found: LayoutAnswer) -> Said:
-    """Return a text: the best layout, its parts, and the layout according to the paper's rule."""
+    """Return a text: the best layout, the meaning of its factors, and the layout that the paper's rule selects."""
     best = found.ranking[0]
     layout = best.layout
     parts = [f"striped over {layout.striping}"]
@@ -78,7 +81,7 @@ def draw(found: LayoutAnswer) -> FilledBoard:
 
 
 def board() -> Board:
-    """Return the board with its controls."""
+    """Return the interactive page with its controls, as a `Board`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),

@@ -20,7 +20,7 @@ _LOADS = np.linspace(0.01, 0.97, 33)
 
 @dataclass(frozen=True)
 class Width:
-    """Requests striped over `agents` of all agents.
+    """The performance if each request is striped over `agents` agents.
 
     limit: maximum requests a second of the disks. low, high: bounds of the mean response time at the given rate,
     seconds; infinite at the limit and above. lows, highs: the same bounds at each of `rates`.
@@ -47,7 +47,7 @@ class StripingTimes:
 
     @property
     def best(self) -> Width:
-        """Return the width with the smallest upper bound of the mean."""
+        """Return the width with the smallest upper bound of the mean response time."""
         return min(self.widths, key=lambda one: one.high)
 
 
@@ -58,10 +58,10 @@ def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50
 
     Notes
     -----
-    A request over k agents has a block of size / k at each, and an agent receives k / agents of all requests. The queue
-    at a disk is M/G/1. The mean completion time of the last block is between the bounds of
-    `analytic.forkjoin.completion_bounds`, which coincide for k = 1. The network is not modelled. Raises InputError for
-    values that are not above 0, and if no width sustains the rate.
+    A request over k agents has a block of size / k bytes at each of these agents. Each agent receives the fraction k /
+    `agents` of all requests. The queue at a disk is M/G/1. The mean completion time of the last block is between the
+    bounds of `analytic.forkjoin.completion_bounds`, which coincide for k = 1. The network is not modelled. Raises
+    InputError for values that are not above 0, and if no width sustains the rate.
     """
     COUNT("agents", agents)
     SIZE("size", size)
@@ -114,7 +114,7 @@ def _between(one: Width) -> str:
 
 
 def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: float = 50) -> Board:
-    """Return the board; the arguments are the initial values of its controls."""
+    """Return the interactive page, as a `Board`; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {

@@ -42,7 +42,7 @@ def board(
     size_kb: float = 64,
     kind: str = "read",
 ) -> Board:
-    """Return the board of the tour; the arguments are the initial values of its controls.
+    """Return the page of a request's path, as a `Board`; the arguments are the initial values of its controls.
 
     drive: by name, file or data-sheet line. arm, address and platter: percent of the cylinders, the data and a revolution.
     """
@@ -124,7 +124,7 @@ def request_way(
     Dataset
         Duration of each of the `PARTS`, seconds; `cylinder`, `head` and `angle` (turns from the index mark) of the
         data; `taken`, the replica that RSATF selects. Attributes: the arguments, `revolution`, `cylinders`, and `zones`
-        (their first cylinders).
+        (the first cylinder of each zone).
 
     Raises
     ------
@@ -176,12 +176,13 @@ def request_way(
 
 
 def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
-    """Return mean seek and rotation of random reads under RSATF against the number of replicas.
+    """Return the mean seek and rotation of random reads under RSATF, for each number of rotational replicas.
 
-    The reads are on a disk of the 1 x D_r x 1 SR-Array, with D_r along the dimension `replicas`.
+    The reads are on a disk of a 1 x D_r x 1 SR-Array, with D_r along the dimension `replicas`. Arm and platter begin at
+    random positions.
 
-    `seek` (command and arm) and `rotation` are mean seconds, with random initial positions of arm and platter; `formula` is
-    R / (2 D_r).
+    `seek` (command and arm) and `rotation` are mean seconds. `formula` is R / (2 D_r), the mean rotation according to
+    the paper; R is the time of a revolution.
     """
     SIZE("size", size)
     draw = np.random.default_rng(seed)

@@ -79,7 +79,10 @@ class Upload(Control):
 
 @dataclass(frozen=True)
 class Advised:
-    """A trace, its characteristics, and the answer of `plan.schemes` for its requests. scale: factor applied to its rate."""
+    """A trace, its characteristics, and the answer of `plan.schemes` for its requests.
+
+    scale: factor by which the rate of the trace was multiplied.
+    """
 
     trace: RequestTrace
     found: TraceCharacteristics
@@ -93,7 +96,7 @@ def path_of(trace: str = "") -> Path:
 
 
 def dropped(page: "Box", trace: str = "") -> Path | File:
-    """Return the current trace of a page of `lab.open`: the uploaded file, or the file of `path_of`."""
+    """Return the trace that is selected in `page`, from `lab.open`: the uploaded file, or else `path_of(trace)`."""
     from ipywidgets import FileUpload
 
     waiting: list[Any] = [page]
@@ -106,7 +109,7 @@ def dropped(page: "Box", trace: str = "") -> Path | File:
 
 
 def figures(asked: Path | File) -> pd.DataFrame:
-    """Return every characteristic of a trace with its unit; "-" if the trace does not determine the value."""
+    """Return every characteristic of a trace with its unit; "-" if the trace does not determine it."""
     _, found = _known(asked)
     shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
     return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
@@ -119,9 +122,9 @@ def advised(
 ) -> Advised:
     """Return the characteristics of a trace, and schemes that serve its requests.
 
-    data: a fraction of the raw capacity. scale: factor applied to the rate of the trace. Shares of reads and sizes are
-    taken from the trace. Addresses are random, as in the planner. Raises InputError for a missing trace and for numbers
-    out of range.
+    data: a fraction of the raw capacity. scale: factor by which the rate of the trace is multiplied. Shares of reads
+    and sizes are taken from the trace. Addresses are random, as in the planner. Raises InputError for a missing trace
+    and for numbers out of range.
     """
     COUNT("disks", disks)
     SHARE("data", data)
@@ -144,7 +147,7 @@ def rows(trace: RequestTrace) -> dict[str, list[dict[str, Any]]]:
 
 
 def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return requests a second in equal intervals of time; the last interval includes its end."""
+    """Return the requests per second in equal intervals of time. The last interval includes its end."""
     end = max(float(trace.time[-1]), 1e-9)
     edges = np.linspace(0, end, _BARS + 1)
     step = end / _BARS
@@ -156,7 +159,7 @@ def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def places(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the addresses of an evenly spaced sample of requests, with devices one after the other."""
+    """Return the addresses of an evenly spaced sample of requests; devices follow one another in the address."""
     joined = trace.concatenated()
     chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
     return [
@@ -166,7 +169,7 @@ def places(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def sizes(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the number of requests by size, for powers of two in KB."""
+    """Return the number of requests in each range of sizes. The ranges end at powers of two, in KB."""
     power = np.ceil(np.log2(np.maximum(trace.size, 1) / KB)).astype(int)
     return [
         {"size": f"{2.0**one:g}", "order": int(one), "percent": 100 * float(np.mean(of & (power == one))), "kind": kind}
@@ -208,9 +211,9 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
 
 
 def sizes_of(trace: RequestTrace) -> dict[float, float]:
-    """Return the sizes of requests in bytes, with their shares.
+    """Return the share of the requests of each size, keyed by the size in bytes.
 
-    If there are many sizes, they are grouped by powers of two with the mean of each group.
+    If there are many sizes, all sizes between two powers of two form one entry, keyed by their mean.
     """
     sizes, counts = np.unique(trace.size, return_counts=True)
     if sizes.size > _SIZES:
@@ -281,7 +284,7 @@ def _table(plan: SchemesAnswer) -> pd.DataFrame:
 
 
 def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float = 25, scale: float = 1) -> Board:
-    """Return the board of a trace; the arguments are the initial values of its controls.
+    """Return the page of a trace, as a `Board`; the arguments are the initial values of its controls.
 
     trace: a path, by default the sample. drive: by name, file or data-sheet line. data: percent of the raw capacity. scale:
     speed-up of the recorded arrivals.
@@ -320,9 +323,10 @@ def compared(
     scale: float = 1.0,
     seeds: int | Sequence[int] = 4,
 ) -> Comparison:
-    """Compare three ways to choose among `copies` of each block on `bricks` drives, for the first `requests` of a trace.
+    """Compare three ways to choose the drive for a read, with `copies` copies of each block on `bricks` drives.
 
-    The three are a fixed choice by address (hashing), the shorter queue, and the drive that reaches the block first (D-SPTF).
+    The first `requests` requests of a trace are simulated. The three ways are a fixed choice by address (hashing), the
+    shorter queue, and the drive that reaches the block first (D-SPTF).
     """
     disk, whole = mechanical(drive), _known(asked)[0]
     placement = Replicas(bricks) if copies == bricks else Declustered(bricks, copies)

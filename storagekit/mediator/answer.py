@@ -53,7 +53,7 @@ class Utilization:
 
     @property
     def most(self) -> float:
-        """Return the share of the resource with the largest share."""
+        """Return the largest share of all resources."""
         parts = [
             self.disks,
             self.processors,

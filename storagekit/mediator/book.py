@@ -32,7 +32,7 @@ class Client:
     processor, link : float
         Reserved shares of time of the client's processor and of its link.
     sessions : int
-        Number of its sessions.
+        Number of the client's sessions.
     """
 
     number: int

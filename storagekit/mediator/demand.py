@@ -129,7 +129,7 @@ def shape_of(layout: StripeLayout) -> StripeShapes:
 
 
 def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShapes:
-    """Return every shape with stripes that fit into the client's buffer and with a part of the object at each agent."""
+    """Return every shape whose stripe fits into the client's buffer, with a part of the object at each agent."""
     data = np.arange(1, cluster.agents + 1)
     agents = data if request.group is None else data + -(-data // request.group)
     data, agents = data[agents <= cluster.agents], agents[agents <= cluster.agents]

@@ -37,7 +37,8 @@ class Even:
         Ratio of needed to allowed time if one more session is added, at the most loaded disk and on the network. A ratio
         above 1 identifies the binding constraint.
     busy : ndarray, shape [shape]
-        Mean utilization of the busiest disk with `sessions` sessions, computed with its mean positioning time.
+        Mean utilization of the busiest disk with `sessions` sessions, computed with the mean positioning time of that
+        disk.
     """
 
     shapes: StripeShapes
@@ -130,9 +131,9 @@ def met(found: Examined) -> NDArray:
 def among_others(tail: Tail, asked: Demand, sessions: NDArray, agents: int) -> AdmissionState:
     """Return the existing reservations against which the last of several identical sessions is tested.
 
-    The test of the last session is valid for all of them, because identical sessions have equal waiting times. Each
-    session belongs to a different client. The fields of the result have the shape `[shape, 1]`, except `ring`, which has
-    the shape `[shape]`.
+    The test of the last session is valid for all these sessions, because identical sessions have equal waiting times.
+    Each session belongs to a different client. The fields of the result have the shape `[shape, 1]`, except `ring`,
+    which has the shape `[shape]`.
 
     Parameters
     ----------

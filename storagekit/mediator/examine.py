@@ -155,7 +155,7 @@ def disk_limit(state: AdmissionState, asked: Demand) -> NDArray:
 
 
 def network_limit(state: AdmissionState, asked: Demand) -> NDArray:
-    """Return the period that divides each time of `network_ways`, seconds, `[3, shape, agent]`.
+    """Return the period by which `network_ways` divides each network time, seconds, `[3, shape, agent]`.
 
     The first two rows are also the periods for agents that are not chosen.
     """

@@ -157,7 +157,10 @@ def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
 
 
 def _lowest(table: BookTable, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
-    """Return the minimum of a column at each agent, over the given pairs of row and agent; infinite without a pair."""
+    """Return the minimum of a column at each agent, over the given pairs of row and agent.
+
+    The minimum is infinite at an agent without a pair.
+    """
     least = np.full(table.on.shape[1], np.inf)
     np.minimum.at(least, agents, column[rows])
     return least

@@ -121,7 +121,10 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
 
 
 def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
-    """Return the time at which each block left the previous station on its way, which for a write is station `step` + 1."""
+    """Return the time at which each block left the station that it passes before station `step`.
+
+    This is station `step` - 1 for a read and station `step` + 1 for a write.
+    """
     none = np.full(write.size, -np.inf)
     read = finish[step - 1] if step else none
     written = finish[step + 1] if step + 1 < len(finish) else none
@@ -129,7 +132,7 @@ def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
 
 
 def _alone(stations: list[Stations], write: NDArray, floor: NDArray) -> NDArray:
-    """Return the end of each service if no block waited for another one, which is a lower bound, seconds."""
+    """Return the end of each service if no block waited for another block, seconds. This is a lower bound."""
     finish = np.zeros_like(floor)
     for chosen, steps in ((~write, range(len(stations))), (write, reversed(range(len(stations))))):
         time = np.full(write.size, -np.inf)

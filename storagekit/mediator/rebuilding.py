@@ -22,7 +22,8 @@ class Rebuild:
     failed, spare : int
         The lost agent and the spare agent.
     reads : Transfers
-        Reads of the other blocks of the group. They are sent to the spare agent, which computes the lost blocks.
+        Reads of the other blocks of each parity group that lost a block. The blocks are sent to the spare agent, which
+        computes the lost blocks.
     writes : Transfers
         The blocks that the spare agent writes to its disk.
     bottleneck : int
@@ -77,7 +78,7 @@ def rebuild(
     -----
     The duration is
 
-        seconds = max over the disks concerned of (sum of the mean times of its blocks) / share
+        seconds = max over the disks that read or write of (sum of the mean times of the disk's blocks) / share
 
     The duration is divided into equal periods, one for each lost block. A stripe is read in its first period, sent in
     the second and written in the third.

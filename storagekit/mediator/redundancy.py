@@ -131,7 +131,7 @@ class RedundancyCost:
     rate : float
         Guaranteed rate, bytes/s.
     rate_agent_down : float
-        Guaranteed rate if one agent of each group is down, bytes/s.
+        Guaranteed rate if one agent of each parity group is down, bytes/s.
     plain_rate : float
         Guaranteed rate without parity on the same agents if no agent is down, bytes/s. It is 0 if an agent is down.
     """

@@ -100,7 +100,7 @@ class Agents:
     def rebuild(self, work: Rebuild) -> None:
         """Restore the lost blocks on the spare agent.
 
-        Each lost block is the exclusive or of the other blocks of its group.
+        Each lost block is the exclusive or of the other blocks of its parity group.
         """
         blocks = instance_of(Rebuild, "the result of TransferPlan.rebuild")("work", work).reads.blocks
         sums: dict[int, NDArray] = {}
@@ -134,7 +134,7 @@ class Agents:
 def _check_data(plan: TransferPlan, blocks: Blocks, row: int, data: bytes) -> bytes:
     """Return the exclusive or of the data that a parity block protects.
 
-    The protected data is the first `check` bytes of the block's group in the stripe.
+    The protected data are the first `check` bytes of the parity group in the stripe.
     """
     layout, group = plan.layout, int(blocks.group[row])
     begin = (int(blocks.stripe[row]) * layout.data + _first(plan, group)) * layout.unit
@@ -145,7 +145,7 @@ def _check_data(plan: TransferPlan, blocks: Blocks, row: int, data: bytes) -> by
 
 
 def _restore(plan: TransferPlan, stripe: int, group: int, have: list[int], block: NDArray, found: NDArray) -> None:
-    """Compute the missing data block of a group, and write it at its position in `found`."""
+    """Compute the missing data block of a parity group, and write it at its position in `found`."""
     layout, first = plan.layout, _first(plan, group)
     total = np.zeros(layout.unit, np.uint8)
     total[: block.size] = block
@@ -162,5 +162,5 @@ def _restore(plan: TransferPlan, stripe: int, group: int, have: list[int], block
 
 
 def _first(plan: TransferPlan, group: int) -> int:
-    """Return the number of the first data block of a group in a stripe."""
+    """Return the number of the first data block of a parity group in a stripe."""
     return sum(len(one) - 1 for one in plan.layout.groups[:group])

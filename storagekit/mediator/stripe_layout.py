@@ -40,9 +40,9 @@ class Blocks:
     stripe : ndarray of int, shape [block]
         Number of the stripe.
     group : ndarray of int, shape [block]
-        Number of the group of agents.
+        Number of the parity group, whose agents share a parity block.
     index : ndarray of int, shape [block]
-        Number among the data blocks of the stripe; -1 for a parity block.
+        Number of the block among the data blocks of the stripe; -1 for a parity block.
     agent : ndarray of int, shape [block]
         Number of the agent.
     offset : ndarray of int, shape [block]
@@ -90,7 +90,7 @@ class StripeLayout:
     unit : int
         Size of a block, bytes.
     groups : tuple of tuple of int
-        Agents of each group. Each agent appears once.
+        Agents of each parity group. Each agent appears once.
     parity : bool
         Whether each group has a parity block in every stripe; False by default.
 
@@ -102,7 +102,8 @@ class StripeLayout:
     Notes
     -----
     The parity block rotates over the agents of its group, and the data blocks follow it (left-symmetric). Each agent
-    holds one block of each stripe: stripe n starts at byte n `unit` of each agent's part. The last stripe may be short.
+    holds one block of each stripe: stripe n starts at byte n * `unit` of each agent's part. The last stripe may be
+    short.
 
     References
     ----------
@@ -129,7 +130,7 @@ class StripeLayout:
 
     @classmethod
     def over(cls, size: int, unit: int, agents: tuple[int, ...], group: int | None = None) -> "StripeLayout":
-        """Return a layout over all of `agents`, with groups of nearly equal size.
+        """Return a layout over all of `agents`, with parity groups of nearly equal size.
 
         Parameters
         ----------
@@ -198,7 +199,7 @@ class StripeLayout:
 
     @validate
     def group_of(self, agent: Whole) -> int | None:
-        """Return the number of an agent's group, or None if the agent holds nothing of the object."""
+        """Return the number of an agent's parity group, or None if the agent holds nothing of the object."""
         return next((number for number, group in enumerate(self.groups) if agent in group), None)
 
     @validate

@@ -18,8 +18,8 @@ _SHOWN = 12
 class Transfers:
     """Blocks, with the times of each block at its two stages.
 
-    Each stage has to end within `period` of its release. For a read the disk stage comes first, for a write the network
-    stage.
+    Each stage has to end within `period` of its release. The disk stage of a read comes first. The network stage of a
+    write comes first.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The interface of placements: the parts of a request, the drives that hold them, and the locations of their replicas.
 
-The parts of a request are copies of a block, stripe units, or fragments of a code. Each is on a different drive. On its
-drive a part has one or more replicas (`replicas`), at evenly spaced angles on different tracks of one cylinder, so that
-one of the replicas is always near the head.
+The parts of a request are copies of a block, stripe units, or fragments of a code. Each part of a request is on a
+different drive. There, the part has one or more replicas (`replicas`) on different tracks of one cylinder. The replicas
+are at evenly spaced angles, so that one of them is always near the head.
 """
 
 import math
@@ -41,14 +41,14 @@ class Location(NamedTuple):
 
 
 class PlacedParts(eqx.Module):
-    """The drives and locations of the parts of a request; by default part k is on drive home + k.
+    """The drives and locations of the parts of a request; by default part k is on drive `Location.home` + k.
 
-    The argument `place` is the pytree that `locate` returns. If a layout uses a pytree of its own instead of
-    `Location`, it overrides the methods that read `place`.
+    The argument `place` is the pytree that `locate` returns. A layout whose `locate` does not return a `Location`
+    overrides the methods that read `place`.
     """
 
     def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
-        """Return the mask of the parts that requests have."""
+        """Return, for each request, the mask of its parts."""
         return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
 
     def needed_of(self, place: Any) -> Int[Array, "*row"]:
@@ -56,7 +56,10 @@ class PlacedParts(eqx.Module):
         return jnp.zeros_like(place.home) + self.needed
 
     def part_on(self, drive: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the part of each request that a drive holds; a number outside `parts_of` where it holds no part."""
+        """Return the part of each request that a drive holds.
+
+        If the drive holds no part of a request, the result is a number outside `parts_of`.
+        """
         return drive - place.home
 
     def drive_of(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
@@ -64,13 +67,13 @@ class PlacedParts(eqx.Module):
         return place.home + part
 
     def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
-        """Return the location of replica 0 of a part, as the drive defines it."""
+        """Return the location of replica 0 of a part, in the form that the drive uses."""
         return place.target
 
     def sectors_of(
         self, part: Int[AnyArray, "*#row"], place: Any, sectors: Int[AnyArray, "*#row"]
     ) -> Int[AnyArray, "*#row"]:
-        """Return the sectors of a part of a request that is `sectors` long; by default all of them."""
+        """Return the length of a part of a request of `sectors` sectors; by default the length of the request."""
         return sectors
 
 
@@ -123,13 +126,13 @@ class LinkedParts(eqx.Module):
     """Parts that are written together, for layouts with parity."""
 
     def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
-        """Return the parts that must be written together with these, such as parity; by default no parts."""
+        """Return the further parts, such as parity, that must be written together with `parts`; by default no parts."""
         return jnp.zeros_like(parts)
 
     def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the parity part of a data part on its brick, and the data part of a parity part.
+        """Return the parity part that belongs to a data part on the same brick, and the reverse for a parity part.
 
-        The result is -1 for a part that has neither.
+        The result is -1 if there is no such part.
         """
         return jnp.full_like(part, -1)
 
@@ -157,7 +160,7 @@ class RotationalReplicas(eqx.Module):
         drive : AbstractLayout
             Properties common to all drives.
         target : Target
-            Location of its replica 0.
+            Location of replica 0 of the part.
         part : int array, `[*row]`
             Number of the part.
         index : int
@@ -179,7 +182,10 @@ class RotationalReplicas(eqx.Module):
 
 
 class GroupedDrives(eqx.Module):
-    """Drives that form bricks, which share a network address and stop together; by default each drive is a brick."""
+    """Drives that form bricks: the drives of a brick share a network address and stop together.
+
+    By default each drive is a brick.
+    """
 
     @property
     def drives_a_brick(self) -> int:
@@ -188,7 +194,7 @@ class GroupedDrives(eqx.Module):
 
     @property
     def brick_sizes(self) -> tuple[int, ...] | None:
-        """Return the number of drives of each brick if these differ; None if all bricks have the same number."""
+        """Return the number of drives of each brick if the numbers differ; None if all bricks have the same number."""
         return None
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
@@ -203,7 +209,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
     the other methods. Each base class contains the methods for one kind of layout.
 
     The location of a request is a pytree that `locate` returns and the other methods read. By default it is a
-    `Location`, and part k is on drive home + k.
+    `Location`, and part k is on drive `Location.home` + k.
     """
 
     @property
@@ -218,7 +224,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
 
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
-        """Return the sectors that the layout offers on drives of this kind."""
+        """Return the number of sectors that the layout stores on drives of this kind."""
 
     @abstractmethod
     def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
@@ -230,7 +236,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
         return None
 
     def on(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """Return the layout with the properties of the drives that it needs before compilation; by default the layout itself.
+        """Return the layout, completed with properties of the drives before compilation; by default the layout itself.
 
         Raises
         ------
@@ -285,7 +291,7 @@ def of_part(
 
 
 class Reach(NamedTuple):
-    """The positioning time of the nearest replica, and the number of the replica."""
+    """The positioning time of the nearest replica, and the number of this replica."""
 
     positioning: Positioning
     replica: Int[AnyArray, "*#row"]
@@ -313,13 +319,13 @@ def nearest_replica(
     mechanics : AbstractMechanics
         Mechanics of the drive at present.
     arm : Arm
-        Position of its arm.
+        Position of the drive's arm.
     angle : float array, `[*row]`
-        Angle of its platter when the access can start, turns.
+        Angle of the drive's platter when the access can start, turns.
     target : Target
         Location of replica 0 of each request.
     read : bool array, `[*row]`
-        Whether each is a read.
+        Whether each request is a read.
     part : int array, `[*row]`
         Part of each request that the drive holds.
     usable : uint32 array, `[*row]`, or None
@@ -328,7 +334,7 @@ def nearest_replica(
     Returns
     -------
     Reach
-        The positioning time of that replica, and its number.
+        The positioning time of the nearest replica, and the number of this replica.
     """
     best: Reach | None = None
     for index in range(placement.most_replicas):

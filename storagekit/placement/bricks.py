@@ -28,12 +28,12 @@ class Inside(NamedTuple):
 
 
 class Bricks(AbstractPlacement):
-    """A layout over bricks of several drives, which are numbered one brick after the other.
+    """A layout over bricks of several drives. The drives are numbered one brick after the other.
 
     Parameters
     ----------
     across : AbstractPlacement
-        Layout of the parts of a request over the bricks; its drives are the bricks.
+        Layout of the parts of a request over the bricks: each drive of this layout is a brick.
     disks : int
         Drives of each brick.
     unit : int

@@ -21,7 +21,9 @@ _EXTENT = partial(replace(SECTORS, unit="sectors"), "an extent of")
 
 
 class Declustered(AbstractPlacement):
-    """Volumes (LUNs) in extents; extent e is on `copies` consecutive bricks of a ring, from brick e mod `bricks` on.
+    """Volumes (LUNs) that are divided into extents, with each extent on `copies` consecutive bricks of a ring.
+
+    The first brick of extent e is e mod `bricks`.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ class Declustered(AbstractPlacement):
     def _places(self, drive: AbstractLayout) -> int:
         """Return the number of extents that a drive holds.
 
-        The last extent of the drive stays free for the end of a request that begins in the one before.
+        The last extent of the drive stays free for the end of a request that begins in the extent before it.
         """
         places = drive.capacity // self.extent - 1
         if places < 1:

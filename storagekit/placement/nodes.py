@@ -41,7 +41,7 @@ class Node:
     sectors : int, optional
         Sectors of each disk that are used, by default all sectors of the smallest disk.
     serial : bool
-        Whether the node serves one request at a time, whatever the number of its disks (ars, section 5).
+        Whether the node serves one request at a time, even if it has several disks (ars, section 5).
 
     Raises
     ------
@@ -50,9 +50,9 @@ class Node:
 
     Notes
     -----
-    A serial node is simulated as one drive of its kind. In a real node every disk has its own arm, and before an access
-    this arm is where the last access of that disk ended. The simulated drive has one arm for all disks, which is where
-    the last access of any disk ended. If addresses are independent and uniform over the disks, both positions are
+    A serial node is simulated as one drive of the same kind. In a real node every disk has its own arm, and before an
+    access this arm is where the last access of that disk ended. The simulated drive has one arm for all disks, which is
+    where the last access of any disk ended. If addresses are independent and uniform over the disks, both positions are
     independent of the target and have the same distribution. One arm can then represent all disks, provided that the
     choice of requests does not depend on positions. If it depends on positions (bids, shortest access first), all
     candidates of a node share one arm, and the model is an approximation.
@@ -81,12 +81,12 @@ class Node:
 
     @property
     def spaces(self) -> int:
-        """Return the number of spaces for data: the number of disks, or 1 for a RAID 5."""
+        """Return the number of separate spaces for data: one for each disk, or one for a whole RAID 5."""
         return 1 if self.raid5 else self.disks
 
     @property
     def room(self) -> int:
-        """Return the sectors of a space; valid only if `sectors` is given."""
+        """Return the size of each space for data, in sectors; valid only if `sectors` is given."""
         sectors = self.sectors or 0
         # The last unit of each drive stays free, so that the last request fits.
         return (self.disks - 1) * (sectors // UNIT - 1) * UNIT if self.raid5 else sectors
@@ -101,8 +101,8 @@ class Volume:
     sectors : int
         Sectors of data, a multiple of `block`.
     segment : int
-        Sectors of a segment, a multiple of `block` and of `needed`. The last segment may be shorter; it takes the space
-        of a whole one.
+        Sectors of a segment, a multiple of `block` and of `needed`. The last segment may have fewer sectors, but it
+        takes the space of a whole segment.
     parts : int
         Parts of a segment, at least 1: copies, or fragments of an m-of-n code, each 1/m of a segment.
     needed : int
@@ -152,7 +152,7 @@ class Volume:
 
 
 class _Filling:
-    """Used space of a node."""
+    """The used space of a node."""
 
     def __init__(self, node: Node, wraps: bool):
         self.room, self.wraps = node.room, wraps
@@ -194,9 +194,9 @@ def laid_out(
     Returns
     -------
     ndarray of int32, shape `[3 * parts, segments]`
-        For each part the drive, its first sector there, and 0. On a RAID 5 that is not serial: the first drive, the
-        first sector of the data, and the number of drives. A part that does not exist has a drive number above the last
-        one.
+        Three rows for each part: its drive, its first sector on this drive, and 0. On a RAID 5 that is not serial, the
+        rows are the first drive, the first sector of the data, and the number of drives. A missing part has a drive
+        number above the number of the last drive.
 
     Raises
     ------
@@ -267,9 +267,10 @@ def _on_disk(
 def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[int]]:
     """Return for each segment a random order of the nodes.
 
-    Each next node is drawn from the remaining nodes with a probability in proportion to its capacity. To this end, the
-    nodes are sorted by increasing -log(u)/weight, where u is a hash of volume, segment and node. These values are
-    exponential times, and each is the smallest with a probability in proportion to its rate.
+    Each next node is drawn from the remaining nodes, with probabilities in proportion to the capacities of the nodes.
+    To this end, the nodes are sorted by increasing -log(u)/weight, where u is a hash of volume, segment and node. Each
+    value is an exponential time, and weight is its rate. The probability that a node has the smallest time is therefore
+    in proportion to the node's weight.
     """
     words = np.stack([np.random.Philox(key=[volume, node]).random_raw(segments) for node in range(len(nodes))], axis=1)
     uniform = ((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53

@@ -19,8 +19,8 @@ from storagekit.workload import Requests
 class ParityRow(NamedTuple):
     """The location of requests in rows of stripe units with parity; all parts have one address.
 
-    target: that address. first: the first drive of the group. parity, data: number in the group of the drive with the
-    first unit of parity, and of the drive with the data. touched: mask of the parts of each request.
+    target: that address. first: the first drive of the group. parity: the drive with the first unit of parity. data:
+    the drive with the data. Both are numbered within the group. touched: mask of the parts of each request.
     """
 
     target: Any

@@ -34,9 +34,9 @@ _FACTS = 6
 class Pieces(NamedTuple):
     """The location of requests that have parts on several nodes.
 
-    targets: location of each part; its parity is at the same address. sectors: sectors of each part. numbers: the
-    drives of the parts, the drives of their parities, and the number of parts that restore the data; each word contains
-    several of these numbers (`Segments._packed`).
+    targets: location of each part; its parity is at the same address. sectors: sectors of each part. numbers: the drive
+    of each part, the drive of the parity of each part, and the number of parts that restore the data. Each 32-bit
+    integer packs several of these numbers (`Segments._packed`).
     """
 
     targets: tuple[Any, ...]
@@ -45,10 +45,10 @@ class Pieces(NamedTuple):
 
 
 class _Inside(NamedTuple):
-    """Position of requests in their segments.
+    """The positions of requests in their segments.
 
-    column: number of the segment among all segments. first, sectors: first sector and length of each part. needed:
-    number of parts that restore the data.
+    column: number of the segment among the segments of all volumes. first, sectors: first sector and length of each
+    part, within the part of the segment. needed: number of parts that restore the data.
     """
 
     column: Int[AnyArray, "*row"]
@@ -58,11 +58,11 @@ class _Inside(NamedTuple):
 
 
 class _Tables(eqx.Module):
-    """A layout as data of a compiled program.
+    """The tables of a layout, which are inputs of a compiled program.
 
     Tables are flat, because an array of two axes would be interpreted as one value for each run. segments: the table of
-    `laid_out`, `[field * segment]`, padded to `COLUMNS`. volumes: the `_FACTS` facts of each volume, `[fact * volume]`.
-    whole_blocks: whether requests to coded volumes access whole blocks. capacity: sectors of all volumes.
+    `laid_out`, `[field * segment]`, padded to `COLUMNS`. volumes: the `_FACTS` properties of each volume, `[property *
+    volume]`. whole_blocks: whether requests to coded volumes access whole blocks. capacity: sectors of all volumes.
     """
 
     segments: Int[AnyArray, "entry"]
@@ -269,7 +269,7 @@ class Segments(AbstractPlacement):
 
     @property
     def _firsts(self) -> list[int]:
-        """Return the first drive of each node, and the number of all drives."""
+        """Return the number of the first drive of each node, and last the number of all drives."""
         return [*accumulate(self.brick_sizes, initial=0)]
 
     @property
@@ -283,11 +283,14 @@ class Segments(AbstractPlacement):
 
     @property
     def _bits(self) -> int:
-        """Return the number of bits of a packed number, which is at most the number after the last drive (a missing part)."""
+        """Return the number of bits of each packed number.
+
+        The largest packed number is the number after the last drive, which marks a missing part.
+        """
         return int(self.drives).bit_length()
 
     def _packed(self, numbers: Sequence[Int[AnyArray, "*row"]]) -> tuple[Int[AnyArray, "*row"], ...]:
-        """Pack several small numbers in each word, because requests carry them through every event."""
+        """Pack several small numbers in each 32-bit integer, because requests carry them through every event."""
         each = 31 // self._bits
         words = [numbers[at : at + each] for at in range(0, len(numbers), each)]
         return tuple(reduce(jnp.bitwise_or, (one << self._bits * at for at, one in enumerate(word))) for word in words)
@@ -297,7 +300,7 @@ class Segments(AbstractPlacement):
         return (place.numbers[index // each] >> self._bits * (index % each)) & (2**self._bits - 1)
 
     def _drives_of(self, place: Pieces) -> list[Int[AnyArray, "*row"]]:
-        """Return the drive of each part; the number after the last drive for a missing part."""
+        """Return the drive of each part. A missing part has the number after the last drive."""
         return [self._number(place, part) for part in range(int(self.parts))]
 
     def _inside(self, tables: _Tables, requests: Requests) -> _Inside:
@@ -356,8 +359,9 @@ def cut(
     Returns
     -------
     RequestTrace
-        The trace, with one request for each segment that a request touches, at the same time. Addresses beyond the end
-        of the volumes wrap around. The sectors of a request beyond that end are dropped.
+        The trace, in which one request for each touched segment replaces the original request, at the same arrival
+        time. A request that begins beyond the end of the volumes wraps around. If a request crosses that end, its
+        sectors beyond the end are dropped.
     ndarray of int, `[piece]`
         For each request of the result, the number of its request in `trace`, from 0.
     """
@@ -381,5 +385,5 @@ def _sizes(volume: Volume) -> Iterator[int]:
 
 
 def _least(node: Node, first: int, drive: AbstractLayout) -> int:
-    """Return the sectors of the smallest disk of a node. first: number of the first drive of the node."""
+    """Return the number of sectors of the smallest disk of a node. first: number of the first drive of the node."""
     return min(drive.capacity_of(first + disk) for disk in range(node.drives))

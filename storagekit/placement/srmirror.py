@@ -1,9 +1,10 @@
 """SR-Mirror: striping to shorten seeks, rotational replicas to shorten rotation, and mirrors on other disks.
 
 Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000 (srarray), sections 2.3 to 2.5. D = D_s D_r D_m
-disks hold a data set. Its stripe units are placed in rotation on D_s D_r groups of D_m mirrored disks. Each unit is
-followed, in the same cylinder, by the space for its D_r replicas. A disk is therefore filled to data D_r D_m / D = data
-/ D_s of its capacity, from the outer cylinders inward. Its arm moves over 1/D_s of the cylinders.
+disks hold a data set. The stripe units of the data set are placed in rotation on D_s D_r groups of D_m mirrored disks.
+Each unit is followed, in the same cylinder, by the space for its D_r replicas. Let `data` be the size of the data set
+divided by the capacity of a drive. Each disk is then filled to the fraction data D_r D_m / D = data / D_s, from the
+outer cylinders inward. With `data` 1, its arm moves over 1/D_s of the cylinders.
 
     D x 1 x 1     striping              1 x 1 x D     mirror
     D_s x D_r x 1 SR-Array              D_s x 1 x 2   RAID-10
@@ -41,7 +42,7 @@ class SRMirror(AbstractPlacement):
         D_m, the number of disks with the same data, at least 1, by default 1. With synchronized spindles, the replicas
         of different disks interleave: copy k is k / (D_r D_m) of a turn ahead.
     data : float
-        Size of the data set in drive capacities, above 0 and at most D_s, by default 1.
+        Size of the data set divided by the capacity of a drive, above 0 and at most D_s, by default 1.
     unit : int
         Stripe unit, sectors, by default 64 KB as in the paper.
     most_replicas : int

@@ -40,7 +40,7 @@ class Strips(NamedTuple):
 def rank(
     row: Int[AnyArray, "*#row"], inside: Int[AnyArray, "*#row"], before: int | Int[AnyArray, "*#row"], unit: int
 ) -> Int[AnyArray, "*#row"]:
-    """Return the number of sectors that a drive of a stripe holds before a logical sector.
+    """Return the number of sectors that one drive of a stripe holds from the data before a logical sector.
 
     This is also the address of the next sector on the drive.
 
@@ -143,7 +143,7 @@ class CutUp(AbstractPlacement):
 
 
 def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
-    """Return, for each element, the entry of the array with the number `part`.
+    """Return, for each element, its entry in the array `leaves[part]`.
 
     Parameters
     ----------

@@ -97,8 +97,8 @@ class AbstractVolumes(AbstractPlacement):
     def _begins(self) -> Int[np.ndarray, "volume brick"]:
         """Return the address at which each volume begins on each brick, sectors.
 
-        This address is the total size of the earlier volumes on the brick. It is also given for bricks without that
-        volume. The last row contains the total size of all volumes on each brick.
+        This address is the total size of the earlier volumes on the brick. It is also given for bricks that the volume
+        does not use. The last row contains the total size of all volumes on each brick.
         """
         begins = np.zeros((len(self.bricks) + 1, int(self.drives)), np.int64)
         for volume, on in enumerate(self.bricks):

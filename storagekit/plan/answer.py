@@ -43,9 +43,9 @@ class Answer(ABC):
 
 
 class RankedAnswer(Answer, Generic[One]):
-    """A ranking of candidates, the best first; without candidates, `binding` gives the reason.
+    """A ranking of candidates, from the best to the worst. If there is no candidate, `binding` gives the reason.
 
-    COLUMNS: for each value of a candidate in the table, its unit and its meaning. KIND: the kind of the candidates.
+    COLUMNS: unit and meaning of each value of a candidate in the table. KIND: the kind of the candidates.
     """
 
     COLUMNS: ClassVar[Mapping[str, tuple[str, str]]]
@@ -64,7 +64,7 @@ class RankedAnswer(Answer, Generic[One]):
 
     @property
     def table(self) -> "xr.Dataset":
-        """Return the ranking as a Dataset in SI units, over the candidates; `to_pandas()` makes it a DataFrame."""
+        """Return the ranking in SI units as a Dataset over the candidates. Its `to_pandas()` returns a DataFrame."""
         import xarray as xr
 
         columns = {
@@ -80,7 +80,7 @@ class RankedAnswer(Answer, Generic[One]):
 
 
 def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> None:
-    """Raise InputError with the binding constraint if nothing is feasible. what: the verb in the message."""
+    """Raise InputError with the binding constraint if nothing is feasible. what: the refused action in the message."""
     if not feasible:
         raise InputError(f"nothing to {what}, the question has no answer: {binding}")
 

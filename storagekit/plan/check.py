@@ -1,4 +1,4 @@
-"""The result of a check: predicted values beside their simulation."""
+"""The result of a check: predicted values beside simulated values."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _UNITS = {"throughput": ("requests/s", 1.0), "rate": ("MB/s", 1e6)}
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One measure of one candidate: its predicted value and its simulation.
+    """One measure of one candidate: its predicted value and its simulated value.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class CheckRow:
     predicted : float
         The predicted value; NaN if there is no formula.
     simulated, low, high : float
-        The mean over the simulation runs, and the ends of its 95% confidence interval.
+        The mean over the simulation runs, and the lower and upper end of its 95% confidence interval.
     limit : float, optional
         The limit of the measure in the question.
     cause : str
@@ -66,7 +66,7 @@ class Check:
     within : float
         The largest relative difference that counts as agreement, by default 5%.
     overloaded : tuple of str
-        The candidates at which more requests arrived than were served, by default none.
+        The candidates for which more requests arrived than were served, by default none.
     """
 
     kind: str

@@ -42,9 +42,10 @@ _QUANTILES = {"p95": 0.95, "p99": 0.99}
 class _Candidate:
     """A scenario with the predicted values of its candidates.
 
-    predicted: by candidate and measure. A scenario of streams has several candidates, in the order of the streams.
-    requests, or seconds: length of a run. measures: further measures of the simulation. rate: rate of the arrivals, if
-    they may overload the disks. limits: limits of the question, by measure. cause: the known cause of differences.
+    predicted: predicted value of each pair of candidate and measure. In a scenario of streams each stream is a
+    candidate, in the order of the streams. requests, seconds: length of a run; one of the two is given. measures:
+    further measures of the simulation. rate: rate of the arrivals, given only if the arrivals may overload the disks.
+    limits: limit of each measure in the question. cause: the known cause of differences.
     """
 
     scenario: Scenario
@@ -84,7 +85,7 @@ def _checked(
 
 
 def _measured(data: "xr.Dataset", measure: str, number: int) -> "xr.DataArray":
-    """Return the variable of a simulation for a measure of a check. number: number of the stream."""
+    """Return the simulated variable that corresponds to a measure of a check. number: number of the stream."""
     if measure == "rate":
         return data.stream_throughput.isel(stream=number)
     if measure in _QUANTILES:
@@ -104,7 +105,7 @@ def check_layouts(
 ) -> Check:
     """Simulate layouts with `outstanding` requests or, if that is None, with `rate` requests a second.
 
-    predicted: predicted value of the measure ("response" or "throughput"), by layout.
+    predicted: predicted value of the measure ("response" or "throughput"), keyed by layout.
     """
     seeds = _SEEDS("seeds", seeds)
     length = _REQUESTS("requests", requests) or layout_requests(outstanding)
@@ -129,7 +130,10 @@ def check_schemes(
     seeds: int,
     requests: int | None,
 ) -> Check:
-    """Simulate schemes. measures: names of measures that are fields of a `Prediction`. scheduler: None for FCFS."""
+    """Simulate schemes, and compare the measures with the predictions.
+
+    measures: names of measures that are fields of a `Prediction`. scheduler: None for FCFS.
+    """
     seeds, requests = _SEEDS("seeds", seeds), _SCHEME_REQUESTS("requests", requests)
     limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
     candidates = []
@@ -159,7 +163,7 @@ def check_shares(
     depth: int,
     within: float,
 ) -> Check:
-    """Simulate streams on bricks with fair queues. rates: predicted rates in bytes a second, by stream."""
+    """Simulate streams on bricks with fair queues. rates: predicted rate of each stream by name, bytes a second."""
     seeds, threads, depth = _SEEDS("seeds", seeds), COUNT("threads", threads), COUNT("depth", depth)
     POSITIVE("within", within)
     if seconds is None:

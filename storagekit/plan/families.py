@@ -54,12 +54,12 @@ class SRArrays(Family):
 
 @dataclass(frozen=True)
 class ParityRAID(Family):
-    """RAID 5, RAID 6 and codes of m + p, in equal groups.
+    """RAID 5, RAID 6 and codes of m + p, in parity groups of equal size.
 
     Parameters
     ----------
     parities, group : int
-        Maximum numbers of parity disks and of disks in a group.
+        Maximum number of parity disks in a group, and maximum number of disks in a group.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class Protocols(Family):
     copies : int
         Maximum number of copies, at least 2.
     dispatchers : sequence of (str, AbstractDispatch)
-        Names and dispatchers; ARS and the shorter of two queues by default.
+        Names and dispatchers; by default ARS, and the shorter of two queues.
 
     Raises
     ------

@@ -27,9 +27,9 @@ class GoalMeasures(NamedTuple):
 class Goal(ABC):
     """A goal of an array.
 
-    measure, unit: the measure that the goal limits, a field of `GoalMeasures`. scheduler, assumption: the scheduler that
-    the formulas assume, None for FCFS, and a sentence about it. rate: rate of requests that the array must serve, requests a
-    second.
+    measure: the measure that the goal limits, a field of `GoalMeasures`. unit: the unit of this measure. scheduler: the
+    scheduler that the formulas assume; None for FCFS. assumption: a sentence about this scheduler. rate: rate of
+    requests that the array must serve, requests a second.
     """
 
     measure: ClassVar[str]
@@ -45,16 +45,16 @@ class Goal(ABC):
 
     @abstractmethod
     def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalMeasures:
-        """Return the prediction for each layout of `disks` disks."""
+        """Return the predicted measures of each layout of `disks` disks."""
 
     @abstractmethod
     def lack(self, reached: GoalMeasures) -> NDArray:
-        """Return the factor by which each layout misses the goal; 1 or less if the layout meets the goal."""
+        """Return the factor by which each layout misses the goal. It is 1 or less if the layout meets the goal."""
 
     @property
     @abstractmethod
     def limit(self) -> float:
-        """Return the limit of the measure."""
+        """Return the value at which the goal limits its measure."""
 
     def least_disks(self, spindle: Spindle) -> float:
         """Return a number of disks below which no layout meets the goal."""
@@ -156,11 +156,11 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
 
     Notes
     -----
-    Each disk is an M/G/1 queue with FCFS scheduling. The first two moments of the service time are those of a random access:
-    a seek and the rotation to the nearest replica. A foreground write also accesses the other replicas. A read finds each
-    other head of its mirror idle with probability 1 - utilization, and chooses among the idle heads. A write completes when
-    the access on the last mirror completes, but it has the waiting time of a single access. Schedulers that reorder requests
-    give shorter response times.
+    Each disk is an M/G/1 queue with FCFS scheduling. The first two moments of the service time are those of a random
+    access: a seek and the rotation to the nearest replica. A foreground write also accesses the other replicas. The
+    block of a read has copies on other disks. The head of each of these disks is idle with probability 1 - utilization,
+    and the read chooses among the idle heads. A write completes when the access on the last mirror completes, but its
+    waiting time is the waiting time of a single access. Schedulers that reorder requests give shorter response times.
     """
     reach = spindle.reach(used_share(load, layouts, disks) / np.asarray(load.locality))
     p, mirrors = load.unpropagated, layouts.mirrors

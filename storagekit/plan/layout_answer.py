@@ -30,15 +30,15 @@ class Candidate:
     layout : Layout
         The layout D_s x D_r x D_m.
     latency : float
-        Mean response time of single requests, T_o included, seconds.
+        Mean response time of single requests, including the overhead T_o, seconds.
     throughput : float
         Requests a second with the queue of the question.
     response : float
         Mean response time with the queue of the question (Little's law), seconds.
     used : float
-        Share of the cylinders that is used on the fullest disk.
+        Share of the cylinders that the data occupy on the fullest disk.
     paper_latency, paper_throughput : float
-        Predictions of equations 9 and 12 to 16, with D_r D_m instead of D_r.
+        The same measures according to equations 9 and 12 to 16 of srarray, with D_r D_m instead of D_r.
     """
 
     layout: Layout
@@ -81,13 +81,13 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     paper : Candidate, optional
         The layout that the paper's rule selects.
     optimum : Optimum, optional
-        The optimum before rounding to whole numbers.
+        The optimal numbers of copies and of striping before they are rounded to whole numbers.
     binding : Binding
         The constraint that separates the best layout from the optimum or, if no layout is feasible, the reason.
     assumptions : tuple of str
         The assumptions of the predictions.
     shares : tuple of float
-        For each kind of drive, in the given order, the share of the data and of the requests of one disk.
+        For each kind of drive, in the given order, the share that one disk has of the data and of the requests.
     question : Question
         The question.
     """
@@ -124,7 +124,10 @@ class LayoutAnswer(RankedAnswer[Candidate]):
 
     @property
     def outstanding(self) -> int:
-        """Return the outstanding requests of a check: one for a latency, otherwise the queues of all disks together."""
+        """Return the number of outstanding requests in a check.
+
+        It is one for a latency, otherwise the sum of the queues of all disks.
+        """
         if isinstance(self.question.aim, MinMean):
             return 1
         return max(1, round(self.question.disks * float(np.asarray(self.question.load.queue))))
@@ -132,8 +135,8 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> Check:
         """Simulate the first `candidates` layouts of the ranking in a closed loop.
 
-        A latency is simulated with one outstanding request, a throughput with the queue of the question at each disk. The
-        scheduler and the propagation of writes are those of the question.
+        The simulation of a latency has one outstanding request. The simulation of a throughput has the queue of the
+        question at each disk. The question also gives the scheduler and the propagation of writes.
 
         Parameters
         ----------
@@ -204,7 +207,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
 
 @dataclass(frozen=True)
 class SizeAnswer(Answer):
-    """The fewest disks that meet a goal. The values of the array are None if no array is feasible.
+    """The fewest disks that meet a goal. If no array is feasible, the optional values are None.
 
     Parameters
     ----------
@@ -301,7 +304,7 @@ class SizeAnswer(Answer):
 
 
 def _asked(question: Question) -> dict[str, Any]:
-    """Return the question for JSON, without the tables of the drive; numbers of the load that are finite."""
+    """Return the question for JSON, without the tables of the drive and without infinite numbers of the load."""
     load = {name: float(value) for name, value in vars(question.load).items()}
     return {
         "drive": question.drive_name,

@@ -65,15 +65,15 @@ def rank_many(
     mirrors: int | None = 1,
     most_replicas: int = equations.MOST_REPLICAS,
 ) -> Ranked:
-    """Return the best layout for each of many questions, with seek times that are linear in distance.
+    """Return the best layout for each of many questions, for drives whose seek time is linear in distance.
 
     The result for each question is the recommendation of `plan.array`.
 
     Parameters
     ----------
     disks, full_seek, revolution, read_share, queue, locality, background, overhead, data : array_like
-        Arrays that broadcast. full_seek, revolution and overhead belong to the drive, in seconds; see `plan.array` for the
-        others.
+        Arrays that broadcast. full_seek, revolution and overhead are times of the drive in seconds; for the other
+        arguments see `plan.array`.
     objective, scheduler, mirrors, most_replicas
         See `plan.array`.
 
@@ -126,7 +126,10 @@ def rank_many(
 
 
 def _best(columns: list[NDArray], every: Layouts, objective: LayoutObjective, scheduler: Scheduler) -> NDArray:
-    """Return the results of questions with the same number of disks, `[6, question]`. columns: each `[question, 1]`."""
+    """Return the fields of `Ranked` up to `throughput` for questions with the same number of disks, `[6, question]`.
+
+    columns: each `[question, 1]`.
+    """
     disks, full_seek, revolution, overhead, *asked = columns
     load = Load(*asked)
     count = int(disks[0, 0])

@@ -1,4 +1,4 @@
-"""Compare memory for a cache with more disks: which is cheaper for the same response time."""
+"""Compare memory for a cache with more disks, to find the cheaper choice for the same response time."""
 
 from dataclasses import dataclass
 
@@ -65,9 +65,9 @@ def memory(*, cache: float, disks: float, disk_size: float, price_ratio: float |
 
     Notes
     -----
-    The break-even ratio M satisfies M cache = disks disk_size. For each added disk, the paper charges the size of the data
-    set, not the size of the disk: 126 MB of memory against one disk at 8400 MB gives 67, and 336 MB against three disks gives
-    75.
+    The break-even ratio M satisfies M * cache = disks * disk_size. For each added disk, the paper charges the size of
+    the data set, 8400 MB, not the size of the disk. With 126 MB of memory and one disk M is 67; with 336 MB and three
+    disks it is 75.
 
     References
     ----------
@@ -117,8 +117,9 @@ def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, d
 
     Notes
     -----
-    The paper states M = 57, for memory at 300 dollars for 256 MB and disks at 400 dollars for 18 GB. This function gives
-    56.6 if a GB of disk is 2^30 bytes and an MB, also of memory, is 10^6 bytes. Decimal units give 52.7, binary units 54.0.
+    The paper states M = 57, for 256 MB of memory at 300 dollars and an 18 GB disk at 400 dollars. This function gives
+    56.6 if a GB of disk is 2^30 bytes and an MB of memory is 10^6 bytes. It gives 52.7 with decimal units for both, and
+    54.0 with binary units for both.
 
     References
     ----------

@@ -61,7 +61,10 @@ class Objective(ABC):
 
 @dataclass(frozen=True)
 class MaxThroughput(Objective):
-    """Maximize the throughput: with the outstanding requests, or the maximum before the disks are overloaded.
+    """Maximize the throughput.
+
+    With outstanding requests, this is the throughput of the closed loop. With arrivals at a rate, it is the highest
+    rate before the disks are overloaded.
 
     For layouts, q requests are outstanding for each disk (srarray, section 2.4).
     """
@@ -75,7 +78,10 @@ class MaxThroughput(Objective):
 
 @dataclass(frozen=True)
 class MinMean(Objective):
-    """Minimize the mean response time; of layouts, the mean response time of single requests (srarray, equations 9 to 11)."""
+    """Minimize the mean response time.
+
+    For layouts, this is the mean response time of single requests (srarray, equations 9 to 11).
+    """
 
     name = "mean"
     meaning = "mean response time"
@@ -88,7 +94,7 @@ class MinMean(Objective):
 class MinP99(Objective):
     """Minimize the 99th percentile of the response time.
 
-    No formula gives this percentile with outstanding requests; the mean is then minimized.
+    With outstanding requests the mean is minimized instead, because no formula gives the percentile.
     """
 
     name = "p99"
@@ -100,7 +106,10 @@ class MinP99(Objective):
 
 @dataclass(frozen=True)
 class MinP95(Objective):
-    """Minimize the 95th percentile of the response time; with outstanding requests, minimize the mean."""
+    """Minimize the 95th percentile of the response time.
+
+    With outstanding requests the mean is minimized instead, because no formula gives the percentile.
+    """
 
     name = "p95"
     meaning = "95% response time"

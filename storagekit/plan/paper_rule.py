@@ -1,4 +1,4 @@
-"""The paper's rule: the best aspect ratio from a formula, and its rounding to whole numbers."""
+"""The rule of srarray: the best numbers of striping, replicas and mirrors from a formula, rounded to whole numbers."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ from storagekit.plan.objective import LayoutObjective, MinMean
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best number of copies of a block and the best striping, not rounded, within the capacity of the disks.
+    """The best number of copies of a block and the best striping that the capacity allows, before rounding.
 
-    unbounded: number of copies from the formula, before it is bounded. It is None if no formula applies and a numerical
-    search found the optimum.
+    unbounded: number of copies from the formula, before the capacity limits it. It is None if no formula applies and a
+    numerical search found the optimum.
     """
 
     striping: float
@@ -32,12 +32,17 @@ _rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchec
 
 
 def compared_queue(objective: LayoutObjective, queue: Numbers) -> Numbers:
-    """Return the queue of each disk for which layouts are compared: 1 for a mean response time, otherwise `queue`."""
+    """Return the queue length per disk at which layouts are compared.
+
+    It is 1 if the objective is the mean response time, otherwise `queue`.
+    """
     return np.ones_like(queue) if isinstance(objective, MinMean) else queue
 
 
 def service(spindle: Spindle, load: Load, queue: Numbers, used: Numbers, replicas: Numbers) -> NDArray:
-    """Return the service time of equation 12, without T_o; of equation 9 for up to 3 requests in the queue of a disk.
+    """Return the service time without the overhead T_o.
+
+    It is from equation 9 for up to 3 requests in the queue of a disk, and from equation 12 for more requests.
 
     used: share of a disk's cylinders that is used.
     """
@@ -55,8 +60,8 @@ def service(spindle: Spindle, load: Load, queue: Numbers, used: Numbers, replica
 def continuous_optimum(disks: Population, load: Load, queue: float) -> Optimum:
     """Return the optimum of equation 5, 10 or 13 for seek times linear in distance, otherwise search for the optimum.
 
-    queue: number of requests at each disk; up to 3 selects equation 10. For drives of several kinds, the service time is the
-    mean over all disks, and all disks have equal shares.
+    queue: number of requests at each disk. If it is at most 3, equation 10 is used. For drives of several kinds, the
+    service time is the mean over all disks, and all disks have equal shares of the data and of the requests.
     """
     most = max(1.0, disks.disks / float(np.asarray(load.data)))
     only = disks.kinds[0].spindle
@@ -97,10 +102,13 @@ def _searched(disks: Population, load: Load, queue: float, most: float) -> float
 
 
 def practical(optimum: Optimum, disks: int, mirrors: int, most: int, data: float) -> Layout | None:
-    """Return the layout of the paper's rule: D_r is the largest factor that is at most the optimum and at most `most`.
+    """Return the layout that the paper's rule selects.
 
-    For an SR-Mirror, the optimum is the product D_r D_m, so D_r is at most optimum / D_m and a factor of D / D_m. Returns
-    None if D_m does not divide the number of disks, or if the capacity is too small for the data.
+    D_r is the largest factor of the number of disks that is at most the optimum and at most `most`.
+
+    For an SR-Mirror, the optimum is the product D_r D_m. D_r is then at most the optimum divided by D_m, and a factor
+    of `disks` / D_m. Returns None if D_m does not divide the number of disks, or if the capacity is too small for the
+    data.
     """
     if disks % mirrors or disks / mirrors < data * (1 - 1e-9):
         return None

@@ -55,7 +55,7 @@ class Prediction:
     spare : int
         Number of spare disks.
     throughput : float
-        Requests a second with the outstanding requests, or the maximum for arrivals at a rate.
+        Requests a second: of the closed loop with outstanding requests, otherwise the highest possible rate.
     mean, p95, p99 : float
         Response times in seconds. They are infinite if the disks are overloaded; p95 and p99 are NaN with outstanding
         requests.
@@ -68,11 +68,11 @@ class Prediction:
     cost : float
         Total price; NaN if no price is given.
     degraded : float
-        Utilization of the busiest disk after a loss, at the same rate. NaN if the data is lost, and with outstanding
-        requests, because the rate then adapts.
+        Utilization of the busiest disk after the loss of a disk, at the same rate. It is NaN if data is lost, and with
+        outstanding requests, because the rate then adapts.
     rebuild : float
-        Seconds to restore a lost disk in the idle time of the other disks; infinite without idle time, NaN where `degraded`
-        is NaN.
+        Seconds to restore a lost disk in the idle time of the other disks. It is infinite without idle time, and NaN if
+        `degraded` is NaN.
     parts : dict of str to float
         Seconds of each part of an access.
     basis : str
@@ -96,7 +96,7 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """Return the name of the scheme with the number of its spares."""
+        """Return the name of the scheme with its number of spare disks."""
         return f"{self.scheme}, {self.spare} spare{'s' * (self.spare > 1)}" if self.spare else str(self.scheme)
 
     @property
@@ -115,10 +115,10 @@ class Prediction:
 
 
 def fits(needs: Requirements, scheme: Scheme) -> bool:
-    """Return whether the data fits, and whether a transfer is short enough for the dependent writes on a disk.
+    """Return whether the data fits on the disks, and a transfer is short enough for the writes that follow on a disk.
 
-    Replicas of a block are one arc apart, so a transfer must fit into an arc. Parity is written one revolution after it was
-    read, so a transfer must fit into a revolution.
+    Rotational replicas of a block are at equal distances on the track, so a transfer must fit into one distance. Parity
+    is written one revolution after it was read, so a transfer must fit into a revolution.
     """
     if needs.data > scheme.usable(needs.capacity) * SLACK:
         return False
@@ -154,7 +154,7 @@ def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
 
 
 def used_share(needs: Requirements, scheme: Scheme) -> float:
-    """Return the share of each disk that holds data, copies or parity."""
+    """Return the share of each disk's capacity that holds data, copies or parity."""
     return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
@@ -223,9 +223,9 @@ def _simulated_figures(
 ) -> SchemeFigures:
     """Return the simulated values of a scheme without a formula. access: approximate time of an access, seconds.
 
-    For arrivals at a rate, the throughput is the rate at which the disks would always be busy with the same service time. A
-    scheme that does not serve the load is overloaded. A scheme with an estimated utilization of at least `_HOPELESS` counts
-    as overloaded without a simulation.
+    For arrivals at a rate, the throughput is the rate at which the disks would always be busy if the service time did
+    not change. A scheme that does not serve the load is overloaded. A scheme with an estimated utilization of at least
+    `_HOPELESS` counts as overloaded without a simulation.
     """
     # only these schemes need the simulation engine
     from storagekit.plan.simulating import NEARLY_SATURATED, OVERLOAD, scheme_requests, simulate_scheme

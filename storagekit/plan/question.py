@@ -38,7 +38,7 @@ def planned_drive(label: str, value: Any) -> Drive | DriveFigures:
 
 
 def require_ranking(objective: Any, scheduler: Any) -> None:
-    """Raise InputError if layouts cannot be ranked by this objective under this scheduler."""
+    """Raise InputError if layouts cannot be ranked by this objective with this scheduler."""
     instance_of(LayoutObjective, "MinMean() or MaxThroughput()")("objective", objective)
     instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
@@ -52,7 +52,7 @@ class Question(Generic[Aim]):
     drive : Drive, DriveFigures or tuple of these
         The drive of all disks, or one drive for each disk.
     disks : int
-        Number of disks, or the maximum number.
+        Number of disks of a ranking, or maximum number of disks for a goal.
     load : Load
         The load.
     aim : MinMean, MaxThroughput or Goal
@@ -60,11 +60,11 @@ class Question(Generic[Aim]):
     scheduler : Scheduler or None
         The scheduler for the predicted throughput; None for FCFS.
     mirrors : int or None
-        D_m; None for any.
+        D_m, the number of mirrors; None for any number.
     most_replicas : int
         Maximum number of copies on one disk.
     overhead : float or None
-        T_o in seconds, instead of the overhead of the drive.
+        Overhead T_o in seconds, which replaces the overhead of the drive; None for the overhead of the drive.
     """
 
     drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
@@ -91,7 +91,7 @@ class Question(Generic[Aim]):
 
     @property
     def objective_name(self) -> str:
-        """Return the name of the objective of a ranking, in text and JSON."""
+        """Return the name of the objective of a ranking, as in text and JSON."""
         return next(name for name, one in LAYOUT_OBJECTIVES.items() if one == self.aim)
 
     @property

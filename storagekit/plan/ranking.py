@@ -179,7 +179,7 @@ def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> l
 
 
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
-    """Yield the schemes that tolerate the failures: first for `disks` disks, then for 1 to `_SPARES` disks fewer."""
+    """Yield the schemes that tolerate the failures: first for all `disks`, then for 1 to `_SPARES` disks less."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
         yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
 
@@ -219,7 +219,10 @@ def _binding(
 
 
 def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:
-    """Return the sort key of rejected schemes. Overloaded schemes come last, the highest throughput first."""
+    """Return the key by which rejected schemes are sorted.
+
+    Overloaded schemes come last, in descending order of throughput.
+    """
     return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
 
 

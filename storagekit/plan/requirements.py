@@ -116,10 +116,12 @@ class Requirements:
         return self._timed(used)[:-1] + float(self.drive.overhead)
 
     def _timed(self, used: float) -> NDArray:
-        """Return transfer times at evenly spaced locations of a disk, seconds, `[size, location]`; a long transfer is last.
+        """Return transfer times at evenly spaced locations of a disk, seconds, `[size, location]`.
 
-        The result is cached for each value of `used`: many schemes fill their disks to the same fraction, and the location
-        of sectors dominates the run time.
+        The last size is the size of a long transfer.
+
+        The result is cached for each value of `used`, because many schemes fill their disks to the same fraction and
+        the computation of sector locations dominates the run time.
         """
         if used not in self._times:
             count = np.array([*(sectors(size) for size, _ in self.sizes), self._long])[:, None]
@@ -142,7 +144,10 @@ class Requirements:
 
     @cached_property
     def again(self) -> NDArray:
-        """Return the additional time of writes of each size, seconds: a revolution if a physical sector is partly covered."""
+        """Return the additional time of writes of each size, seconds.
+
+        The time is a revolution if a write covers only a part of a physical sector.
+        """
         grain = self.drive.grain
         partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
         return np.array(partly, float) * float(self.drive.revolution)
@@ -158,7 +163,10 @@ class Requirements:
 
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
-    """Return request sizes in bytes with their shares, which add up to 1. size: one size, or a mapping to shares."""
+    """Return the request sizes in bytes with their shares, which add up to 1.
+
+    size: one size, or a mapping from sizes to shares.
+    """
     given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
     if not given:
         raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")

@@ -1,4 +1,4 @@
-"""Schemes: capacity, tolerated failures, work of the disks, and the simulated system of each."""
+"""Schemes: for each scheme its capacity, its tolerated failures, the work of its disks, and the simulated system."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def degraded(self, reads: float, read: float, write: float, plain: float) -> float:
-        """Return the work of the busiest disk after the loss of a disk, relative to its work before; NaN if data is lost.
+        """Return the work of the busiest disk after a disk is lost, divided by its work before; NaN if data is lost.
 
         reads: share of reads. read, write, plain: time of an access for a read, for a write, and for a write without a prior
         read, seconds.
@@ -61,7 +61,7 @@ class Scheme(ABC):
     @property
     @abstractmethod
     def sort(self) -> tuple:
-        """Return a key that is equal for schemes of the same kind on different numbers of disks."""
+        """Return the kind of the scheme as a key: schemes that differ only in the number of disks have equal keys."""
 
     @property
     @abstractmethod
@@ -156,7 +156,7 @@ class Mirrored(Scheme):
 
 @dataclass(frozen=True)
 class Parity(Scheme):
-    """RAID 5, 50, 6, 60, and codes of m + p.
+    """RAID 5, 50, 6, 60, and codes of m + p, in parity groups of equal size.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class CopiesScheme(Scheme):
     Parameters
     ----------
     bricks, copies : int
-        Numbers of bricks and of copies of each block.
+        Number of bricks, and number of copies of each block.
 
     Raises
     ------
@@ -318,8 +318,8 @@ class DSPTFCopies(CopiesScheme):
 class SimulatedOnly(Scheme):
     """A scheme that has to be simulated.
 
-    Its shape determines its capacity. `accesses` contains the numbers of disks that a read and a write occupy. Each of these
-    disks serves one of the `cuts` pieces of the request.
+    The shape of the scheme determines its capacity. `accesses` contains the number of disks that a read occupies, and
+    the number that a write occupies. Each of these disks serves one of the `cuts` pieces of the request.
     """
 
     @property
@@ -363,7 +363,7 @@ class Dispatched(SimulatedOnly, Hashed):
 
 @dataclass(frozen=True)
 class SplitRequests(SimulatedOnly):
-    """RAID 0 with a stripe unit that is a part of the largest request; several disks serve a request together (swift)."""
+    """RAID 0 whose stripe unit is a fraction of the largest request; several disks serve it together (swift)."""
 
     count: int
     ways: int

@@ -41,7 +41,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     small : tuple of str
         Schemes that tolerate the failures, but are too small for the data.
     binding : Binding
-        The reason why no scheme is feasible, if there is none.
+        The reason why no scheme is feasible; the constraint "none" if a scheme is feasible.
     """
 
     KIND = "scheme"

@@ -21,9 +21,9 @@ def shares(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Po
     streams : mapping of str to Stream
         The streams, keyed by name.
     policy : str
-        "total": the streams share all bricks together (TOTAL-DSFQ, or HYBRID-DSFQ if any stream has a minimum). "single":
-        the streams share each brick separately. Minimums then have no effect, because every stream receives at least the
-        share of its weight.
+        "total": the streams share all bricks together (TOTAL-DSFQ, or HYBRID-DSFQ if any stream has a minimum).
+        "single": the streams share each brick separately. Minimums then have no effect, because every stream receives
+        at least the share of each brick that corresponds to its weight.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def _total(given: Numbers) -> WithMinimums:
 
 
 def _single(given: Numbers) -> WithMinimums:
-    """Return the rates if each brick is shared separately; service at one brick does not count at another."""
+    """Return the rates if each brick is shared separately, without regard to service at other bricks."""
     alone = [
         max_min_rates(given.capacity[[brick]], given.weights, reach, demand)
         for brick, (reach, demand) in enumerate(

@@ -25,7 +25,7 @@ class StreamShare:
     binding : Binding
         The constraint that limits the stream.
     otherwise : float
-        Total rate under the other policy.
+        Total rate under the policy that was not selected.
     """
 
     rate: float

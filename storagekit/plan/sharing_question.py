@@ -36,7 +36,7 @@ class Stream:
     bricks : sequence of int
         Numbers of the bricks that the stream uses, from 0.
     minimum : float, optional
-        Guaranteed share of each of the stream's bricks, at most the share that corresponds to its weight.
+        Guaranteed share of each of the stream's bricks, at most the share that corresponds to the weight of the stream.
     demand : float or mapping, optional
         Maximum rate at each of the stream's bricks, bytes a second: one value, or a mapping from brick numbers to values. The
         demand at bricks that the mapping lacks is unlimited. None for no limit.
@@ -58,7 +58,11 @@ class SharesQuestion:
 
 
 class Numbers(NamedTuple):
-    """The question as arrays. minimum: 0 for none. demand: infinite without a limit, 0 at bricks that the stream lacks."""
+    """The question as arrays.
+
+    minimum: 0 for a stream without a minimum. demand: infinite without a limit, and 0 at bricks that the stream does
+    not use.
+    """
 
     capacity: Float[np.ndarray, " brick"]
     weights: Float[np.ndarray, " stream"]

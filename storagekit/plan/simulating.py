@@ -1,7 +1,7 @@
 """Candidates of a planner as scenarios of the simulation engine, and their simulation.
 
-A request to a layout has one sector. Except for positioning, nearly all of an access is then the overhead, as in the
-formulas of layouts.
+In scenarios of layouts, each request has one sector. An access then consists almost only of positioning and overhead,
+as in the formulas of layouts.
 """
 
 from collections.abc import Sequence
@@ -108,7 +108,10 @@ def simulate(
 def simulate_scheme(
     needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
 ) -> "xr.Dataset":
-    """Return the measures of a scheme over `seed`. A third of the requests is warm-up; see `scheme_scenario`."""
+    """Return the measures of a scheme for each seed (dimension `seed`). A third of the requests is warm-up.
+
+    For the other arguments see `scheme_scenario`.
+    """
     scenario = scheme_scenario(needs, scheme, scheduler, mean)
     return simulate([scenario], seeds, requests=requests, warm_up=requests // 3).isel(candidate=0, drop=True)
 
@@ -145,7 +148,7 @@ def layout_scenario(question: Question, layout: Layout, outstanding: int | None,
 
 
 def layout_slots(outstanding: int | None, delayed: bool) -> int:
-    """Return the number of slots for the requests and, with delayed copies, for one completed write on each disk."""
+    """Return the number of slots: one for each request and, with delayed copies, one completed write for each disk."""
     wanted = _WAITING if outstanding is None else outstanding + (_LAYOUT_DISKS if delayed else 0)
     return _step(wanted, _LAYOUT_SLOTS, "requests outstanding", "give a shorter queue or fewer disks")
 
@@ -181,7 +184,7 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
 
 
 def scheme_requests(needs: Requirements, busy: float) -> int:
-    """Return the number of requests of a run that determines the mean to some percent at utilization `busy`.
+    """Return the number of requests with which a run at utilization `busy` determines the mean to some percent.
 
     The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times.
     """
@@ -218,7 +221,10 @@ def shares_scenario(given: Numbers, policy: Policy, threads: int, depth: int) ->
 
 
 def _drive(drive: Drive | DriveFigures, overhead: float | None) -> Drive:
-    """Return the engine's drive for a planner's drive. overhead: seconds that replace the drive's overhead, if given."""
+    """Return the drive of the engine for a drive of the planner.
+
+    overhead: seconds that replace the overhead of the drive, if given.
+    """
     if isinstance(drive, DriveFigures):
         plain = ideal_drive(
             full_seek=drive.full_seek,
@@ -243,7 +249,10 @@ def _placement(drive: Drive, layout: Layout, data: float) -> SRMirror:
 
 
 def _schedule(scheduler: Scheduler | None) -> FCFS | LOOK | SATF:
-    """Return the engine's scheduler for a scheduler of the formulas; FCFS for None. Raises InputError for an unknown one."""
+    """Return the scheduler of the engine that corresponds to a scheduler of the formulas; FCFS for None.
+
+    Raises InputError for an unknown scheduler.
+    """
     if scheduler is None:
         return FCFS()
     if isinstance(scheduler, RLOOK):
@@ -272,7 +281,7 @@ def _group(stream: int, brick: int, given: Numbers, threads: int, depth: int) ->
 
 
 def _step(wanted: int, steps: tuple[int, ...], what: str, remedy: str) -> int:
-    """Return the smallest step that is large enough."""
+    """Return the smallest value in `steps` that is at least `wanted`."""
     if wanted > steps[-1]:
         raise InputError(f"{wanted} {what}: at most {steps[-1]} are simulated; {remedy}")
     return next(size for size in steps if size >= wanted)

@@ -159,7 +159,10 @@ def _disks(number: int) -> str:
 
 
 def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
-    """Return a lower limit of the number of disks. With fewer disks, the overhead or the data makes the goal infeasible."""
+    """Return a lower limit of the number of disks.
+
+    With fewer disks, the goal is infeasible: the overhead alone exceeds the time of the disks, or the data do not fit.
+    """
     data = float(np.asarray(question.load.data)) * question.least_mirrors
     return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
 
@@ -167,10 +170,11 @@ def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
 def _fewest(
     question: Question[Goal], timing: Linear | Curve, first: int, last: int
 ) -> tuple[_Best | None, _Best | None]:
-    """Return the best layout with the fewest disks that meets the goal, if any, and the closest miss with fewer disks.
+    """Return the best layout with the fewest disks that meets the goal, if any, and the layout that misses it least.
 
-    The number of disks is from `first` to `last`. Among equal misses, such as saturated layouts, the one with the highest
-    throughput is returned.
+    The number of disks is at least `first` and at most `last`. The second layout has fewer disks than the first one. If
+    several layouts miss the goal equally, such as saturated layouts, the layout with the highest throughput is
+    returned.
     """
     closest, mirrors = None, question.least_mirrors
     # only multiples of the number of mirrors are possible

@@ -58,14 +58,15 @@ def array(
     scheduler : Scheduler
         Scheduler for the predicted throughput: `RLOOK()` by default, or `RSATF()`.
     mirrors : int, optional
-        D_m, the number of copies of a block on different disks; 1 by default, None for any.
+        D_m, the number of copies of a block on different disks; 1 by default, None for any number.
     background : float
-        Share of the writes whose copies are propagated in idle time. The other writes write all copies before they complete,
-        which is the worst case and the default.
+        Share of the writes whose copies are propagated in idle time. The other writes write all copies before they
+        complete. By default the share is 0, the worst case.
     overhead : float, optional
-        T_o in seconds, instead of the overhead of the drive.
+        Overhead T_o in seconds, which replaces the overhead of the drive.
     data : float
-        Size of the data set, in capacities of one drive; in capacities of the mean drive if there are several kinds.
+        Size of the data set divided by the capacity of one drive, or by the mean capacity if there are several kinds of
+        drives.
     most_replicas : int
         Maximum number of copies on one disk.
 
@@ -130,7 +131,7 @@ def array(
 def _ranked(
     group: Population, load: Load, every: Layouts, objective: LayoutObjective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """Return the layouts that fit, the best first, and the request share of one disk of each kind in the best layout."""
+    """Return the layouts that fit, from the best, and the share of requests at a disk of each kind in the best."""
     found = shared_costs(group, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:
@@ -142,7 +143,7 @@ def _ranked(
 
 
 def _order(score: NDArray, mirrors: NDArray) -> NDArray:
-    """Return the order of the scores, the best first; scores that differ by rounding errors are equal."""
+    """Return the indices that sort the scores, the smallest first. Scores that differ by rounding errors are equal."""
     digits = 10 - int(np.floor(np.log10(score.min())))
     return np.lexsort((mirrors, np.round(score, digits)))
 
@@ -162,7 +163,10 @@ def _candidates(group: Population, load: Load, every: Layouts, found: SharedCost
 
 
 def _by_the_paper(group: Population, load: Load, every: Layouts, found: SharedCosts, queue: Numbers) -> NDArray:
-    """Return T_o plus equation 9 or 12 with D_r D_m instead of D_r: the mean over the disks, weighted by request share."""
+    """Return T_o plus the service time of equation 9 or 12, with D_r D_m instead of D_r.
+
+    For several kinds of drives, this is the mean over the disks, weighted by the share of requests of each disk.
+    """
     return sum(
         (
             kind.count * share * (kind.spindle.overhead + service(kind.spindle, load, queue, used, every.copies))

@@ -53,14 +53,14 @@ MOST_EFFORT = 1000
 
 @dataclass(frozen=True)
 class RandomQuestion:
-    """A question to the planner, for every case of `CASES`.
+    """A question to the planner, which is answered for each case of `CASES`.
 
     Parameters
     ----------
     drive : Drive or DriveFigures
         The drive of all disks.
     overhead : float
-        Overhead of an access in seconds, instead of the overhead of the drive.
+        Overhead of an access in seconds, which replaces the overhead of the drive.
     disks : int
         Number of disks.
     read_share : float
@@ -96,10 +96,11 @@ def random_questions(
     share: Share = 0.25,
     most_disks: int = 48,
 ) -> list[RandomQuestion]:
-    """Return random questions with uniform parameters.
+    """Return random questions with uniformly distributed parameters.
 
-    S is 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (foreground writes), q 1 to 32, L 1 to
-    20.
+    The parameters are the full seek time (5 to 20 ms), the time of a revolution (4 to 12 ms), the overhead (0.5 to 3
+    ms), the number of disks (2 to `most_disks`), the share of reads (0.5 to 1, with writes in the foreground), the
+    queue of each disk (1 to 32) and the locality L (1 to 20).
 
     Parameters
     ----------
@@ -108,9 +109,9 @@ def random_questions(
     seed : int
         Seed of the random numbers.
     real : sequence of Drive
-        Drives that are used in a share of the questions.
+        Drives that are used instead of random drives in a share of the questions.
     share : float
-        This share, 0 to 1.
+        Share of the questions with a drive from `real`, 0 to 1.
     most_disks : int
         Maximum number of disks.
 
@@ -164,18 +165,18 @@ def plan_against_simulation(
     effort : float
         Relative number of simulated requests; 1 gives means within about half a percent.
     mirrors : int
-        D_m.
+        D_m, the number of mirrors.
     cases : sequence of str
         Names from `CASES`.
 
     Returns
     -------
     Dataset
-        Dimensions: case; rule ("plan": the first layout of the ranking; "paper": the whole numbers below the optimum of the
-        formula); and question. best, chosen: the best layout of the simulation, and the layout of the rule. best_figure,
-        figure: their simulated values, in seconds or requests a second. predicted: predicted value of the chosen layout.
-        shortfall: relative loss of the chosen layout against the best layout. within: share of the questions with a
-        shortfall of at most 5%. Values are NaN if no layout is feasible.
+        Dimensions: case; rule ("plan": the first layout of the ranking; "paper": the whole numbers below the optimum of
+        the formula); and question. best: the best layout in the simulation. chosen: the layout that the rule selects.
+        best_figure, figure: simulated values of the best and of the chosen layout, in seconds or requests a second.
+        predicted: predicted value of the chosen layout. shortfall: relative loss of the chosen layout against the best
+        layout. within: share of the questions with a shortfall of at most 5%. Values are NaN if no layout is feasible.
 
     Raises
     ------
@@ -231,7 +232,8 @@ def _simulated_layouts(
 ) -> tuple[list[dict[Layout, float]], list[dict]]:
     """Simulate every layout in the ranking of each answer.
 
-    Returns the score of each layout for each answer, and the provenance of the simulations; a smaller score is better.
+    Returns, for each answer, the score of each layout, and the provenance of the simulations. A smaller score is
+    better.
     """
     from storagekit.plan.simulating import layout_requests, layout_scenario, layout_slots, simulate
 

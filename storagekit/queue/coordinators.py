@@ -115,7 +115,7 @@ def _before(
 ) -> tuple[UInt32[Array, "brick *batch"], UInt32[Array, "1 *batch"]]:
     """Return the cost of the parts that the same coordinator sends before the part for each brick, and the total cost.
 
-    With a coordinator for each brick the second value is 0 and has no meaning.
+    If each brick has its own coordinator, the total cost is returned as 0 and has no meaning.
     """
     if row.shape[0] == 1:
         until = jnp.cumsum(cost, axis=0, dtype=jnp.uint32)
@@ -132,7 +132,10 @@ class AbstractCoordinators(eqx.Module):
     @property
     @abstractmethod
     def most(self) -> int:
-        """Return the largest number of coordinators of a stream in a system of any size; 0 for one at each brick."""
+        """Return the largest number of coordinators of a stream in a system of any size.
+
+        The result is 0 if each brick has a coordinator.
+        """
 
     def init(self, streams: int, lanes: tuple[int, ...]) -> Any:
         """Return the private state at the start of a run, such as the next coordinator of each stream.

@@ -1,4 +1,4 @@
-"""Delay functions of DSFQ: the delay of a request for the service of its stream at other bricks.
+"""Delay functions of DSFQ, which delay a request because its stream receives service at other bricks.
 
 Delays are in ticks of virtual time. The `price` of a stream is the number of ticks for one unit of cost. It is
 proportional to the reciprocal of the weight of the stream.
@@ -29,8 +29,8 @@ NO_CAP = np.uint32(0xFFFFFFFF)
 class Prices(NamedTuple):
     """Prices of the streams.
 
-    unit: ticks for one unit of cost, for each stream. cap: largest delay of a request in ticks for each unit of its
-    cost; NO_CAP for unlimited.
+    unit: ticks for one unit of cost, for each stream. cap: largest delay of a request in ticks, divided by the cost of
+    the request; NO_CAP for unlimited delays.
     """
 
     unit: UInt32[Array, "stream *batch"]
@@ -63,12 +63,12 @@ class AbstractDelay(eqx.Module):
         Parameters
         ----------
         elsewhere : uint32 array, `[brick, *batch]`
-            Cost of the requests that its stream sent to other bricks since its last request to this one, as counted by
-            its coordinator.
+            For each brick, the cost of the requests that the stream has sent to other bricks since its last request to
+            this brick, as counted by the coordinator of the request.
         cost : uint32 array, `[brick, *batch]`
             Cost of the request itself.
         price, cap : uint32 array, `[1, *batch]`
-            Price and cap of its stream, see `Prices`.
+            Price and cap of the stream, see `Prices`.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class Single(AbstractDelay):
 
 
 class Total(AbstractDelay):
-    """The delay is the total cost at other bricks, so that streams share the total service of all bricks.
+    """The delay is the total cost at other bricks, so that streams share the sum of the service of all bricks.
 
     This is TOTAL-DSFQ (dsfq, equation 7).
     """
@@ -101,7 +101,7 @@ _shares = each_named("a minimum share of")
 class _Guaranteed(AbstractDelay):
     """Delay that guarantees each stream the fraction `minimum` of every brick at which the stream is backlogged.
 
-    minimum: fraction of each stream, at most its weight divided by the sum of the weights.
+    minimum: guaranteed fraction for each stream, at most the weight of the stream divided by the sum of the weights.
     """
 
     # Whether the minimum share of a stream may be 0.
@@ -144,7 +144,8 @@ class MinimumOnly(_Guaranteed):
     Parameters
     ----------
     minimum : sequence of float
-        Minimum fraction of each stream, above 0 and at most its weight divided by the sum of the weights.
+        Guaranteed fraction for each stream, above 0 and at most the weight of the stream divided by the sum of the
+        weights.
 
     References
     ----------
@@ -161,9 +162,9 @@ class Hybrid(_Guaranteed):
     Parameters
     ----------
     minimum : sequence of float
-        Minimum fraction of each stream, from 0 to its weight divided by the sum of the weights. With a minimum of 0 the
-        delay has no limit. If a minimum is so small that the limit exceeds the range of the counters, the delay has no
-        limit either.
+        Guaranteed fraction for each stream, at least 0 and at most the weight of the stream divided by the sum of the
+        weights. With a minimum of 0 the delay has no limit. If a minimum is so small that the limit exceeds the range
+        of the counters, the delay has no limit either.
 
     References
     ----------

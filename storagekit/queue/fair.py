@@ -1,4 +1,4 @@
-"""A fair queue in front of the drives of each brick: SFQ(D), and with delays DSFQ (dsfq, sections 2.3 and 3.2).
+"""A fair queue before the drives of each brick: SFQ(D) without delays, DSFQ with delays (dsfq, sections 2.3 and 3.2).
 
 A brick tags each request with the virtual time at which it should start, and issues the request with the lowest tag
 first. Virtual time is the tag of the last issued request. Tags are whole ticks in 64 bits, so that they add up exactly.
@@ -58,10 +58,10 @@ class Tags(NamedTuple):
 
     virtual: virtual time of each brick. finish: finish tag of the last request of each stream at each brick. start:
     start tag of the request in each slot, one row for each brick, or one row if requests have one part. queued: mask of
-    the bricks at which a part of that request waits. order: number of requests that the brick had issued before this
-    request, in the same rows as `start`. given: number of requests that each brick has issued; the parts of one request
-    at a brick count as one. at_work: number of issued parts that are still at the drives of each brick. book, turn:
-    state of the coordinators.
+    the bricks at which a part of the request in each slot waits. order: number of requests that the brick had issued
+    before this request, in the same rows as `start`. given: number of requests that each brick has issued; the parts of
+    one request at a brick count as one. at_work: number of issued parts that are still at the drives of each brick.
+    book, turn: state of the coordinators.
     """
 
     virtual: int64_pair.Wide
@@ -78,7 +78,8 @@ class Tags(NamedTuple):
 class TaggedArrival(NamedTuple):
     """A request that arrives at the bricks.
 
-    parts: number of its parts at each brick. stream: its stream. start: its start tag at each brick.
+    parts: number of parts of the request at each brick. stream: stream of the request. start: start tag of the request
+    at each brick.
     """
 
     parts: Int[Array, "brick *batch"]
@@ -87,12 +88,14 @@ class TaggedArrival(NamedTuple):
 
     @property
     def there(self) -> Bool[Array, "brick *batch"]:
-        """Return the mask of the bricks at which it has a part."""
+        """Return the mask of the bricks that receive a part of the request."""
         return self.parts > 0
 
 
 class FairQueue(AbstractQueue):
-    """Issue at most `depth` parts of a brick; the stream with the least service in relation to its weight comes first.
+    """Keep at most `depth` parts at the drives of a brick, and share the service of the bricks among streams by weight.
+
+    The stream with the least service, divided by its weight, comes first.
 
     Parameters
     ----------
@@ -103,7 +106,8 @@ class FairQueue(AbstractQueue):
     weights : sequence of float
         Weight of each stream, above 0; only their ratios matter.
     delay : AbstractDelay, optional
-        Delay of a request for the service of its stream at other bricks, by default for all of this service (`Total`).
+        Delay of a request that accounts for the service of its stream at other bricks; by default it accounts for all
+        of this service (`Total`).
     coordinators : AbstractCoordinators, optional
         Assignment of requests to the coordinators that count this service, by default one for each stream.
     cost : AbstractCost, optional
@@ -116,7 +120,8 @@ class FairQueue(AbstractQueue):
 
     Notes
     -----
-    A brick never idles while a part waits. Reciprocal weights are rounded to whole ticks, 2^16 for the largest weight.
+    A brick never idles while a part waits. The reciprocal of each weight is rounded to whole ticks; for the largest
+    weight it is 2^16 ticks.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Record the inputs of each run, so that a second run repeats only the parts whose inputs changed."""
+"""Record the inputs of each run, so that the next run repeats only the parts whose inputs changed."""
 
 import hashlib
 import json
@@ -53,10 +53,10 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
 
     Notes
     -----
-    The digest covers the package's source and the data files, except files that belong to other papers alone, and
-    `notebook`. It covers `parameters` and the trace files that the paper runs, from the folder in `traces`. It also
-    covers the versions of Python and of the packages that compute and draw, the kind of machine, and the variables that
-    configure JAX.
+    The digest covers the package's source and the data files, without the files that only other papers use. It covers
+    `notebook`, `parameters`, and the trace files that the paper uses from the folder in the parameter `traces`. It also
+    covers the versions of Python and of the packages that compute and draw, the kind of machine, and the environment
+    variables that configure JAX.
     """
     total = hashlib.sha256()
     for name, path in inputs(paper):
@@ -76,7 +76,7 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
 
 
 def _computing() -> dict[str, str]:
-    """Return the variables that affect numbers, with their values in a notebook's kernel."""
+    """Return the environment variables that affect numbers, with their values in a notebook's kernel."""
     told = os.environ | devices.environment()
     return {
         name: told[name]
@@ -86,7 +86,7 @@ def _computing() -> dict[str, str]:
 
 
 def inputs(paper: str) -> Iterator[tuple[str, Path]]:
-    """Yield name and path of each file of the package and of data/ that a run of `paper` may use."""
+    """Yield the name and the path of each file of the package and of data/ that a run of `paper` may use."""
     others = set(papers()) - {paper} if paper else set()
     for root in (PACKAGE, data_path()):
         for path in sorted(root.rglob("*")):
@@ -132,10 +132,11 @@ def is_current(folder: Path, wanted: str, made: Iterable[str]) -> bool:
 
 
 def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
-    """Move the files of a completed run from `made` into `folder`, and record the fingerprint and every digest.
+    """Move the files of a completed run from `made` into `folder`. Record the fingerprint and a digest of each file.
 
-    Files of an earlier run and `leftovers` are removed; other files stay. Until all files are moved, the record is that
-    of an unfinished run. So the results are complete whenever a record is accepted, even if this process ends early.
+    Files of an earlier run and `leftovers` are removed; other files stay. Until all files are moved, the record says
+    that the run is unfinished. If a record is accepted, its results are therefore complete, even if this process ends
+    early.
     """
     whole = {path.relative_to(made).as_posix(): path for path in sorted(made.rglob("*")) if not path.is_dir()}
     outputs = {name: digest(path) for name, path in whole.items() if _is_plain(name)}
@@ -148,7 +149,7 @@ def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) 
 
 
 def clear(folder: Path, names: Iterable[str], keep: Iterable[str] = ()) -> None:
-    """Remove from `folder` the files `names` and the files of an earlier run, except `keep`, and nothing else."""
+    """Remove from `folder` the files in `names` and the files of an earlier run, except the files in `keep`."""
     outputs = _read(folder).get("outputs", {})
     for name in {*names, *outputs, FINGERPRINT} - set(keep):
         if not (folder / name).is_dir():
@@ -156,7 +157,10 @@ def clear(folder: Path, names: Iterable[str], keep: Iterable[str] = ()) -> None:
 
 
 def _mark(made: Path, folder: Path, fingerprint: str, outputs: Mapping[str, str]) -> None:
-    """Write the record of `folder`. It is written in `made` first and moved, so that it belongs to its run."""
+    """Write the record of `folder`.
+
+    The record is first written in `made`, the private folder of the run, and then moved.
+    """
     write_text(made / FINGERPRINT, json.dumps({"fingerprint": fingerprint, "outputs": outputs}, indent=1) + "\n")
     folder.mkdir(parents=True, exist_ok=True)
     os.replace(made / FINGERPRINT, folder / FINGERPRINT)

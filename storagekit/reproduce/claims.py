@@ -1,4 +1,4 @@
-"""Read the claims of a paper, with which its reproduction is compared, from the files in data/claims."""
+"""Read the claims of a paper from the files in data/claims. Measurements of a reproduction are compared with them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ EVIDENCE = ("paper", "input", "calibrated", "printed", "hardware", "at-odds", "o
 
 @dataclass(frozen=True)
 class Claim:
-    """One checkable statement of a paper; a list or mapping of numbers is one Claim per element.
+    """One checkable statement of a paper. A list or mapping of numbers gives one Claim for each element.
 
     Parameters
     ----------
@@ -44,12 +44,13 @@ class Claim:
     evidence : str
         One of `EVIDENCE`, see data/README.md.
     beyond : float
-        The part of the number that is certain without a measurement. Only the excess over it is judged; 0 by default.
+        The part of the number that is certain without a measurement; 0 by default. Only the excess over this part is
+        compared.
     within : float
-        Largest rounding error of the printed number, by which the excess is uncertain; 0 by default.
+        Largest rounding error of the printed number, which makes the excess uncertain; 0 by default.
     among : (float, float), optional
-        The smallest and the largest number of a setting that the paper prints several times. The measured number is
-        judged by this range.
+        The smallest and the largest number for a setting that the paper prints several times. The measured number is
+        compared with this range.
     alternatives : str
         Other attempts to meet the claim and their results; empty by default.
     """
@@ -79,9 +80,9 @@ class Exhibit:
     id : str
         Id of the exhibit.
     shows : str
-        Its content in words.
+        The content of the exhibit in words.
     claims : tuple of Claim
-        Its claims.
+        The claims of the exhibit.
     """
 
     id: str
@@ -95,7 +96,7 @@ def papers() -> list[str]:
 
 
 def load_exhibits(paper: str) -> tuple[Exhibit, ...]:
-    """Return the exhibits of a paper, in order. Raises InputError if it has no claims file."""
+    """Return the exhibits of a paper, in order. Raises InputError if the paper has no claims file."""
     path = data_path("claims", f"{paper}.yaml")
     if paper not in papers():
         raise InputError(f"paper {paper!r}: no claims for this paper; give one of {', '.join(papers())}")
@@ -193,7 +194,7 @@ def _elements(entry: dict[str, Any], setup: dict[str, Any]) -> Iterator[tuple[tu
 
 
 def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, float] | None:
-    """Return the range of an element: the single range, or the range under the element's name."""
+    """Return the range for an element of a claim: the only range, or the range under the name of the element."""
     ranges = entry.get("among")
     if ranges is not None and (entry["kind"] not in ("value", "ratio") or entry.get("range") or "value" not in entry):
         raise InputError(f"{entry['id']}: among {ranges!r} is only possible for printed numbers; remove it")

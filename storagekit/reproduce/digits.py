@@ -1,7 +1,7 @@
 """Format numbers for a reader, without powers of ten.
 
-Measured numbers have the digits of the paper's number. Other numbers have the digits that are certain. Files keep full
-precision.
+A measured number has about as many decimals as the paper's number; see `beside`. Other numbers have the digits that are
+certain. Files keep full precision.
 """
 
 import math
@@ -16,7 +16,7 @@ SIGNIFICANT, OF_INTERVAL = 4, 2
 
 
 def printed(value: float | tuple[float, float] | None) -> str:
-    """Return a paper's number in the form of its claims file.
+    """Return a paper's number as the claims file writes it.
 
     Examples are "2.0" with its 0, "1.12 to 1.27" for an interval, and "" for no number.
     """
@@ -29,7 +29,7 @@ def printed(value: float | tuple[float, float] | None) -> str:
 
 
 def decimals_of(text: str) -> int | None:
-    """Return the decimals of a printed number, or None if a part of the text is not a number.
+    """Return the number of decimals of a printed number, or None if a part of the text is not a number.
 
     For several numbers ("1.12 to 1.27") the largest count is returned.
     """
@@ -47,11 +47,12 @@ def _exponent(word: str) -> int | None:
 
 
 def beside(expected: str, measured: float) -> int:
-    """Return the decimals of a measured value that is shown next to the expected value of a paper.
+    """Return the number of decimals of a measured value that is shown next to the expected value of a paper.
 
-    The result is one decimal more than in the paper's number, or the same number if both values are then equal. A whole
-    measured number has none next to a whole expected one. If the paper says 0, it is at least `OF_ZERO`. If the paper
-    gives no number, the result is that from `significant`.
+    The measured value has one decimal more than the paper's number. If both values are equal when they are rounded to
+    that decimal, it has as many decimals as the paper's number. If both values are whole numbers, it has no decimals.
+    If the paper says 0, it has at least `OF_ZERO` decimals. If the paper gives no number, the result is from
+    `significant`.
 
     >>> [f"{value:.{beside('188', value)}f}" for value in (187.99, 183.848, 190.0)]
     ['188', '183.8', '190']
@@ -75,16 +76,16 @@ def _is_zero(text: str) -> bool:
 
 
 def significant(value: float, digits: int = SIGNIFICANT) -> int:
-    """Return the decimals with which a number has `digits` significant digits; none for a whole number and for 0."""
+    """Return the number of decimals that gives a number `digits` significant digits; 0 for a whole number."""
     if not math.isfinite(value) or float(value).is_integer():
         return 0
     return max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def sure(mean: float, low: float, high: float) -> int:
-    """Return the decimals of a mean with which half its interval has two significant digits.
+    """Return the number of decimals of a mean with which half the width of its interval has two significant digits.
 
-    Without an interval the result is that from `significant`.
+    Without an interval the result is from `significant`.
     """
     half = (high - low) / 2
     if not (math.isfinite(half) and half > 0):

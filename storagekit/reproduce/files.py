@@ -1,4 +1,4 @@
-"""Write charts as files, complete or not at all, and compute digests of files."""
+"""Write charts as files, so that a file is either complete or missing, and compute digests of files."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ _SPARE = 48
 
 
 def picture_size(svg: str) -> list[str]:
-    """Return width and height of a picture in pixels from its SVG element; an empty list if it has none."""
+    """Return the width and height of a picture in pixels from its SVG element; an empty list without a size."""
     found = _SAID.search(svg)
     return list(found.groups()) if found else []
 
@@ -42,7 +42,7 @@ def as_svg(chart: "alt.TopLevelMixin") -> str:
 
 
 def write_chart(folder: Path, name: str, chart: "alt.TopLevelMixin") -> tuple[Path, Path]:
-    """Write a chart as <name>.png and <name>.svg, each complete or not at all, and return their paths."""
+    """Write a chart as <name>.png and <name>.svg, and return both paths. An interrupt leaves no partial file."""
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
     pixels = BytesIO()
     chart.save(pixels, format="png", scale_factor=2)

@@ -1,4 +1,4 @@
-"""Protect the folder of results while a run is at work: only one run writes to it.
+"""Protect the folder of results during a run: only one run writes to it.
 
 Unfinished files are in a hidden folder of that run.
 """
@@ -40,9 +40,9 @@ def alone_in(out: Path) -> Iterator[None]:
 
     Notes
     -----
-    The lock belongs to the system, which releases it when the process ends for any reason. Remains of killed runs in
-    `out` are removed. Some systems have no such locks: Windows and some network disks. There nothing waits. Each run
-    then still has a private folder, and a folder whose files do not match its record is not accepted.
+    The operating system holds the lock and releases it when the process ends for any reason. Remains of killed runs in
+    `out` are removed. Windows and some network disks have no such locks, and runs there do not wait for each other.
+    Each run then still has a private folder, and a folder whose files do not match its record is not accepted.
     """
     try:
         lock = os.open(out / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
@@ -76,13 +76,13 @@ def private(out: Path) -> Iterator[Path]:
 def short(room: Path) -> Iterator[Path]:
     """Yield a folder with a short path for sockets, which is removed at the end of the block.
 
-    It is in the folder of temporary files, or in /tmp if that path is too long.
+    The new folder is in the folder of temporary files, or in /tmp if that path is too long.
 
     Parameters
     ----------
     room : Path
-        The private folder of the run. It receives a link, by which the next run removes the folder if this run is
-        killed.
+        The private folder of the run. A link to the new folder is written there. With this link, the next run removes
+        the new folder if this run is killed.
 
     Raises
     ------

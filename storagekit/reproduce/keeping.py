@@ -1,9 +1,9 @@
-"""Keep results of a paper's functions while its notebook runs, so that a stopped run continues where it was.
+"""Keep results of a paper's functions while its notebook runs, so that a stopped run continues from them.
 
-The runner passes a folder for them in the environment of a notebook's kernel. The folder belongs to one fingerprint
-(`cache`): code, data, notebook and parameters are the same, so that the third call of a function is the same call in
-every run. The folder is in the user's cache, next to the compiled programs. Only Datasets are kept, as NetCDF, because
-a file of that format contains no code.
+The runner passes a folder for these results in the environment of a notebook's kernel. The folder belongs to one
+fingerprint (`cache`). Code, data, notebook and parameters are therefore the same in every run with this folder, and so
+is, for example, the third call of a function. The folder is in the user's cache, next to the compiled programs. Only
+Datasets are kept. They are stored as NetCDF, because a file of that format contains no code.
 """
 
 import hashlib
@@ -39,9 +39,9 @@ def room() -> Path:
 
 
 def prepare(fingerprint: str, inputs: Iterable[Path]) -> Path:
-    """Return the folder of a run, empty if one of its inputs was written after the run began.
+    """Return the folder for the kept results of a run. It is emptied if an input was written after the run began.
 
-    A kernel may have imported such an input. If the folder cannot be created, no result is kept.
+    A kernel may have imported this input before it changed. If the folder cannot be created, no result is kept.
     """
     _forget_old()
     folder = room() / fingerprint
@@ -67,7 +67,11 @@ def _forget_old() -> None:
 
 
 class KeptModule:
-    """A proxy of a module: Datasets from calls of at least `WORTH` seconds are kept for the same call of a later run."""
+    """A proxy of a module that keeps Datasets for later runs.
+
+    A Dataset is kept if the call that returned it took at least `WORTH` seconds. The same call of a later run returns
+    it.
+    """
 
     def __init__(self, module: ModuleType, folder: Path):
         self._module, self._folder = module, folder
@@ -101,13 +105,16 @@ class KeptModule:
 
 
 def kept(module: ModuleType) -> Any:
-    """Return `module`, as a `KeptModule` if the runner started this kernel."""
+    """Return `module`, wrapped in a `KeptModule` if the runner started this kernel."""
     folder = os.environ.get(VARIABLE)
     return KeptModule(module, Path(folder)) if folder else module
 
 
 def _write(path: Path, result: Dataset) -> None:
-    """Keep a result, complete or not at all. It is not kept if NetCDF cannot store it or the disk cannot write it."""
+    """Keep a result in a file, which is complete or missing.
+
+    The result is not kept if NetCDF cannot store it or the disk cannot write it.
+    """
     with suppress(OSError, TypeError, ValueError):
         body = bytes(result.to_netcdf(engine="h5netcdf"))
         with replacing(path) as temporary:

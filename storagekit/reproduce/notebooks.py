@@ -50,7 +50,7 @@ def run_notebook(
     as_if: Callable[[str], str] = str,
     sockets: Path | None = None,
 ) -> None:
-    """Run a notebook and write it, executed, to `folder` as <name>.ipynb.
+    """Run a notebook, and write the executed notebook to `folder` as <name>.ipynb.
 
     Pictures of exhibits in the executed notebook are links to the files in the same folder.
 
@@ -65,7 +65,7 @@ def run_notebook(
     environment : mapping of str to str
         Environment variables of the kernel.
     on_cell : callable
-        Function that is called with each code cell that has run.
+        Function that is called after each code cell, with the cell.
     as_if : callable
         Function that maps the text of the executed notebook to the text that is written; unchanged by default.
     sockets : Path, optional
@@ -101,7 +101,7 @@ def _rewrite(path: Path, as_if: Callable[[str], str]) -> None:
 
 
 def _link_pictures(path: Path) -> None:
-    """Replace the pictures of exhibits in a notebook by links to their files, so that each is stored once."""
+    """Replace the pictures of exhibits in a notebook by links to the picture files, to store each picture once."""
     notebook = nbformat.read(path, as_version=4)
     for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
         about = output.get("metadata", {}).get(_SVG, {})

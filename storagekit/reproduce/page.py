@@ -49,9 +49,9 @@ _FEWEST = 4096
 
 @dataclass(frozen=True)
 class _Shown:
-    """An exhibit that a page has shown: its numbers, its measures, its attributes, and the cell output with its table.
+    """An exhibit that a page has shown: its numbers, measures and attributes, and the cell output with the table.
 
-    The output is None outside a notebook.
+    The cell output is None outside a notebook.
     """
 
     rows: "pd.DataFrame"
@@ -99,11 +99,11 @@ class Page:
         about: Sequence[str] = (),
         made_from: "Sequence[xr.Dataset]" = (),
     ) -> None:
-        """Write the files of an exhibit, and show its picture with a folded table of its numbers below.
+        """Write the files of an exhibit, and show its picture. A folded table below the picture has the numbers.
 
         The files are <name>.nc, .csv (one row for each point), .summary.csv and .svg. A table of more than `MOST_CSV`
-        bytes is not written. The picture is SVG, which needs no script and no network. The table receives the paper's
-        numbers when `claim` states the measurements for them.
+        bytes is not written. The picture is SVG, which needs no script and no network. When `claim` states the
+        measurements, the paper's numbers are added to the table.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Page:
         chart : altair chart
             A chart of the data.
         about : sequence of str
-            Measures that the table shows, for data with many measures; see `tables.measures`.
+            Names of the measures that the table shows, for data with many measures; see `tables.measures`.
         made_from : sequence of Dataset
             The Datasets from which `dataset` was computed, if its attributes lack the provenance.
 
@@ -159,7 +159,7 @@ class Page:
         Raises
         ------
         InputError
-            If a measurement belongs to no claim of the paper, or if its value does not fit its claim.
+            If a measurement belongs to no claim of the paper, or if its value has the wrong kind for the claim.
         """
         from IPython.display import HTML
 
@@ -177,7 +177,7 @@ class Page:
         return HTML(table, metadata={"claims": [row.id for row in rows]})
 
     def expected(self) -> dict[str, float]:
-        """Return the paper's numbers by claim id, for marks in a chart; see `claims.numbers`."""
+        """Return the paper's numbers, keyed by claim id, for marks in a chart; see `claims.numbers`."""
         return numbers(self.paper)
 
     def _attributes(self, name: str, dataset: "xr.Dataset", made_from: "Sequence[xr.Dataset]") -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Page:
         self._write_table(f"{name}.csv", _tidy(dataset) if values <= MOST_CSV else None, attributes)
 
     def _write_table(self, file: str, rows: "pd.DataFrame | None", attributes: Mapping[str, Any]) -> bool:
-        """Write a table as CSV, unless it is too large (None); return whether it was written."""
+        """Write a table as CSV, and return whether it was written. `rows` is None if the table is too large."""
         body = None if rows is None else _csv(rows)
         if body is None:
             (self.folder / file).unlink(missing_ok=True)
@@ -208,7 +208,7 @@ class Page:
         return body is not None
 
     def _in_words(self, name: str, chart) -> str:
-        """Return a description of a picture for blind readers: title, finding, and content of the exhibit."""
+        """Return a description of a picture for blind readers: its title, its finding, the content of the exhibit."""
         heading = chart.to_dict().get("title") or ""
         parts = [heading] if isinstance(heading, str) else [heading.get("text", ""), heading.get("subtitle", "")]
         said = [" ".join(part) if isinstance(part, list) else part for part in parts]
@@ -217,7 +217,7 @@ class Page:
         return " ".join(sentences) or name
 
     def _tell(self, name: str) -> None:
-        """Write the means of an exhibit and show its table, with the paper's numbers that are known by now."""
+        """Write the means of an exhibit and show its table, with the paper's numbers for the measurements so far."""
         shown, file = self._shown[name], f"{name}.summary.csv"
         exhibit = str(shown.attributes["exhibit"])
         rows = placed(shown.rows, self._claims, self._measured, exhibit)
@@ -237,7 +237,7 @@ def _display_picture(svg: str, about: Mapping[str, str]) -> None:
 
 
 def _place_of_table() -> Any:
-    """Return an empty output of the running cell, to be filled later; None outside a notebook."""
+    """Return an empty output of the running cell, which the table fills later; None outside a notebook."""
     if not _in_notebook():
         return None
     from IPython.display import HTML, display
@@ -258,7 +258,7 @@ def _packed(dataset: "xr.Dataset") -> dict[str, dict[str, Any]]:
 
 
 def _csv(rows: "pd.DataFrame") -> str | None:
-    """Return a table as CSV; None if that is more than `MOST_CSV` bytes. A cell takes at least one byte."""
+    """Return a table as CSV, or None if the CSV has more than `MOST_CSV` bytes. Each cell takes at least one byte."""
     if rows.size > MOST_CSV:
         return None
     body = rows.to_csv(index=False, lineterminator="\n")
@@ -285,7 +285,7 @@ def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":
 
 
 def load_measurements(out: Path, paper: str) -> list[Measurement]:
-    """Return the measurements of the run of `paper` in `out`; none if it stated nothing."""
+    """Return the measurements of the run of `paper` in `out`; an empty result if the run stated no measurement."""
     path = out / paper / MEASUREMENTS
     if not path.exists():
         return []

@@ -24,9 +24,9 @@ def read_notebook(path: Path) -> Any:
 
 
 def read_parameters(path: Path) -> dict[str, Any]:
-    """Return names and defaults of a notebook's parameters cell, the code cell with the tag `parameters`.
+    """Return the names and defaults of a notebook's parameters, from the code cell with the tag `parameters`.
 
-    Raises InputError if there is no single such cell, or if a default is not a plain value.
+    Raises InputError if there is not exactly one such cell, or if a default is not a plain value.
     """
     cells = [
         cell
@@ -101,9 +101,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def check(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the texts in `given` that have a default, each converted to the type of its default.
+    """Return the given values of those parameters that have a default, each converted to the type of its default.
 
-    Raises InputError for a text that does not have that type.
+    Raises InputError for a text that cannot be converted to this type.
     """
     return {name: _value(name, text, defaults[name]) for name, text in given.items() if name in defaults}
 
@@ -144,7 +144,10 @@ def _no():
 
 
 def _alike(value: Any, default: Any) -> bool:
-    """Return whether a list or mapping has elements of the default's type, which is the type of its first element."""
+    """Return whether all elements of a list have the type of the first element of the default.
+
+    A mapping as the default only requires that the value is a mapping.
+    """
     if isinstance(default, dict) or isinstance(value, dict):
         return isinstance(default, dict) and isinstance(value, dict)
     if not isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Print to a terminal without control characters, which names may contain and a terminal would obey."""
+"""Print to a terminal with control characters escaped, because a terminal would execute control characters in names."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _LAYOUT = "\n\t"
 
 
 class Harmless:
-    """A text stream that escapes invisible characters as `harmless` does, except newlines and tabs."""
+    """A text stream that escapes invisible characters with the function `harmless`, except newlines and tabs."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -33,7 +33,7 @@ class Harmless:
 def harmlessly() -> Iterator[None]:
     """Replace standard output by a `Harmless` stream within the block.
 
-    Characters that its encoding lacks are written as Python escapes.
+    Characters that the encoding of standard output lacks are written as Python escapes.
     """
     before = sys.stdout
     if before is not None:

@@ -1,4 +1,4 @@
-"""End the processes that this process started, and handle the signals that stop it."""
+"""End the processes that this process started, and handle the signals that stop this process."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ _asked: list[int] = []
 
 
 def stop_in_order() -> None:
-    """Make signals that end this process act as Ctrl-C does, in the main thread; an ignored signal stays ignored."""
+    """Let the signals that end this process act like Ctrl-C in the main thread. Ignored signals stay ignored."""
 
     def stop(number: int, _frame: object) -> NoReturn:
         _asked.append(number)

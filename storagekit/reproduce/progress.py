@@ -42,7 +42,9 @@ def has_headline(notebook: Path) -> bool:
 
 
 class Progress:
-    """A bar on stderr, with one step for each exhibit and each board of the lab, and the growing page.
+    """The progress of a run: a bar on stderr and a page that grows.
+
+    The bar has one step for each exhibit and for each page of the lab.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class Progress:
         self._page.starts(paper)
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
-        """Record that a cell of a notebook has run. made: the folder with the files of the paper so far."""
+        """Record that a cell of a notebook has run. made: the folder with the files of the paper."""
         before = self._page.shown(paper)
         self._page.cell(paper, cell, made)
         self._step(paper, self._page.shown(paper) - before)
@@ -74,7 +76,7 @@ class Progress:
         self._step(paper, self._left[paper])
 
     def board(self) -> None:
-        """Record that a board of the lab is written."""
+        """Record that a page of the lab is written."""
         with self._lock:
             self._bar.update()
 
@@ -88,7 +90,7 @@ class Progress:
 
 @contextmanager
 def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow], boards: int) -> Iterator[Progress]:
-    """Show the progress of a run until the block ends; if the run is stopped, print the location of its results so far.
+    """Show the progress of a run until the block ends. If the run is stopped, print the location of its results.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow]
     others : sequence of ScorecardRow
         Rows of the scorecard of papers that do not run.
     boards : int
-        Number of the lab's boards that are made.
+        Number of pages of the lab that the run writes.
     """
     page = Growing(out, papers, others)
     total = sum(papers.values()) + boards

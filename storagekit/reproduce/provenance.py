@@ -1,6 +1,6 @@
 """Write the provenance of an exhibit into each of its files.
 
-It is in attributes of NetCDF, in lines of CSV that begin with #, and in <metadata> of SVG.
+The provenance is in attributes of NetCDF, in lines of CSV that begin with #, and in <metadata> of SVG.
 
 >>> import pandas as pd
 >>> pd.read_csv("build/reproductions/dsptf/table1.csv", comment="#")  # doctest: +SKIP
@@ -26,14 +26,14 @@ _OF_RUNS = ("drive", "scenario", "seeds", "requests")
 
 
 def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict[str, str | int | float]:
-    """Return the attributes of an exhibit: `KEYS`, and further attributes of its data.
+    """Return the attributes of an exhibit: the attributes named in `KEYS`, and further attributes of its data.
 
     Parameters
     ----------
     own : mapping of str to any
         Attributes of the exhibit's data, which have priority.
     exhibit : str
-        Id of the exhibit, if the attributes contain no id.
+        Id of the exhibit, which is used if the attributes contain no id.
     page : mapping of str to any
         Attributes of the run: paper, profile, seed.
     """
@@ -68,9 +68,9 @@ def _requests(own: Mapping[str, Any]) -> Any:
 
 @cache
 def commit() -> str:
-    """Return the commit of the checkout that contains the package, with the suffix "-dirty" if files differ from it.
+    """Return the commit of the checkout that contains the package. The suffix "-dirty" says that files were changed.
 
-    It is "" without a checkout or without git.
+    The result is "" without a checkout or without git.
     """
     root = PACKAGE.parent
     if not (root / ".git").exists():  # an installed package may be inside the checkout of another project
@@ -83,18 +83,18 @@ def commit() -> str:
 
 
 def of_file(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Return `KEYS` of an exhibit's attributes as lines of text."""
+    """Return the attributes named in `KEYS` as lines of text."""
     return {key: " ".join(str(attributes[key]).split()) for key in KEYS if key in attributes}
 
 
 def csv_head(attributes: Mapping[str, Any], words: Sequence[str] = ()) -> str:
-    """Return lines that begin with #: a description of a table, and `KEYS`."""
+    """Return lines that begin with #: a description of a table, and the attributes named in `KEYS`."""
     lines = [*words, *(f"{key}: {value}" for key, value in of_file(attributes).items())]
     return "".join(f"# {line}\n" for line in lines)
 
 
 def in_svg(picture: str, attributes: Mapping[str, Any], words: str) -> str:
-    """Return an SVG with `KEYS` as JSON in <metadata>, and a description in <desc>."""
+    """Return an SVG with the attributes named in `KEYS` as JSON in <metadata>, and a description in <desc>."""
     opening = picture.index(">", picture.index("<svg")) + 1
     about = f"<desc>{escape(harmless(words))}</desc><metadata>{escape(json.dumps(of_file(attributes)))}</metadata>"
     return picture[:opening] + about + picture[opening:]

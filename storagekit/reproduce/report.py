@@ -1,4 +1,4 @@
-"""Write the scorecard as a file, as tables of a page and as text."""
+"""Format the scorecard as a file, as tables of a page and as text."""
 
 import csv
 import io
@@ -50,7 +50,7 @@ RULES = (
 
 
 def write_scorecard(rows: Sequence[ScorecardRow], out: Path) -> None:
-    """Write OUT/scorecard.csv, sorted by paper, complete or not at all."""
+    """Write OUT/scorecard.csv, sorted by paper. An interrupt leaves the old file or the new file, never a part."""
     write_text(out / SCORECARD, csv_text(sorted(rows, key=lambda row: row.paper)))
 
 
@@ -122,7 +122,7 @@ def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING
     rows : sequence of ScorecardRow
         Rows of the scorecard.
     shown : mapping of str to str
-        HTML in the place of a paper's key; the key by default.
+        For each key of a paper, the HTML that the table shows instead; by default the key itself.
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "only the paper", "all", *EVIDENCE[1:]))
     lines = []
@@ -152,8 +152,8 @@ def _part(share: ClaimsMet | None) -> str:
 def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:
     """Return the rows as an HTML table, coloured by verdict, with each claim's statement below its id.
 
-    A row has the id of its claim. Paper, exhibit, verdict and evidence are data attributes of the row, for a script
-    that filters.
+    The HTML id of a row is the id of its claim. Paper, exhibit, verdict and evidence are data attributes of the row,
+    for a script that filters rows.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Map
     says : mapping of str to str
         Statement of each claim, by id.
     links : mapping of str to str
-        HTML below the statement, by id of the claim; nothing by default.
+        For each id of a claim, the HTML below its statement; nothing by default.
     """
     head = "".join(f"<th>{name}</th>" for name in ("claim", "paper", "measured", "error", "verdict", "note"))
     body = "\n".join(_html_row(row, says.get(row.id, ""), links.get(row.id, "")) for row in rows)
@@ -194,7 +194,7 @@ def _html_row(row: ScorecardRow, says: str, links: str) -> str:
 
 
 def _html_cell(kind: str, text: str, *below: str) -> str:
-    """Return a cell with further lines below its text in small letters, all in HTML."""
+    """Return a cell with `text` and, below it in small letters, the further lines. All texts are HTML."""
     small = "".join(f"<small>{line}</small>" for line in below if line)
     mark = f' class="{kind}"' if kind else ""
     return f"<td{mark}>{text}{small}</td>"
@@ -203,8 +203,8 @@ def _html_cell(kind: str, text: str, *below: str) -> str:
 def _in_words(row: Mapping[str, str], name: str) -> str:
     """Return the text of a scorecard cell for a reader.
 
-    A measured number has the paper's digits. An error is in percent, or in the claim's unit if the paper says 0. row:
-    the row in the form of scorecard.csv.
+    A measured number has about as many decimals as the paper's number. An error is in percent, or in the claim's unit
+    if the paper says 0. row: the row in the form of scorecard.csv.
     """
     text, expected = row[name], row["expected"]
     measured = _number(row["measured"])
@@ -224,7 +224,7 @@ def _number(text: str) -> float | None:
 
 
 def _cells(row: ScorecardRow) -> dict[str, str]:
-    """Return a row in the form of scorecard.csv, by column."""
+    """Return a row in the form of scorecard.csv, keyed by column."""
     return {name: _plain(value, _DIGITS) for name, value in row._asdict().items()} | {"expected": printed(row.expected)}
 
 

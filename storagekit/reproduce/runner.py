@@ -36,7 +36,7 @@ MOST_SEED = 2**31
 
 @dataclass(frozen=True)
 class NotebookOutcome:
-    """The result of a paper's notebook, of the lab's boards or of the site.
+    """The result of running a paper's notebook, of writing the lab's pages, or of building the site.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ class RunReport:
     outcomes : tuple of NotebookOutcome
         Outcomes of the notebooks, in the order of the request.
     rows : tuple of ScorecardRow
-        Scorecard of all results that `out` now contains.
+        Scorecard of all results that are in `out` after the run.
     took : mapping of str to sequence of str
-        For each given parameter, the papers that have it.
+        For each given parameter, the papers whose notebooks have this parameter.
     site : NotebookOutcome
         Outcome of the site.
     lab : NotebookOutcome
-        Outcome of the lab's boards.
+        Outcome of the lab's pages.
     """
 
     out: Path
@@ -85,7 +85,7 @@ class RunReport:
 
     @property
     def failed(self) -> bool:
-        """Return whether any notebook, the lab's boards or the site failed."""
+        """Return whether any notebook, the lab's pages or the site failed."""
         return any(outcome.state == "failed" for outcome in (*self.outcomes, self.lab, self.site))
 
 
@@ -105,16 +105,16 @@ class _Plan:
 
     @property
     def is_current(self) -> bool:
-        """Return whether its folder contains all results of this plan."""
+        """Return whether the folder of this plan contains all results of this plan."""
         return cache.is_current(self.folder, self.fingerprint, cache.pages(self.paper))
 
 
 @dataclass(frozen=True)
 class _Among:
-    """Shared objects of the notebooks of a run.
+    """Objects that all notebooks of a run share.
 
-    They are the private folder, the folder of the sockets, the environment of the kernels, the progress and the turns.
-    The event `stopped` is set when the run is stopped.
+    They are the private folder, the folder for sockets, the environment of the kernels, the progress display and the
+    queue of turns. The event `stopped` is set when the run is stopped.
     """
 
     room: Path
@@ -131,7 +131,7 @@ def available(folder: Path | None = None) -> list[str]:
 
 
 def bind(site: Site) -> NotebookOutcome:
-    """Build the site, unless the existing one belongs to these results."""
+    """Build the site, unless the existing site was built from the same results."""
     if site.is_current():
         return NotebookOutcome("site", "cached", 0.0)
     begin = time.monotonic()
@@ -155,7 +155,7 @@ def reproduce(
 ) -> RunReport:
     """Run the notebooks of `papers`, then write the scorecard and the site, OUT/index.html.
 
-    A notebook that fails is reported, and the others continue.
+    If a notebook fails, the failure is reported, and the other notebooks continue.
 
     Parameters
     ----------
@@ -168,14 +168,14 @@ def reproduce(
     seed : int
         Seed of the run, from 0 to 2^31; 0 by default.
     given : mapping of str to str, optional
-        Texts for further parameters. Each notebook receives the ones it has.
+        Values of further parameters as text. Each notebook receives only the parameters that it defines.
     jobs : int, optional
         Number of notebooks that run in parallel. By default it is the number of cores, because most compilations and
         every chart use a single core.
     notebooks : Path, optional
         Folder of the notebooks; the package's folder by default.
     bind : callable
-        Builds the site; `bind` by default.
+        Function that builds the site; the function `bind` of this module by default.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def reproduce(
 
     Notes
     -----
-    A run of all papers in the package's folder also writes the lab's boards for the site.
+    A run of all papers in the package's folder also writes the lab's pages for the site.
     """
     jobs = devices.cores() if jobs is None else jobs
     if jobs < 1:
@@ -236,7 +236,7 @@ def _boards_to_make(out: Path) -> int:
 
 
 def _export(out: Path, among: _Among, turn: AbstractContextManager[None]) -> NotebookOutcome:
-    """Write the lab's boards."""
+    """Write the lab's pages."""
     with turn:
         begin = time.monotonic()
         why = boards.export(out, among.environment, among.progress.board)
@@ -283,9 +283,9 @@ def _takers(given: Mapping[str, str], defaults: Mapping[str, Mapping[str, Any]])
 
 
 def _with_whole_paths(given: Mapping[str, str], took: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return `given` with an absolute path of the folder of traces, which is valid in every kernel's working folder.
+    """Return `given` with an absolute path of the folder of traces, because each kernel has its own working folder.
 
-    Raises InputError if the folder contains no trace that one of the papers runs.
+    Raises InputError if the folder contains no trace that one of the papers uses.
     """
     if not given.get("traces"):
         return dict(given)
@@ -310,9 +310,9 @@ def _fingerprint(paper: str, notebook: Path, values: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, Event]]:
-    """Yield threads, their turns (`jobs` at once) and an event that is set at an interrupt.
+    """Yield a pool of threads, a queue of turns with `jobs` turns at once, and an event that is set at an interrupt.
 
-    An interrupt does not wait for the threads. The processes that they started end first.
+    After an interrupt, the processes that the threads started are ended, and the threads are not awaited.
     """
     pool, turns, stopped = ThreadPoolExecutor(threads), Turns(jobs), Event()
     try:
@@ -327,7 +327,7 @@ def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, 
 
 
 def _run(among: _Among, number: int, plan: _Plan, turn: AbstractContextManager[None]) -> NotebookOutcome:
-    """Run a paper in its turn in the private folder, and move its results to their final folder."""
+    """Wait for a turn, run a paper in the private folder, and move its results to the final folder of the paper."""
     with suppress(RunStopped), turn:
         among.progress.starts(plan.paper)
         outcome = _run_now(among, number, plan)
@@ -362,7 +362,8 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
 def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookNode], None]:
     """Return the function that is called after each cell.
 
-    It reports the cell to the progress, and lets papers go first that have not shown their headline.
+    The function reports the cell to the progress display. It then lets papers run first that have not shown their
+    headline.
     """
     stage = [_FIRST if has_headline(plan.notebook) else _FURTHER]
 
@@ -376,12 +377,15 @@ def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookN
 
 
 def _leftovers(paper: str) -> tuple[str, ...]:
-    """Return the files of a paper's runs that no record lists."""
+    """Return the names of files that runs of a paper may leave and that no record lists."""
     return (MEASUREMENTS, f"{paper}.failed.ipynb", *cache.pages(paper))
 
 
 def _failed(plan: _Plan, made: Path) -> str:
-    """Remove an earlier run's results, keep the executed part of this notebook, and return its location in words."""
+    """Remove the results of an earlier run, and move the executed part of the failed notebook to the paper's folder.
+
+    Return a sentence with its location.
+    """
     name = f"{plan.paper}.failed.ipynb"
     try:
         cache.clear(plan.folder, _leftovers(plan.paper))

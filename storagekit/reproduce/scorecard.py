@@ -23,9 +23,9 @@ MET = ("match", "holds")
 class ScorecardRow(NamedTuple):
     """One row of the scorecard.
 
-    error: signed relative error, absolute if the paper says 0. evidence: see `Claim`. alternatives: other attempts to
-    meet the claim and their results, if the claim is judged and not met. The other fields are those of `Claim` and
-    `Measurement`.
+    error: signed relative error; if the paper says 0, the measured value. evidence: see `Claim`. alternatives: other
+    attempts to meet the claim, with their results; empty if the claim is met or not run. For the other fields see
+    `Claim` and `Measurement`.
     """
 
     id: str
@@ -49,14 +49,14 @@ COLUMNS = ScorecardRow._fields
 
 
 class ClaimsMet(NamedTuple):
-    """The number of claims that are met and the number that are judged; claims not run are not judged."""
+    """The number of claims that are met, and the number of claims with a verdict other than "not-run" (judged)."""
 
     met: int
     judged: int
 
     @property
     def part(self) -> float:
-        """Return the share of judged claims that are met; 0 if no claim is judged."""
+        """Return the number of claims that are met, divided by the number of judged claims; 0 if no claim is judged."""
         return self.met / self.judged if self.judged else 0.0
 
 
@@ -70,14 +70,14 @@ def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasur
     measurements : iterable of Measurement
         The measurements.
     unmeasured : str
-        Note of rows without a measurement and without special requirements. By default it says that this release does
-        not measure them.
+        Note of a claim that has no measurement and needs no trace. By default it says that this release does not
+        measure the claim.
 
     Raises
     ------
     InputError
-        If a measurement belongs to no claim, if a claim has two measurements, or if a value does not fit its claim (a
-        number for an ordering, True for a value).
+        If a measurement belongs to no claim, if a claim has two measurements, or if a value has the wrong kind for its
+        claim (a number for an ordering, True for a value).
     """
     found: dict[str, Measurement] = {}
     known = {claim.id for claim in claims}
@@ -92,15 +92,16 @@ def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasur
 
 
 def count(verdicts: Iterable[str]) -> dict[str, int]:
-    """Return the number of rows with each verdict, in the order of `VERDICTS`, without verdicts that do not occur."""
+    """Return the number of rows with each verdict, in the order of `VERDICTS`. Verdicts without rows are left out."""
     counts = Counter(verdicts)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
 def shares(rows: Iterable[tuple[str, str]]) -> dict[str, ClaimsMet]:
-    """Return the number of claims met by kind of evidence, in the order of `EVIDENCE`, for the kinds that occur.
+    """Return, for each kind of evidence that occurs, the number of claims that are met, in the order of `EVIDENCE`.
 
-    rows: the evidence and the verdict of each. Only "paper" measures how well a paper is reproduced.
+    rows: the evidence and the verdict of each claim. Only claims with the evidence "paper" measure the reproduction of
+    a paper.
     """
     told = list(rows)
     found = {}
@@ -188,7 +189,7 @@ def _found(claim: Claim, found: Measurement, verdict: str) -> str:
 
 
 def _judged(claim: Claim) -> str:
-    """Return the reference by which a number is judged, if it is not the paper's number alone."""
+    """Return the reference with which a number is compared, as text; "" if it is the paper's number alone."""
     excess = f"The claim is judged by the excess over {claim.beyond:g}" if claim.beyond else ""
     among = claim.among
     rows = (
@@ -202,7 +203,10 @@ def _doubt(claim: Claim) -> str:
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
-    """Return the error and the verdict of a measurement; (None, "holds" or "broken") for a statement."""
+    """Return the error and the verdict of a measurement.
+
+    For a statement the error is None, and the verdict is "holds" or "broken".
+    """
     measured, holds = found.measured, found.holds
     if holds is None and isinstance(measured, bool):
         holds = measured
@@ -223,13 +227,17 @@ def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
 
 
 def relative_error(measured: float, expected: float | tuple[float, float]) -> float:
-    """Return (measured - expected)/|expected|; for an interval to its nearest point, and absolute if that is 0."""
+    """Return (measured - expected)/|expected|.
+
+    For an interval, `expected` is the point of the interval that is nearest to the measured value. If `expected` is 0,
+    return `measured`, without division.
+    """
     target = _target(measured, expected)
     return (measured - target) / abs(target) if target else float(measured)
 
 
 def _target(measured: float, expected: float | tuple[float, float]) -> float:
-    """Return the number with which `measured` is compared; for an interval, the point nearest to it."""
+    """Return the number with which `measured` is compared. For an interval, it is the nearest point of the interval."""
     if isinstance(expected, tuple):
         return min(max(measured, expected[0]), expected[1])
     return expected

@@ -1,4 +1,4 @@
-"""Summarize an exhibit in numbers: means with intervals over repetitions, next to the paper's numbers."""
+"""Summarize an exhibit: means with intervals over repetitions, next to the numbers of the paper."""
 
 import math
 import warnings
@@ -28,15 +28,16 @@ _NUMBERS = ("value", "ratio", "exact")
 def summary(data: "xr.Dataset", about: Sequence[str] = ()) -> "pd.DataFrame":
     """Return one row for each point of each measure.
 
-    The columns are `measure`, `units`, the axes, `mean`, `low` and `high`: the 95% interval over `REPETITIONS`, NaN
-    without repetitions. If the data are words, `text` replaces the numbers.
+    The columns are `measure`, `units`, the axes, `mean`, `low` and `high`. `low` and `high` are the ends of the 95%
+    interval over the dimensions `REPETITIONS`, and NaN without repetitions. If the data are text, the column `text`
+    replaces the numbers.
 
     Parameters
     ----------
     data : Dataset
         Data of the exhibit.
     about : sequence of str
-        Measures of the exhibit that keep their values for each brick.
+        Names of measures for which each brick has a separate value.
     """
     import pandas as pd
 
@@ -97,11 +98,11 @@ def _labelled(values: "xr.Dataset | xr.DataArray", name: str, unit: str) -> "pd.
 def placed(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> "pd.DataFrame":
-    """Return the rows with columns for the paper's number at the same point: `paper`, in the claim's unit, and `claim`.
+    """Return the rows with two further columns: `paper`, the paper's number in the claim's unit, and `claim`, its id.
 
-    A claim of this `exhibit` is matched to a row only if its measurement equals the numbers of this row and of no
-    other, mean and interval alike. Without an interval, the claim must also be one of several that the paper gives
-    together, as in a table. A single number could be a maximum or a first value.
+    A claim of this `exhibit` is matched to a row only if the mean and the interval of its measurement equal the numbers
+    of this row, and of no other row. If the measurement has no interval, the claim must also be one of several numbers
+    that the paper gives together, as in a table. A single number could be, for example, the maximum of several rows.
 
     Parameters
     ----------
@@ -132,18 +133,21 @@ def placed(
 
 
 def is_of(claim: Claim, exhibit: str) -> bool:
-    """Return whether a claim belongs to an exhibit, or to the original of a variant ("dsptf.table1_readings")."""
+    """Return whether a claim belongs to an exhibit.
+
+    A claim also belongs to a variant of its exhibit, such as "dsptf.table1_readings".
+    """
     return exhibit == claim.exhibit or exhibit.startswith(f"{claim.exhibit}_")
 
 
 def expected(claim: Claim) -> str:
-    """Return the paper's number in its printed form, with its unit."""
+    """Return the paper's number as the claims file writes it, with its unit."""
     unit = "" if claim.unit == "fraction" else claim.unit
     return f"{printed(claim.expected)} {unit}".strip()
 
 
 def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibit: str) -> int | None:
-    """Return the number of the row that was measured for a claim; None if that is not certain."""
+    """Return the number of the row that contains the measurement of a claim; None if that row is not certain."""
     if found is None or claim.kind not in _NUMBERS or claim.expected is None or "mean" not in rows:
         return None
     if not is_of(claim, exhibit):

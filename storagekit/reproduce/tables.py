@@ -1,6 +1,6 @@
 """The folded table below a chart: means with intervals by the axes, in readable units, with the paper's numbers.
 
-A second table lists the claims of the exhibit that no row of the first one carries.
+A second table lists the claims of the exhibit that are not in a row of the first table.
 """
 
 import math
@@ -43,7 +43,7 @@ details.storagekit-table.storagekit-table p { color: #555; margin: .25rem 0 }
 
 
 class Unit(NamedTuple):
-    """A unit for the display of numbers: its name, and its size in the unit of the numbers."""
+    """A unit in which numbers are shown: its name, and its size in the unit in which the numbers are stored."""
 
     name: str
     size: float = 1.0
@@ -57,14 +57,14 @@ def folded(
     exhibit: str,
     file: str,
 ) -> str:
-    """Return HTML of a closed fold: a table for each group of measures with the same axes, and claims without a row.
+    """Return the HTML of a folded section: a table for each group of measures with the same axes, and further claims.
 
     Parameters
     ----------
     rows : DataFrame
         Result of `summaries.summary` or of `summaries.placed`.
     about : sequence of str
-        The measures to show. Without any, the measures of the exhibit come first, then the first of the standard
+        The measures to show. If it is empty, the measures of the exhibit are shown first, and then the first standard
         measures.
     claims : iterable of Claim
         The paper's claims.
@@ -90,9 +90,9 @@ def folded(
 
 
 def measures(rows: "pd.DataFrame", about: Sequence[str] = ()) -> list[str]:
-    """Return the measures that a table shows, at most `MOST_MEASURES` unless `about` names them.
+    """Return the names of the measures that a table shows: `about`, or else at most `MOST_MEASURES` measures.
 
-    Without `about`, the order is: measures with numbers of the paper, measures of the exhibit, the first standard
+    Without `about`, measures with numbers of the paper come first, then other measures of the exhibit, then standard
     measures.
     """
     from storagekit.simulation.standard_measures import STANDARD
@@ -123,7 +123,7 @@ def _alike(rows: "pd.DataFrame", shown: Sequence[str]) -> list[list[str]]:
 
 
 def _table(rows: "pd.DataFrame", group: Sequence[str]) -> Iterator[str]:
-    """Yield the rows of measures with the same axes as a table, and a note on the rows it leaves out."""
+    """Yield a table of the measures in `group`, which have the same axes, and a note on the rows that are left out."""
     mine = rows.loc[rows["measure"].isin(group), :]
     mine = mine.loc[mine[[name for name in ("mean", "text") if name in mine]].notna().any(axis=1), :]
     along = [axis for axis in axes(rows) if _has(mine, axis)]
@@ -149,9 +149,10 @@ def _points(rows: "pd.DataFrame", along: Sequence[str]) -> list[tuple]:
 
 
 def _thinned(rows: "pd.DataFrame", along: Sequence[str]) -> tuple["pd.DataFrame", str]:
-    """Return at most about `MOST_ROWS` points, and a note on the values that are left out.
+    """Return about `MOST_ROWS` rows or fewer, and a note on the values that are left out.
 
-    Every second value of the axis with the most values is dropped, repeatedly. Rows with the paper's number stay.
+    The function repeatedly drops every second value of the axis with the most values. Rows with a number of the paper
+    stay.
     """
     values = {axis: list(dict.fromkeys(rows[axis].dropna())) for axis in along}
     kept = dict(values)
@@ -174,7 +175,7 @@ def _thinned(rows: "pd.DataFrame", along: Sequence[str]) -> tuple["pd.DataFrame"
 
 
 def _column(rows: "pd.DataFrame", name: str) -> tuple[list[str], dict[tuple, list[str]]]:
-    """Return the headings of a measure (name, interval, the paper's number), and by point the texts below them."""
+    """Return the headings of a measure (name, interval, the paper's number) and, for each point, its texts."""
     along = [axis for axis in axes(rows) if _has(rows, axis)]
     unit = readable(str(rows["units"].iloc[0]), rows["mean"]) if "mean" in rows else Unit("")
     interval, paper = (name in rows.columns and _has(rows, name) for name in ("low", "paper"))
@@ -206,9 +207,9 @@ def _axis(rows: "pd.DataFrame", axis: str) -> tuple[str, Any]:
 
 
 def readable(unit: str, values: Iterable[float]) -> Unit:
-    """Return the unit for the display of numbers in an SI unit, by their median.
+    """Return the unit in which numbers in the SI unit `unit` are shown. The median of the numbers determines it.
 
-    Bytes that are whole KB of 2^10 are shown in these units, others in powers of 10.
+    Numbers of bytes that are all multiples of 2^10 are shown in units of powers of 2^10, other numbers in powers of 10.
 
     >>> readable("s", [0.0072]), readable("B", [4096, 32768])
     (Unit(name='ms', size=0.001), Unit(name='KB', size=1024.0))
@@ -229,7 +230,7 @@ def readable(unit: str, values: Iterable[float]) -> Unit:
 def _said(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> Iterator[str]:
-    """Yield a table of an exhibit's numbers in the paper that no row carries, next to the measured values."""
+    """Yield a table of those numbers of the paper that are in no row, next to the measured values."""
     carried = {one for ids in rows["claim"].dropna() for one in ids.split(", ")} if "claim" in rows else set()
     lines = []
     for claim in claims:

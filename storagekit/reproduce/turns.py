@@ -14,7 +14,7 @@ class RunStopped(Exception):
 
 
 class Turns:
-    """A queue with priorities: at most `places` threads have a turn at once, and the lowest rank is next."""
+    """A queue with priorities: at most `places` threads have a turn at once, and the lowest rank is served next."""
 
     def __init__(self, places: int):
         self._free = places
@@ -24,9 +24,9 @@ class Turns:
         self._stopped = False
 
     def ask(self, rank: Rank) -> AbstractContextManager[None]:
-        """Queue for a turn at once, and return the turn as a context manager.
+        """Enter the queue immediately, and return the turn as a context manager.
 
-        Its block begins when the turn begins, and holds the turn until it ends.
+        The block of the context manager begins when the turn begins. The turn ends when the block ends.
         """
         with self._changed:
             return self._turn(self._queue(rank))
@@ -52,7 +52,7 @@ class Turns:
                 raise
 
     def stop(self) -> None:
-        """Raise `RunStopped` in every thread that waits, now or later."""
+        """Raise `RunStopped` in every thread that waits for a turn, now or later."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

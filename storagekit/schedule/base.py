@@ -1,4 +1,4 @@
-"""Interface of the schedulers: each waiting part has a cost, and the part of lowest cost is served first."""
+"""Interface of the schedulers: each waiting part has a cost, and the part with the lowest cost is served first."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -15,9 +15,9 @@ class Choice(NamedTuple):
 
     layout: properties common to all drives. mechanics: mechanics of the drive at its present speed. which: number of
     the drive. arm: its arm. angle: angle of its platter when the next access can start, turns. target: locations of the
-    requests on it. read: whether each is a read. enqueue_time: time at which the drive received each part, seconds from
-    now or in a unit of the queue. part: part of each request that the drive holds. usable: mask of the replicas that
-    may be chosen; None for all.
+    requests on the drive. read: whether each request is a read. enqueue_time: time at which the drive received each
+    part, seconds from now or in a unit of the queue. part: part of each request that the drive holds. usable: mask of
+    the replicas that may be chosen; None for all.
     """
 
     layout: AbstractLayout
@@ -64,5 +64,5 @@ class AbstractSchedule(Component):
         Returns
         -------
         float array, `[slot, *batch]`
-            The drive serves the part of lowest cost. If costs are equal, it serves the part in the lowest slot.
+            The drive serves the part with the lowest cost. If costs are equal, it serves the part in the lowest slot.
         """

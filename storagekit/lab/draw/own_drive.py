@@ -1,4 +1,4 @@
-"""Charts of your own drive: next to another drive, and fitted to measured times."""
+"""Charts of your own drive: its performance beside another drive, and its fitted seek curve."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +20,10 @@ _SHADES = ["yours", "other drive"]
 
 
 class Drawn(NamedTuple):
-    """The data of a drive: `calibrate.seek_curve` and `zone_map`; random reads a second for each scheduler and depth."""
+    """The data of a drive: results of `calibrate.seek_curve` and `zone_map`, and random reads per second.
+
+    reads: for each scheduler, a list over the queue depths.
+    """
 
     curve: xr.Dataset
     zones: xr.Dataset
@@ -43,7 +46,7 @@ def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
 
 
 def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
-    """Return the seek time of a read against the fraction of the full stroke, with more points for short seeks."""
+    """Return rows of read seek time against the fraction of the full stroke. Rows are denser for short seeks."""
     longest = float(curve.distance[-1])
     chosen = np.unique(np.searchsorted(curve.distance, longest * np.linspace(0, 1, _POINTS) ** 2))
     some = curve.isel(distance=chosen[chosen < curve.sizes["distance"]])
@@ -107,10 +110,10 @@ _BESIDE = Template(_beside)
 
 
 def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) -> alt.TopLevelMixin:
-    """Return the chart of the fitted seek curve with its standard errors next to the curve of the data sheet.
+    """Return the chart of the fitted seek curve with its standard errors, and of the curve from the data sheet.
 
-    If the log is a sample, the curve of the sampled drive is shown too. table: from `FittedDrive`; sheet, made: from
-    `calibrate.seek_curve`.
+    table: the table of a `FittedDrive`. sheet: `calibrate.seek_curve` of the data sheet. made: `calibrate.seek_curve`
+    of the drive on which a sample was measured; None for a real log.
     """
     named = {"data sheet": sheet} | ({} if made is None else {"true drive": made})
     rows = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Chart of protocols against the load: throughput and tails with intervals, and a line at the selected load."""
+"""Chart of the throughput and the 99% response time of protocols against the load, with a line at the selected load."""
 
 import altair as alt
 import pandas as pd
@@ -18,9 +18,10 @@ _PANELS = {
 
 
 def curves(data: xr.Dataset, load: int) -> FilledBoard:
-    """Return the chart.
+    """Return the chart of throughput and 99% response time of each protocol against the load.
 
-    data: means and intervals of `request_rate` and `tail` (seconds) over `scheme` and `load`. load: position of the line.
+    data: means and intervals of `request_rate` and `tail` (seconds) over `scheme` and `load`. load: the selected load,
+    where the line is drawn.
     """
     parts = [table(data[name], _MS if name == "tail" else 1.0).assign(panel=name) for name in _PANELS]
     return _CHART.filled(rows=pd.concat(parts, ignore_index=True), here=pd.DataFrame({"load": [load]}))

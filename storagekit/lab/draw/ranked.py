@@ -1,4 +1,4 @@
-"""Chart of a ranking: one row for each item, the best first, and one panel for each value."""
+"""Chart of a ranking: one row for each item, from the best, and one panel for each value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Span:
 
 
 def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
-    """Return the chart; its `rows` come from `ranked`. ranks: the name of the ranked items."""
+    """Return the chart of a ranking, whose `rows` are the result of `ranked`. ranks: the name of the ranked items."""
     return Template(
         lambda: alt.hconcat(
             *(_panel(panel, ranks if place == 0 else None) for place, panel in enumerate(panels)), spacing=_ROOM
@@ -68,13 +68,16 @@ def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
 
 
 def ranked(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first `MOST` rows, the best first, with `name`, the values of each panel, and their roles."""
+    """Return the first `MOST` of `rows`, which are sorted from the best, with two further columns.
+
+    The columns are `role`, 'best' or 'other', which selects the colour, and `place`, the rank from 0.
+    """
     shown = rows.head(MOST)
     return shown.assign(role=["best", *["other"] * (len(shown) - 1)], place=range(len(shown)))
 
 
 def spanned(mean: Sequence[float], p99: Sequence[float]) -> dict[str, list]:
-    """Return the columns that `Span` draws, from means and 99% quantiles; NaN for unknown values."""
+    """Return the columns that `Span` draws, from means and 99% quantiles. Unknown values are NaN."""
     end = [float(np.fmax(*pair)) for pair in zip(mean, p99, strict=True)]
     words = [
         _digits(one) + ("" if np.isnan(tail) else f" | {_digits(tail)}") for one, tail in zip(mean, p99, strict=True)
@@ -96,7 +99,7 @@ def _panel(panel: Bars | Span, ranks: str | None) -> Layered:
 
 
 def _haloed(base: alt.Chart, number: alt.Text) -> list[alt.Chart]:
-    """Return numbers to the right of their points, readable over grid lines."""
+    """Return the layers that write `number` to the right of each point, readable over grid lines."""
     ink, halo = alt.value("#222222"), {"stroke": "white", "strokeWidth": 3}
     return [
         base.mark_text(align="left", dx=6, fontSize=10, **look).encode(text=number, color=ink) for look in (halo, {})

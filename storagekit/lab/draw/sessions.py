@@ -1,4 +1,4 @@
-"""Chart of guaranteed sessions by the width of striping and the striping unit."""
+"""Chart of the number of guaranteed sessions against the agents of an object and the stripe unit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ _SHADES = ["#c6dbef", "#9ecae1", "#7fb6da", "#6baed6", "#4292c6", "#2171b5", "#0
 
 
 def by_shape(rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
-    """Return the chart of sessions against the agents of an object, one line for each unit; the maximum is marked.
+    """Return the chart of sessions against the agents of an object. There is one line for each stripe unit.
 
-    rows: from `lab.sessions.Promised`.
+    The maximum is marked. rows: the result of `lab.sessions.Promised.rows`.
     """
     named = [{**row, "named": in_words(row["unit"])} for row in rows]
     most = [row | {"says": f"{row['sessions']:,}"} for row in named if row["best"]]

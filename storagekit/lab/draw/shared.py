@@ -12,7 +12,10 @@ OF_BRICK = {"A": COLOURS[0], "B": COLOURS[4]}
 
 
 def sharing(streams: Sequence[str]) -> Template:
-    """Return the chart of these streams; its `rows` have `way` (one of `WAYS`), `stream`, `brick`, and `rate` in MB/s."""
+    """Return the chart of the rates of these streams at each brick, under two policies.
+
+    The columns of the template's `rows` are `way` (the policy, one of `WAYS`), `stream`, `brick`, and `rate` in MB/s.
+    """
     return Template(lambda: _chart(streams))
 
 

@@ -10,9 +10,10 @@ from storagekit.charts.theme import COLOURS, WIDTH, finished
 
 
 def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
-    """Return the chart: a band between the bounds of the mean for each number of agents, and a line at the selected load.
+    """Return the chart of the mean response time against the load, with a line at the load `rate`.
 
-    rows: agents, rate (requests a second), low and high (ms).
+    There is one band for each number of agents, between the lower and the upper bound of the mean. rows: agents, rate
+    (requests a second), low and high (ms).
     """
     named = [{**row, "named": str(row["agents"])} for row in rows]
     return FilledBoard(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})

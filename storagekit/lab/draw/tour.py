@@ -70,7 +70,7 @@ def head_at(way: xr.Dataset, seconds: np.ndarray) -> np.ndarray:
 
 
 def _common(way: xr.Dataset) -> dict[str, float]:
-    """Return the columns that every row needs to compute its position at a moment, in ms and turns."""
+    """Return the columns with which every row computes its position at the selected time, in ms and turns."""
     total = sum(seconds for _, seconds in _spans(way, int(way.taken)))
     return {
         "total": total * _MS,
@@ -114,7 +114,7 @@ def _replicas(way: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _trail(way: xr.Dataset) -> list[dict[str, object]]:
-    """Return the path of the head over the platter, with its activity."""
+    """Return points on the path of the head over the platter, each with the activity of the drive there."""
     rows, begin, total = [], 0.0, _common(way)["total"] / _MS
     for part, seconds in _spans(way, int(way.taken)):
         moments = np.linspace(begin, begin + seconds, max(int(POINTS * seconds / total), 2))
@@ -129,7 +129,7 @@ def _trail(way: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _saying(way: xr.Dataset) -> list[dict[str, object]]:
-    """Return the activities with their begin and end in ms; the last one has no end."""
+    """Return each activity of the drive with its begin and end in ms. The last activity has no end."""
     rows, begin = [], 0.0
     for part, seconds in _spans(way, int(way.taken)):
         rows.append({"part": PARTS[part][0], "begin": begin * _MS, "end": (begin + seconds) * _MS})
@@ -174,7 +174,7 @@ def _over(name: str) -> alt.Chart:
 
 
 def _turning(name: str) -> alt.Chart:
-    """Return rows at (`radius`, `angle`) on the rotating platter, which turns anticlockwise."""
+    """Return the layer of the rows `name`, placed by `radius` and `angle` on the platter, which turns anticlockwise."""
     angle = f"2 * PI * (datum.angle - {_TURNED})"
     return _over(name).transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
 
@@ -187,7 +187,7 @@ def _place(x: str = "x:Q", y: str = "y:Q") -> dict[str, Any]:
 
 
 def _ring(chart: alt.Chart, **look: Any) -> alt.Chart:
-    """Return a circle around the spindle for each row's `radius`."""
+    """Return a layer with a circle around the spindle for each row, at the row's `radius`."""
     across = f"pow(2 * {RADIUS} * datum.radius, 2)"
     size = alt.Size("across:Q", scale=None, legend=None)
     placed = chart.transform_calculate(across=across, x="0", y="0")
@@ -232,7 +232,7 @@ def _moving_arm() -> Iterable[alt.Chart]:
 
 
 def _said() -> alt.Chart:
-    """Return the text of the current activity, in the corner."""
+    """Return the layer that writes the current activity of the drive into the corner."""
     current = _over("saying").transform_filter(f"datum.begin <= {_NOW} && {_NOW} < datum.end")
     words = current.transform_calculate(
         words=f"format({_NOW}, '.2f') + ' ms: ' + datum.part", x=str(ACROSS[0]), y=str(DOWN[0] + 0.04)
@@ -261,7 +261,7 @@ _CHART = Template(_drawing)
 
 
 def waits(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a stacked chart of seek and rotation against the number of replicas, with the rotation of the formula.
+    """Return a stacked chart of seek and rotation against the number of replicas, beside the predicted rotation.
 
     data: from `lab.tour.waits`.
     """

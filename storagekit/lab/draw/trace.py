@@ -13,9 +13,9 @@ _WIDE, _HIGH = 460, 110
 
 
 def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
-    """Return charts of arrivals over time, addresses over time, and sizes, for reads and writes.
+    """Return three charts: arrivals over time, addresses over time, and sizes. Each separates reads from writes.
 
-    rows: from `lab.trace.rows`. Times are the arrival times of the trace.
+    rows: the result of `lab.trace.rows`. Times are the arrival times of the trace.
     """
     return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
 

@@ -1,4 +1,4 @@
-"""The lab's boards in the site: one HTML file each in OUT/lab, which works without a kernel or a network."""
+"""The lab's pages in the site: each is one HTML file in OUT/lab, which works without a kernel or a network."""
 
 import os
 import subprocess
@@ -29,31 +29,34 @@ BOARDS = {
 
 
 def are_current(out: Path) -> bool:
-    """Return whether OUT/lab contains every board in the version of this code."""
+    """Return whether OUT/lab contains every lab page, each written by this version of the package."""
     return cache.is_current(out / FOLDER, _fingerprint(), _files())
 
 
 def there(out: Path) -> dict[str, str]:
-    """Return the boards in OUT/lab with their subjects; none if a board is missing or was made by other code."""
+    """Return each lab page in OUT/lab with its subject.
+
+    The result is empty if a page is missing, or was written by another version of the package.
+    """
     return dict(BOARDS) if are_current(out) else {}
 
 
 def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> str:
-    """Write the boards to OUT/lab, all in one process.
+    """Write the lab's pages to OUT/lab, all in one separate process.
 
     Parameters
     ----------
     out : Path
         Folder of the results.
     environment : mapping of str to str
-        Environment variables of that process.
+        Environment variables of the separate process.
     on_board : callable
-        Function that is called after each board.
+        Function that is called after each page.
 
     Returns
     -------
     str
-        The reason if a board could not be made; "" if all were made.
+        The reason if a page could not be written; "" if all pages were written.
     """
     wanted = _fingerprint()
     with private(out) as room, tempfile.TemporaryFile("w+") as errors:
@@ -73,7 +76,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
 def _exported(
     folder: Path, environment: Mapping[str, str], errors: IO[str], on_board: Callable[[], None]
 ) -> tuple[list[str], int]:
-    """Write the boards to a folder in another process; return the boards it did not make, and its exit status."""
+    """Write the lab's pages to a folder in another process. Return the names of missing pages, and the exit status."""
     left = list(BOARDS)
     with subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import main; main()", str(folder)],
@@ -99,12 +102,12 @@ def _files() -> list[str]:
 
 
 def _fingerprint() -> str:
-    """Return a digest of the boards' inputs: the whole package, because some boards use a paper's code."""
+    """Return a digest of the inputs of the lab's pages: the whole package, because some pages use a paper's code."""
     return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})
 
 
 def main() -> None:
-    """Write every board to the folder in the program's argument, and print its name once it is written."""
+    """Write every lab page to the folder in the program's argument, and print the name of each written page."""
     from storagekit import lab
 
     for name in BOARDS:

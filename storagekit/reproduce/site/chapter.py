@@ -1,4 +1,4 @@
-"""A paper's page: its executed notebook, with anchors for links and with links to the files in its folder."""
+"""A paper's page: its executed notebook, with anchors for links, and with links to the files in the paper's folder."""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,13 +31,13 @@ class PageLocation:
     chart : str
         Id of the picture, or of the exhibit's claims if it has no picture.
     code, prose : str
-        Ids of the cell that makes the exhibit and of the text before it.
+        Id of the cell that makes the exhibit, and id of the text before this cell.
     data : str
         Name of the files with the exhibit's numbers, without suffix; empty without files.
     alt : str
         Description of the picture; empty without a picture.
     size : tuple of str
-        Width and height of the picture in pixels, as far as known.
+        Width and height of the picture in pixels; empty if unknown.
     files : tuple of str
         Names of the files with the exhibit's numbers that exist.
     """
@@ -80,7 +80,7 @@ def title(notebook: NotebookNode, paper: str) -> str:
 
 
 def places(notebook: NotebookNode, rows: Sequence[ScorecardRow], files: Collection[str]) -> dict[str, PageLocation]:
-    """Return the location of each exhibit that an executed notebook shows or states claims of, in its order.
+    """Return the location of each exhibit on the page of an executed notebook, in the order of the notebook.
 
     Parameters
     ----------
@@ -156,9 +156,9 @@ def _code(
 
 
 def _output(output: NotebookNode, stands: Mapping[str, PageLocation], without: Sequence[str]) -> Iterator[NotebookNode]:
-    """Yield an output in the form of the page, without stderr, which is mostly progress bars and stays in the notebook.
+    """Yield an output in the form of the page. Output to stderr, mostly progress bars, stays in the notebook only.
 
-    without: the exhibits without a picture whose claims a table of claims contains.
+    without: the exhibits that have no picture, but have claims in a table of claims.
     """
     data, about = output.get("data", {}), output.get("metadata", {})
     exhibit = about.get(_SVG, {}).get("exhibit")
@@ -190,7 +190,7 @@ def _below(place: PageLocation, source: str, number: int, claims: int) -> str:
 
 
 def _calls(source: str, paper: str) -> list[tuple[str, str]]:
-    """Return the functions of the paper's package that a cell calls: the name in the call, and the path in `papers`."""
+    """Return the functions of the paper's package that a cell calls: the name in the call and the path in `papers`."""
     homes = {paper: paper, "draw": f"{paper}.draw"}
     with suppress(SyntaxError):
         return _named(ast.parse(source), homes)

@@ -1,4 +1,4 @@
-"""Process docstrings for Sphinx: equations and commands are shown as typed, and arguments with their limits."""
+"""Process docstrings for Sphinx: keep equations and commands as typed, and add the limits of arguments."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ def _as_typed(_app: Sphinx, _what: str, _name: str, member, _options, lines: lis
 
 
 def _of_python(_app: Sphinx, _what: str, _name: str, member, _skip: bool, _options) -> bool | None:
-    """Return True for a field whose value is a built-in type; viewcode would link to a source that does not exist."""
+    """Return True, to skip the member, for a field whose value is a built-in type, which has no source to link to."""
     return True if isinstance(member, type) and member.__module__ == "builtins" else None
 
 

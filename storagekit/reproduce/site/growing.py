@@ -51,7 +51,7 @@ MOVED = (
 
 @dataclass
 class _Part:
-    """The progress of one paper: exhibits in total, claims, state, and exhibits and scorecard rows so far."""
+    """The progress of one paper: its total number of exhibits, its claims, its state, and its results so far."""
 
     paper: str
     total: int
@@ -109,7 +109,7 @@ class Growing:
             self._score_and_write()
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
-        """Record that a cell of a notebook has run. made: the private folder with the files of the paper so far."""
+        """Record that a cell of a notebook has run. made: the private folder with the files of the paper."""
         with self._told():
             part = self._parts[paper]
             files = _copied(made, self._out / UNFINISHED / paper)
@@ -120,7 +120,7 @@ class Growing:
             self._score_and_write()
 
     def ends(self, paper: str, failed: bool) -> None:
-        """Record that a notebook has ended; its files are in OUT/<paper> unless it failed."""
+        """Record that a notebook has ended. The files of a notebook that did not fail are in OUT/<paper>."""
         with self._told():
             part = self._parts[paper]
             part.state = FAILED if failed else FINISHED
@@ -161,7 +161,7 @@ class Growing:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Allow one change at a time. A page that cannot be written does not stop the run."""
+        """Allow one change of the page at a time. A page that cannot be written does not stop the run."""
         with self._lock, suppress(OSError):
             yield
 

@@ -8,7 +8,7 @@ from storagekit.reproduce.equations import mathml
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extension with Sphinx, which enables `html_math_renderer = "mathml"`."""
+    """Register the extension with Sphinx. It makes `html_math_renderer = "mathml"` available."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

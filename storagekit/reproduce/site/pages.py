@@ -69,7 +69,7 @@ def index(
     places : mapping of str to PageLocation
         Exhibits of the run.
     lab : mapping of str to str
-        Boards that exist, with their subjects; none by default.
+        Subject of each lab page that exists, keyed by name; none by default.
     """
     names = {paper: f'<a href="papers/{paper}.html">{escape(name)}</a>' for paper, name in titles.items()}
     shown = [name for name in _FIRST if name in places] or [name for name, place in places.items() if place.alt][:3]
@@ -107,7 +107,7 @@ def scorecard(
 ) -> str:
     """Return the scorecard, in MyST: filters, counts, and a row with links for each claim.
 
-    The links lead to the claim's chart, data, code and text.
+    The links of a row lead to the chart, the data, the code and the text of the claim.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _filters(titles: Mapping[str, str]) -> str:
 
 
 def _row_links(row: ScorecardRow, place: PageLocation | None) -> str:
-    """Return the links of a claim's row; to the paper's page if the paper or the exhibit did not run."""
+    """Return the links of a claim's row. If the paper or the exhibit did not run, link to the paper's page."""
     page = f"papers/{row.paper}.html"
     if place is None:
         return f'<a href="{page}">the paper</a>'
@@ -156,7 +156,7 @@ def _row_links(row: ScorecardRow, place: PageLocation | None) -> str:
 
 
 def _picture(exhibit: str, place: PageLocation, name: str, what: str | None = None) -> str:
-    """Return a small picture with a link to its location, and a caption with its name and `what` or its description."""
+    """Return a small picture that links to its place on a page, with its name and `what` or its description below."""
     link = f'<a href="papers/{_paper(exhibit)}.html#{exhibit}">'
     seen = what or place.alt
     caption = f"{link}{escape(name)}</a>" + (f": {escape(seen)}" if seen != name else "")

@@ -57,17 +57,17 @@ def entry_link(name: str, is_shown: bool) -> str:
 
 
 def packages() -> list[str]:
-    """Return the full names of public packages, `storagekit` first, and of modules with a page."""
+    """Return the full names of public packages, `storagekit` first, and of the modules that have a page."""
     packages = [one.name for one in pkgutil.walk_packages([str(PACKAGE)], "storagekit.") if one.ispkg]
     shown = [name for name in packages if not any(part.startswith("_") or part in _HIDDEN for part in name.split("."))]
     return ["storagekit", *sorted([*shown, *(f"storagekit.{name}" for name in _FILES)])]
 
 
 def pages(packages: list[str]) -> dict[str, str]:
-    """Return the pages in reStructuredText by the names of the packages.
+    """Return the page of each package in reStructuredText, keyed by the name of the package.
 
-    A name that several packages export is described on one page: in the deepest package that contains its file, or else
-    in the first one. The other pages list it with a link.
+    A name that several packages export is described on one page: the page of the deepest package that contains its
+    file, or else of the first package. The other pages list the name with a link.
     """
     shown = {package: dict(_names(package)) for package in packages}
     homes: dict[int, str] = {}
@@ -79,7 +79,7 @@ def pages(packages: list[str]) -> dict[str, str]:
 
 
 def _names(package: str) -> Iterator[tuple[str, Any]]:
-    """Yield the public classes and functions of a module, by name; for a package also the imported ones."""
+    """Yield the public classes and functions of a module, by name; for a package also those that it imports."""
     module = import_module(package)
     for name in sorted(dir(module), key=str.lower):
         what = None if name.startswith("_") else getattr(module, name)
@@ -95,7 +95,7 @@ def _home(candidates: list[str], what: Any) -> str:
 
 
 def _page(package: str, names: Mapping[str, Any], homes: Mapping[int, str]) -> str:
-    """Return the page of a package: its description, the list of its names, and an entry for each name it describes."""
+    """Return the page of a package: its description, the list of its names, and the entries that belong here."""
     own = {name: what for name, what in names.items() if homes[id(what)] == package}
     title = package.removeprefix("storagekit.")
     parts = [f"{title}\n{'=' * len(title)}", f".. automodule:: {package}"]

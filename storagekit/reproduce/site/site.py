@@ -1,4 +1,4 @@
-"""Build the site and move it to its final location, complete or not at all."""
+"""Build the site and move it to its final location. An incomplete site is not left there."""
 
 import hashlib
 import json
@@ -36,7 +36,10 @@ _STEPS = ("reading sources", "writing output", "highlighting module code")
 
 
 class SiteError(RuntimeError):
-    """Raised if the site could not be built; the message is from Sphinx or the system. The results are unchanged."""
+    """Raised if the site could not be built; the message is from Sphinx or the operating system.
+
+    The results of the run are unchanged.
+    """
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Site:
     docs: Path = field(default_factory=docs_path)
 
     def is_current(self) -> bool:
-        """Return whether `out` contains this site, complete."""
+        """Return whether `out` contains the complete site of these results."""
         record = _read(self.out)
         files = record.get("files", ())
         there = FIRST_PAGE in files and all((self.out / name).is_file() for name in files)
@@ -73,7 +76,7 @@ class Site:
     def write(self) -> str:
         """Build the site: OUT/index.html and its pages.
 
-        The files of an earlier site are removed, even if this one cannot be built.
+        The files of an earlier site are removed, even if the new site cannot be built.
 
         Returns
         -------
@@ -141,9 +144,9 @@ class Site:
         return chapter.unwritten(name, why)
 
     def _place(self, site: Path, wanted: str) -> None:
-        """Move the files from Sphinx to their final location, the first page last: it exists only if all others do.
+        """Move the files from Sphinx to their final location. The start page is last: it exists only if all files do.
 
-        The record is written first with all names, so that a later run can remove an incomplete site. wanted: the
+        The record with all names is written first, so that a later run can remove an incomplete site. wanted: the
         fingerprint.
         """
         made = [path.relative_to(site) for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")]
@@ -169,7 +172,7 @@ def _notebook(out: Path, paper: str) -> NotebookNode:
 def _sphinx(workshop: Path, packages: Sequence[str]) -> str:
     """Run Sphinx over the sources and return its warnings.
 
-    It runs in a separate process, because it changes much of its process.
+    Sphinx runs in a separate process, because it changes global state of its process.
     """
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(Path(__file__).parent)]
     command += ["-D", f"storagekit_packages={','.join(packages)}"] if packages else []
@@ -197,7 +200,7 @@ def _sphinx(workshop: Path, packages: Sequence[str]) -> str:
 
 
 def _done(lines: Any) -> Iterator[int]:
-    """Yield the progress after each line of Sphinx that reports it, in percent."""
+    """Yield the progress in percent, after each line of Sphinx's output that reports progress."""
     for line in lines:
         found = _STEP.search(line)
         if found:
@@ -205,7 +208,7 @@ def _done(lines: Any) -> Iterator[int]:
 
 
 def _clear(out: Path) -> None:
-    """Remove the files of an earlier site and the folders that this leaves empty, and nothing else."""
+    """Remove the files of an earlier site, and the folders that become empty; other files stay."""
     names = [RECORD, FIRST_PAGE, *_read(out).get("files", ())]
     for name in names:
         (out / name).unlink(missing_ok=True)
