@@ -397,7 +397,7 @@ def _failed(plan: _Plan, made: Path) -> str:
 
 
 def _score_all(out: Path, outcomes: Sequence[NotebookOutcome], without: Collection[str] = ()) -> Iterator[ScorecardRow]:
-    """Yield rows of every paper, except `without`, with a finished run in `out` or a notebook that just failed."""
+    """Yield the scorecard rows of papers, except `without`, that have a finished run in `out` or failed in this run."""
     failed = {o.paper: o.message for o in outcomes if o.state == "failed"}
     for paper in [paper for paper in claims.papers() if paper not in without]:
         if paper in failed:

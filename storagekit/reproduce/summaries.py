@@ -37,7 +37,7 @@ def summary(data: "xr.Dataset", about: Sequence[str] = ()) -> "pd.DataFrame":
     data : Dataset
         Data of the exhibit.
     about : sequence of str
-        Names of measures for which each brick has a separate value.
+        Names of measures that keep a separate row for each brick. Standard measures are otherwise averaged over bricks.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Sums over equal parts of each run, where length is measured in requests or in seconds."""
+"""Sums over equal parts of each run. The length of a run is measured in requests or in seconds."""
 
 from collections.abc import Iterable
 

@@ -112,8 +112,8 @@ class Comparison:
     data : Dataset
         The measures of `simulate` for each `scheme` and `seed`.
     summary : Dataset
-        Means and 95% intervals (`statistic`: mean, low, high) for each scheme. Differences are relative to the scheme
-        `against`. They are computed over pairs of runs with the same seed, as fractions of the value of that scheme.
+        Means and 95% intervals (`statistic`: mean, low, high) for each scheme. Differences from the scheme `against`
+        are fractions of the value of `against`. They are computed over pairs of runs with the same seed.
     overloaded : mapping of str to str
         For each overloaded scheme, the reasons. The results of such a scheme depend on the length of the run.
     """
@@ -213,7 +213,7 @@ class Comparison:
 
 
 def _storable(data: "xr.Dataset") -> "xr.Dataset":
-    """Return the dataset with attributes that NetCDF can store: other types than numbers and text become JSON."""
+    """Return the dataset with attributes that NetCDF can store. Values other than numbers and text become JSON."""
     plain = {
         name: value if isinstance(value, str | int | float) else json.dumps(value, default=str)
         for name, value in data.attrs.items()

@@ -1,4 +1,4 @@
-"""Compare schemes on the same requests, with confidence intervals of their differences."""
+"""Compare schemes on the same requests, with confidence intervals of the differences between schemes."""
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -63,7 +63,7 @@ def compared(
     seeds : int or sequence of int
         Number of runs of each scheme, or their seeds.
     requests : int or None
-        Number of requests; None for all requests of a trace, or 20,000.
+        Number of requests; None for all requests of a trace, or for 20,000 requests of other arrivals.
     scale : float
         Factor by which a trace runs faster than recorded.
     measures : sequence of Measure
@@ -117,7 +117,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
     Dataset
         Means and intervals (dimension `statistic`) of the measures and of `busiest`, the utilization of the busiest
         brick. `response_difference`, `quantile_difference` and `rate_difference` are differences from `against`, as
-        fractions of its value. They are computed over pairs of runs with the same seed.
+        fractions of the value of `against`. They are computed over pairs of runs with the same seed.
     """
     named = data.assign(busiest=data.utilization.max("brick").assign_attrs(data.utilization.attrs))
     for name, difference in DIFFERENCES.items():
@@ -161,7 +161,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
 def _programs(
     scenarios: Sequence[Scenario], seeds: Sequence[int], measures: Sequence[Measure]
 ) -> dict[Hashable, Callable[[], None]]:
-    """Return functions that compile each scheme's program with the first number of slots, keyed by signature."""
+    """Return, keyed by signature, functions that compile each scheme's program with the first number of slots."""
 
     def program(scenario: Scenario) -> Callable[[], None]:
         first = _together(seeds)[0]
@@ -177,7 +177,7 @@ def _rungs(scenario: Scenario) -> list[int]:
 
 
 def _together(seeds: Sequence[int]) -> list[list[int]]:
-    """Return the seeds in groups; the runs of a group are simulated simultaneously, one on each device.
+    """Return the seeds in groups. The runs of a group are simulated simultaneously, one run on each device.
 
     The last group is padded with copies of its last seed.
     """
@@ -207,8 +207,8 @@ def _seeds(
 ) -> tuple[xr.Dataset, float]:
     """Simulate one scheme with every seed, and return the measures and the number of arrivals that waited for a slot.
 
-    Each device simulates one run at a time. Batching would be slower, because the runs of a trace have little in
-    common: every run would wait for the events of the others.
+    Each device simulates one run at a time. Batching would be slower, because the events of different runs of a trace
+    differ, and every run would wait for the events of the other runs.
     """
     parts, waited, left = [], 0.0, len(seeds)
     for some in _together(seeds):
@@ -248,7 +248,7 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 
 def _in_parts(count: int) -> Measure:
-    """Return the measure of the mean response time in each fifth of a run of `count` requests."""
+    """Return a measure with one value for each fifth of a run of `count` requests: its mean response time."""
     each = -(-count // PARTS)
     along = {"part": range(PARTS)}
 

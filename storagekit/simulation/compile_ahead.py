@@ -11,9 +11,9 @@ from storagekit.core.devices import cores
 def compiled_ahead(compiling: Mapping[Hashable, Callable[[], None]]) -> Iterator[Callable[[Hashable], None]]:
     """Compile programs in parallel, one on each core.
 
-    XLA compiles without holding Python's global interpreter lock, and uses little more than one core for each program.
-    The programs run in the thread of the caller, so that Ctrl-C stops them. At the end of the block, programs whose
-    compilation has not begun are skipped.
+    XLA compiles without Python's global interpreter lock, and uses little more than one core for each program. The
+    compiled programs run in the thread of the caller, so that Ctrl-C stops them. At the end of the block, programs
+    whose compilation has not begun are skipped.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def compiled_ahead(compiling: Mapping[Hashable, Callable[[], None]]) -> Iterator
     Yields
     ------
     ready : callable
-        `ready(name)` returns once that program is compiled, and raises the error of its compilation if it failed.
+        `ready(name)` returns when the program `name` is compiled. If the compilation failed, it raises the error.
     """
     pool = ThreadPoolExecutor(cores(), "compiling")
     try:

@@ -20,7 +20,7 @@ STATISTICS = ["mean", "low", "high"]
 
 @validate
 def interval(data: Annotated[xr.Dataset, DATA], dim: str = "seed", level: Annotated[float, LEVEL] = 0.95) -> xr.Dataset:
-    """Return mean and confidence interval over independent replications along `dim` (Student's t).
+    """Return the mean and its confidence interval over independent replications along `dim` (Student's t).
 
     NaN values are left out. Attributes are kept.
 

@@ -43,7 +43,7 @@ _BY_NAME = {"storagekit", "jax", "jaxlib", "numpy", "equinox", "jaxtyping", "sci
 
 
 def made_with() -> dict[str, str]:
-    """Return the conditions other than the scenario that determine the results of a run.
+    """Return the versions and settings that determine the results of a run, in addition to the scenario.
 
     Returns
     -------
@@ -76,9 +76,9 @@ def _source() -> str:
 
 
 class _Plain:
-    """A class without members, as a reference for sizes.
+    """A class without members. Its instances have the smallest size of a Python object with attributes.
 
-    An object that is larger than an instance of this class has memory in addition to its attributes.
+    An object that is larger than such an instance has memory in addition to its attributes.
     """
 
 
@@ -137,7 +137,7 @@ class ContentHash:
         return total.digest()
 
     def _apart(self, one: Any) -> tuple[str, Iterable[Any]]:
-        """Return the kind of an object, and its parts; a part that is a memoryview is hashed by its bytes."""
+        """Return the kind of an object, and its parts. A part that is a memoryview is hashed by its bytes."""
         kind = type(one).__name__
         if isinstance(one, Enum):
             return f"enum {one.name}", [type(one)]
@@ -237,7 +237,7 @@ def _values(one: Any, names: Iterable[str]) -> Iterator[Any]:
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """Return the globals to which a function, or a function inside it, refers."""
+    """Return the global variables that a function uses, directly or in a function that is defined inside it."""
     todo, names = [function.__code__], set()
     while todo:
         code = todo.pop()

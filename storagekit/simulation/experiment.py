@@ -70,9 +70,10 @@ def simulate(
     measures : sequence of Measure
         Measures in addition to `storagekit.simulation.STANDARD`.
     precision : float or mapping of str to float, optional
-        The half-width of the 95% interval of the mean response time, as a share of the mean, at which the run ends; or
-        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until the precision
-        is reached. The interval is computed over 20 parts of the run, or over the seeds if there are several.
+        The half-width of the 95% interval of the mean response time, divided by the mean, at which the run ends. A
+        mapping gives half-widths for named measures, such as {"throughput": 0.005}. The length of the run doubles until
+        the precision is reached. The interval is computed over 20 parts of the run, or over the seeds if there are
+        several.
     budget : int
         The number of requests after which a run with a precision ends, even if the precision is not reached.
 
@@ -80,8 +81,8 @@ def simulate(
     -------
     Dataset
         All measures, in SI units. `response_quantile` (dimension `quantile`, accurate to 1.6%) has the quantiles of the
-        response time of synchronous requests. There are also separate quantiles of the reads and of the writes among
-        them. `warm_up` is the part that was not measured. With a precision, there are also half-widths, such as
+        response time of synchronous requests. Synchronous reads and synchronous writes also have separate quantiles.
+        `warm_up` is the part that was not measured. With a precision, there are also half-widths, such as
         `response_half_width`, and an attribute `stopped_by`.
 
     Raises
@@ -211,7 +212,7 @@ def sweep(
         same scenario, seeds, length, measures and versions, are not simulated again. The number of stored points is
         printed to stderr. The attributes `points_stored` and `points_run` count stored and simulated points.
     client : distributed.Client, optional
-        Its workers simulate the points. The points of a lost worker are simulated again.
+        A client of a Dask cluster, whose workers simulate the points. The points of a lost worker are simulated again.
     slots : sequence of int
         Numbers of slots to try, in place of 64, 256 and 1,024, for systems without `slots`.
 
@@ -272,7 +273,7 @@ def sweep(
 
 
 def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.Dataset:
-    """Return the points in the order of their numbers, with the first `most` bricks."""
+    """Return the results of all points, sorted by the number of the point, with the first `most` bricks."""
     flat = xr.concat([data for _, data in found], dim="point", join="outer")
     order = np.argsort(np.concatenate([numbers for numbers, _ in found]))
     return flat.isel(point=order, brick=slice(0, most))
@@ -318,7 +319,7 @@ def _refuse_held_up(waited: float, slots: int) -> None:
 
 
 def listed(seeds: int | Sequence[int]) -> list[int]:
-    """Return the seeds.
+    """Return the seeds as a list.
 
     Parameters
     ----------
@@ -347,7 +348,7 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
 
 
 def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], others: Sequence[str] = ()) -> None:
-    """Raise InputError if an axis has the name of a result's dimension, or has no list of values.
+    """Raise InputError if an axis has the same name as a dimension of the result, or has no list of values.
 
     An axis with the name of a measure is allowed, because `grid` renames it.
 

@@ -1,4 +1,4 @@
-"""Long runs of a few scenarios: sums over equal pieces of each run, in memory that does not grow with its length."""
+"""Long runs of a few scenarios: sums over equal pieces of each run, in memory that is independent of its length."""
 
 import itertools
 import time
@@ -39,7 +39,7 @@ class History(NamedTuple):
         Measures over the axes and `seed`, for the whole run after its warm-up.
     pieces : Dataset
         The same measures for each piece of the run (dimension `piece`), including the warm-up. The coordinate of a
-        piece is the position of its middle, as a share of the run.
+        piece is the position of its middle in the run, from 0 to 1.
     """
 
     whole: xr.Dataset
@@ -62,7 +62,7 @@ def history(
 ) -> History:
     """Simulate `build(**point)` at every point of the grid that `axes` spans until `requests` requests have completed.
 
-    Each point is simulated once for every seed (dimension `seed`); the seed determines the phases of its spindles. The
+    Each point is simulated once for every seed (dimension `seed`). The seed determines the phases of the spindles. The
     scenarios may differ only in numbers (including the number of drives), because they share one compilation. They must
     share their arrays, such as the requests of a trace. Requests may wait for a slot. Such requests are counted in
     `held_up`.
@@ -82,8 +82,8 @@ def history(
     warm_up : float
         Share of the run that `whole` leaves out, rounded up to whole pieces, by default 0.
     at_end : callable
-        Called with the last state of some runs, and the numbers of these runs, point * seeds + seed. By default, it
-        does nothing.
+        Function that is called with the last state of some runs, and the numbers of these runs. The number of a run is
+        point * (number of seeds) + (index of the seed). By default, the function does nothing.
     title : str
         Title of the progress bar.
     measures : sequence of Measure
@@ -135,7 +135,7 @@ def history(
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
-    """Split the dimension `lane` into the dimensions `dims`, of which it is the product; the last varies fastest."""
+    """Split the dimension `lane` into the dimensions `dims`, whose product it is. The last of `dims` varies fastest."""
     lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
     data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
     return data.unstack("lane").drop_vars("point")
@@ -144,8 +144,8 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> 
 def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     """Return the numbers of slots to try.
 
-    This is System.slots if it is given. Otherwise it is `slots`, where each number is raised to the number that a
-    closed loop needs.
+    The only number is System.slots if it is given. Otherwise the numbers are `slots`. A number that is too small for a
+    closed loop is raised to the number that the loop needs.
     """
     given = scenarios[0].system.slots
     least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
@@ -153,10 +153,10 @@ def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
 
 
 def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield groups of runs that are simulated in one batch, each with the number of its runs without padding.
+    """Yield groups of runs that are simulated in one batch, each with its number of runs before padding.
 
-    The last run is repeated as padding. On a CPU, a group has as many runs as fit into the caches, or all runs if there
-    are only a few. On an accelerator, a group has all runs.
+    The last run of a group is repeated as padding. On a CPU, a group has as many runs as fit into the caches, or all
+    runs if there are only a few. On an accelerator, a group has all runs.
     """
     devices = len(jax.devices())
     wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)

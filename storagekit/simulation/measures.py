@@ -1,4 +1,4 @@
-"""Measures of a run: each has a name, a unit, a meaning, the sums that it needs, and a function of these sums."""
+"""Measures of a run: each has a name, a unit, a meaning, the sums that it needs, and a function of its sums."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +32,11 @@ class Measure:
     meaning : str
         The `long_name` of the variable.
     needs : tuple of Sum
-        The sums from which it is computed.
+        The sums from which the measure is computed.
     of : callable
-        Computes the measure from these sums. Each sum is a DataArray over `lane` and the dimensions of the sum. A sum
-        for each drive has the dimension `brick`, and is NaN for bricks that a run does not use.
+        Function that computes the measure from the sums in `needs`. Each sum is a DataArray over `lane` and the
+        dimensions of the sum. A sum for each drive has the dimension `brick`, and is NaN for bricks that a run does not
+        use.
 
     Raises
     ------
@@ -100,7 +101,7 @@ class Measure:
 
 
 def several_measures(label: str, value: object) -> tuple[Measure, ...]:
-    """Return the value as a tuple of measures.
+    """Validate the value of an argument, and return it as a tuple of measures.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def several_measures(label: str, value: object) -> tuple[Measure, ...]:
 
 
 def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
-    """Return the sums that measures need, each once.
+    """Return the sums that measures need. A sum that several measures need is returned once.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
 
 
 def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Return the measures, after a check that they fit into one result.
+    """Check that measures fit into one result, and return them.
 
     Parameters
     ----------
@@ -195,9 +196,9 @@ def counted(
     tally : mapping of str to array, shape `[chunk, row, *batch]`
         The sums of each chunk by name.
     warm_up : float or array, shape `[*batch]`
-        Amount that is left out at the start, in the unit of the sum `by`.
+        Value of the sum `by` at which measuring begins.
     amount : float or array, shape `[*batch]`
-        Amount at which measuring ends, by default inf.
+        Value of the sum `by` at which measuring ends, by default inf.
     by : str
         Name of the sum that measures the length of the run, by default the completed requests.
 

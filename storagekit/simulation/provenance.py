@@ -78,5 +78,5 @@ def _names(drive: AbstractDrive) -> list[str]:
 
 
 def _types(scenarios: Sequence[Scenario], part: str) -> str:
-    """Return the names of the types of one component of the systems, each once."""
+    """Return the names of the types that one component has in the systems. Each name is returned once."""
     return ", ".join(sorted({type(getattr(scenario.system, part)).__name__ for scenario in scenarios}))

@@ -66,10 +66,10 @@ def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scen
 def with_room(
     run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario], rungs: Sequence[int]
 ) -> tuple[Roomed, int]:
-    """Call `run` with increasing numbers of slots until no arrival waits for one.
+    """Call `run` with increasing numbers of slots until no arrival waits for a slot.
 
-    Once there are enough slots, the result does not depend on their number. If requests arrive faster than they can be
-    served, no number of slots is sufficient. The result of the last attempt is then returned.
+    If there are enough slots, the result does not depend on the number of slots. If requests arrive faster than they
+    can be served, no number of slots is sufficient. The result of the last attempt is then returned.
 
     Parameters
     ----------
@@ -102,12 +102,13 @@ def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[in
     scenarios : sequence of Scenario
         Scenarios of one structure.
     wanted : sequence of int
-        Numbers to try if System.slots is not given. If empty, the default: from `fewest` to 1,024, in steps of a factor of 4.
+        Numbers to try if System.slots is not given. If it is empty, the numbers are `fewest`, then four times as many,
+        and so on, until a number is at least 1,024.
 
     Returns
     -------
     tuple of int
-        The numbers; only System.slots if it is given.
+        The numbers. If System.slots is given, it is the only number.
     """
     given = scenarios[0].system.slots
     if given == AUTO and wanted:
@@ -139,7 +140,7 @@ def fewest(scenarios: Sequence[Scenario]) -> int:
 
 
 def provided(scenarios: Sequence[Scenario], slots: int) -> list[Scenario]:
-    """Return the scenarios with a number of slots.
+    """Return the scenarios with a given number of slots.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Quantiles of response times, as they are stored in every result."""
+"""Quantiles of response times that every result contains."""
 
 import numpy as np
 import xarray as xr

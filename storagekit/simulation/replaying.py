@@ -1,4 +1,4 @@
-"""Replay a trace on a system, to measure the response times of its users and the load of its disks."""
+"""Replay a trace on a system, to measure the response times of the requests and the load of the disks."""
 
 import time
 from collections.abc import Sequence
@@ -47,9 +47,10 @@ def replay(
     -------
     Dataset
         The measures of `simulate` over the whole trace. For each request (dimension `request`) there are
-        `response_time` and `read`. The quantiles of the response time (dimension `quantile`) are exact and include the
-        first request. `wrapped` is the share of the requests whose addresses wrap around at the end of the system. The
-        attributes `busiest_brick` and `bottleneck` name the busiest brick and the largest part of the access time.
+        `response_time` and `read`, whether the request is a read. The quantiles of the response time (dimension
+        `quantile`) are exact and include the first request. `wrapped` is the share of the requests whose addresses wrap
+        around at the end of the system. The attributes `busiest_brick` and `bottleneck` name the busiest brick and the
+        largest part of the access time.
 
     Raises
     ------

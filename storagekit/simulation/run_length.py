@@ -23,9 +23,9 @@ class Precision:
     Parameters
     ----------
     wanted : mapping of str to float
-        Half-widths of the 95% intervals of measures, as shares of their means, at which the run ends.
+        For each named measure, the half-width of its 95% interval divided by its mean at which the run ends.
     budget : int
-        Number of completed requests at which the run ends, even if it is not precise enough.
+        Number of completed requests at which the run ends, even if the intervals are too wide.
     patient : bool
         Whether the run continues although arrivals wait for a slot, by default False.
     """
@@ -36,7 +36,7 @@ class Precision:
 
     @property
     def told(self) -> dict[str, float | str]:
-        """The attributes for the provenance of a result."""
+        """The attributes that describe the precision in the provenance of a result."""
         return {"precision_wanted": json.dumps(dict(self.wanted)), "budget": self.budget}
 
 
@@ -47,8 +47,8 @@ class Extent:
     Parameters
     ----------
     amount : float
-        Completed requests, or seconds of simulated time. With a precision this is the length at which it is checked
-        first.
+        Completed requests, or seconds of simulated time. With a precision, this is the length at which the precision is
+        first checked.
     warm_up : float or None
         Part at the start that is not measured, in the same unit; None if it is to be determined.
     by : str
@@ -84,7 +84,7 @@ class Extent:
 
     @property
     def told(self) -> dict[str, float | str]:
-        """The attributes for the provenance of a result."""
+        """The attributes that describe the length of the run in the provenance of a result."""
         more = {} if self.precision is None else self.precision.told
         if self.by == "answered":
             cut = "MSER-5" if self.warm_up is None else int(self.warm_up)
@@ -147,13 +147,13 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
 def precise(
     wanted: float | Mapping[str, float] | None, budget: int = BUDGET, patient: bool = False
 ) -> Precision | None:
-    """Return the precision that a user gives, or None if none is given.
+    """Return the precision that a user requests, or None if no precision is requested.
 
     Parameters
     ----------
     wanted : float or mapping of str to float or None
-        Half-width of the 95% interval of the mean response time, as a share of the mean, or half-widths of measures by
-        name.
+        Half-width of the 95% interval of the mean response time, divided by the mean. A mapping gives the half-width of
+        each named measure.
     budget : int
         Largest number of requests, by default 1,000,000.
     patient : bool

@@ -1,9 +1,9 @@
-"""Divide a sweep into shards, and run each shard: some points of one structure, with all seeds of these points.
+"""Divide a sweep into shards, and run each shard. A shard has some points of one structure, with all their seeds.
 
 The division of points into shards does not change results, not even in the last bit: a batch always has `width` runs,
 at most 16 on each CPU device, and every run goes through the same program. Points that are stored already can therefore
-be left out, and workers may have any number of devices. Only a structure that has a single run in the whole sweep has a
-width of 1.
+be left out, and workers may have any number of devices. The width is 1 only for a structure that has a single run in
+the whole sweep.
 """
 
 import time
@@ -51,7 +51,7 @@ class SweepSettings:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The standard measures and the user's. Raises InputError if two have the same name."""
+        """The standard measures and the user's measures. Raises InputError if two measures have the same name."""
         return beside(self.own)
 
 
@@ -66,11 +66,11 @@ class ShardGroup:
     members : tuple of int
         Numbers of the points.
     scenarios : tuple of Scenario
-        Their scenarios, all with the same number of drives.
+        The scenarios of the points, all with the same number of drives.
     rungs : tuple of int
         Numbers of slots to try.
     lanes : int
-        Number of runs of the whole structure.
+        Number of runs of all points of the structure.
     """
 
     structure: int
@@ -87,7 +87,7 @@ class Done:
     Parameters
     ----------
     data : Dataset
-        Measures over `point` and `seed`, the number of the seed.
+        Measures over `point` and `seed`, where `seed` is the index of the seed.
     slots : array of int, shape `[point]`
         Number of slots of each point.
     waited : array of float, shape `[point]`
@@ -186,7 +186,7 @@ def run(
 
 
 def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Done:
-    """Run the points of a shard with increasing numbers of slots until no arrival waits for one.
+    """Run the points of a shard with increasing numbers of slots until no arrival waits for a slot.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The measures of every run.
 
-A new measure is a further `Measure` here. It needs a further `Sum` if no sum provides its data.
+To add a measure, define a further `Measure` here. If no `Sum` provides the data, define a further `Sum` too.
 """
 
 from collections.abc import Sequence

@@ -3,8 +3,8 @@
 Each finished shard of a sweep is a NetCDF file in the folder. The name of a file is the digest of its bytes. A damaged
 file is therefore recognized and ignored. A point is recognized by the digest of everything that determines its results:
 the scenario with all entries of its arrays, the seeds, the length of the run, the measures, and the result of
-`made_with`. The digest does not include the number of drives that the engine provides beyond the used ones, because it
-does not change any result.
+`made_with`. The digest does not include the number of drives that the engine adds as padding, because this number does
+not change any result.
 """
 
 import hashlib
@@ -120,7 +120,7 @@ class Store:
         members : list of int
             Numbers of the points.
         done : Done
-            Their results.
+            The results of these points.
         """
         missing: dict[str, list[int]] = {}
         for member, key in wanted.items():
@@ -148,7 +148,7 @@ class Store:
         done : Done
             Result of the shard.
         keys, labels : sequence of str
-            Digests and labels of its points.
+            Digests and labels of the points of the shard.
         attributes : mapping
             Attributes of the file.
 
@@ -175,7 +175,7 @@ class Store:
             ) from fault
 
     def tell(self, there: int, points: int) -> None:
-        """Print the number of points that are stored, and store it for the provenance.
+        """Print the number of points that are in the store, and remember this number for the provenance.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Store:
 
 
 def _write(data: xr.Dataset, folder: Path) -> None:
-    """Write a file completely or not at all, also in a crash: under a temporary name, then under its final name."""
+    """Write a file under a temporary name, and then rename it, so that even a crash leaves no partial file."""
     from xarray.backends import H5NetCDFStore
 
     temporary = folder / f".{uuid4().hex}.part"

@@ -14,7 +14,7 @@ from storagekit.simulation.standard_measures import ELAPSED
 def by_stream(streams: Count) -> tuple[Measure, ...]:
     """Return measures for each stream, for the argument `measures` of `simulate`.
 
-    They are `stream_throughput`, `stream_rate` and `stream_response`.
+    The measures are `stream_throughput`, `stream_rate` and `stream_response`.
 
     Parameters
     ----------

@@ -31,20 +31,20 @@ def simulated(
     scenarios : sequence of Scenario
         The scenarios of the points.
     points : sequence of mapping
-        The parameters of each point by name, from which its label in the store is made.
+        The parameters of each point by name. The label of the point in the store is made from them.
     asked : SweepSettings
         The settings of the sweep.
     store : Store or NoStore
         The store.
     client : distributed.Client, optional
-        Its workers run the shards; by default this process does.
+        A client of a Dask cluster, whose workers run the shards. By default this process runs the shards.
 
     Yields
     ------
     members : sequence of int
         Numbers of the points.
     done : Done
-        Their result.
+        The result of these points.
 
     Raises
     ------

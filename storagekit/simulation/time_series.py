@@ -1,4 +1,4 @@
-"""Simulate the runs of a batch until each is long enough, and compute their measures."""
+"""Simulate the runs of a batch until each run is long enough, and compute the measures of the runs."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -51,7 +51,7 @@ def measured_lanes(
     among: int | None = None,
     quiet: bool = False,
 ) -> Measured:
-    """Simulate scenarios of one structure, each with every seed, and compute their measures.
+    """Simulate scenarios of one structure, each with every seed, and compute the measures of all runs.
 
     The runs are ordered by scenario, and within a scenario by seed.
 
@@ -125,12 +125,12 @@ def compile_lanes(
 
 
 def _recorded(measures: Sequence[Measure]) -> Record:
-    """Return the record from which these measures are computed."""
+    """Return the record of a run from which the measures are computed."""
     return Record(sums_of(measures), ResponseBins())
 
 
 def of_points(extent: Extent) -> list[str]:
-    """Return the names of the variables that all seeds of a point have in common.
+    """Return the names of the variables that have one value for all seeds of a point.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def of_points(extent: Extent) -> list[str]:
 
 
 def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
-    """Return the attribute that states whether the runs of a result ended at their precision or at the budget.
+    """Return the attribute that states whether the runs of a result ended at the precision or at the budget.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
 
 
 def half_width_of(measure: str) -> str:
-    """Return the name of the variable that contains the half-width of a measure's interval, as a share of its mean."""
+    """Return the name of the variable that contains the half-width of a measure's interval, divided by the mean."""
     return f"{measure}_half_width"
 
 
@@ -181,14 +181,14 @@ class Course:
         self._done = np.zeros(1)
 
     def until(self, amount: float, progress: Callable[[float], object]) -> None:
-        """Simulate until the sum `by` has reached an amount in every run.
+        """Simulate until the sum by which length is measured has reached an amount in every run.
 
         Parameters
         ----------
         amount : float
             The amount, in the unit of the sum.
         progress : callable
-            Called after each step with the smallest sum among all runs.
+            Function that is called after each step with the smallest sum of all runs.
         """
         while self._done.min() < amount:
             tally, codes = next(self._steps)
@@ -222,7 +222,7 @@ class _Points:
         self.narrow: dict[str, np.ndarray] = {}
 
     def measured(self, quiet: bool) -> Measured:
-        """Return the measures of all runs, where each run has the length that its precision requires.
+        """Return the measures of all runs. Each run has the length that the requested precision requires.
 
         The measures of a run do not depend on the length of the other runs.
         """
@@ -273,7 +273,7 @@ class _Points:
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
     def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
-        """Return the warm-up of each run: the given warm-up, or one that is determined from all seeds of its point."""
+        """Return the warm-up of each run: the given one, or a warm-up that all seeds of its point determine."""
         if self.extent.warm_up is not None:
             return np.full(len(self.bricks), float(self.extent.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
@@ -287,7 +287,7 @@ class _Points:
         return np.ceil(cut) if self.extent.by == "answered" else cut
 
     def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
-        """Return a mask of the runs whose point has intervals as narrow as requested.
+        """Return a mask of the runs of those points whose intervals are as narrow as requested.
 
         The half-widths are stored for the runs marked in `going`.
         """
@@ -308,7 +308,7 @@ class _Points:
 
 
 def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
-    """Return the half-width of the 95% interval of the mean over `samples` samples, as a share of the mean.
+    """Return the half-width of the 95% interval of the mean over `samples` samples, divided by the mean.
 
     The samples vary fastest along the last axis. If a point has several values, the result is the half-width of the
     widest interval. It is NaN if the point has no value.

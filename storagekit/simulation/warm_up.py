@@ -1,4 +1,4 @@
-"""Determine by MSER-5 the warm-up of a run: the part that depends on the empty start of the system.
+"""Determine the warm-up of a run by MSER-5. The warm-up is the part that depends on the empty start of the system.
 
 References
 ----------
@@ -17,7 +17,7 @@ OTHERWISE = 0.1
 
 
 def mser(means: Float[np.ndarray, "batch"]) -> int:
-    """Return the number of initial batches, at most half, to leave out for the most precise mean of the others.
+    """Return the number of initial batches to leave out, so that the mean of the other batches is most precise.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def mser(means: Float[np.ndarray, "batch"]) -> int:
     Returns
     -------
     int
-        The number d of batches to leave out.
+        The number d of batches to leave out, at most half of all batches.
 
     Notes
     -----

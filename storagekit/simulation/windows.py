@@ -31,7 +31,7 @@ OWN = ("window", "stream")
 
 
 class Timed(NamedTuple):
-    """Log of some runs with the times of its events.
+    """Log of some runs, with the times of the events.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ def windows(
     -------
     Dataset
         Measures over the axes, `seed`, `window` and `stream`. The coordinate of a window is its middle, in seconds.
-        `throughput` is the bytes per second of completed requests, `rate` the completed requests per second, `response`
-        their mean response time. `service` also has the dimension `brick`. It is the bytes per second that the drives
-        of the brick transferred. `backlog` has this dimension too. It is the share of the time in which requests of the
-        stream waited at the brick to be issued.
+        `throughput` is the bytes per second of completed requests, `rate` is the completed requests per second, and
+        `response` is the mean response time of these requests. `service` and `backlog` also have the dimension `brick`.
+        `service` is the bytes per second that the drives of the brick transferred. `backlog` is the share of the time
+        in which requests of the stream waited at the brick to be issued.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def logs(
 
 
 def by_event(array: np.ndarray) -> np.ndarray:
-    """Return an array of a log with one axis for the events, in place of an axis for chunks and one within a chunk.
+    """Return an array of a log with one axis for all events, in place of the axes for chunks and events in a chunk.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def together(pieces: Sequence[Timed]) -> Timed:
 
 
 def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
-    """Return when all of the given streams have requests queued at a brick.
+    """Return at which times all of the given streams have requests queued at a brick.
 
     The result has the form that `analytic.fairness` expects.
 
@@ -250,18 +250,18 @@ def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, A
     Parameters
     ----------
     waited : array of bool, shape `[event, ...]`
-        Whether the condition holds during the event, once its request has entered.
+        Whether the condition holds during the event, after the request of the event has entered.
     waits : array of bool, shape `[event, ...]`
         Whether the condition holds at the end of the event.
     entered : array of float, shape `[event, ...]`
-        Time from the beginning of the event until its request enters, seconds; inf for none.
+        Time from the beginning of the event until its request enters, seconds; inf if no request enters.
     elapsed : array of float, shape `[event, ...]`
         Duration of the event, seconds.
 
     Returns
     -------
     after : array of bool, shape `[event, ...]`
-        Whether the condition holds from the end of the event on.
+        Whether the condition holds after the end of the event.
     gap : array of float, shape `[event, ...]`
         Time within each event during which the condition does not hold, seconds.
     """
@@ -272,7 +272,7 @@ def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, A
 
 
 class _Sums:
-    """Sums for each run, window and stream; service and backlog also for each brick."""
+    """Sums for each run, window and stream. The sums of service and backlog are also separate for each brick."""
 
     def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
         self.window = window

@@ -32,10 +32,10 @@ _heard: dict[str, SweepSettings] = {}
 
 
 def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
-    """Run shards on the workers of a client, and yield them in the order in which they end.
+    """Run shards on the workers of a client, and yield the results in the order in which shards end.
 
-    The first shard of a structure ends before its others begin, so that workers on one machine find it compiled. The
-    shards of a lost worker run again on another.
+    The first shard of a structure ends before the other shards of the structure begin, so that workers on the same
+    machine find the compiled program. The shards of a lost worker run again on another worker.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
     piece : ShardGroup
         The shard.
     done : Done
-        Its result.
+        The result of the shard.
 
     Raises
     ------
@@ -88,8 +88,9 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
 def _packed(work: tuple[ShardGroup, SweepSettings, str]) -> bytes:
     """Return the pickled form in which work is sent to a worker.
 
-    Dask would send a user's classes by name. A worker that cannot import the name would wait forever. So classes that
-    are defined in `__main__` or in a file of the command line are pickled by value here.
+    Dask would send only the names of a user's classes, and a worker that cannot import a name would wait forever.
+    Therefore classes that are defined in `__main__`, or in a file that the command line names, are pickled by value
+    here.
     """
     import cloudpickle
 
@@ -97,7 +98,7 @@ def _packed(work: tuple[ShardGroup, SweepSettings, str]) -> bytes:
 
 
 def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
-    """Run a shard on a worker. made: the versions and settings of the process of the sweep."""
+    """Run a shard on a worker. made: the versions and settings of the process that started the sweep."""
     differs = [
         (f"{name} {own} instead of {made.get(name)}") for name, own in made_with().items() if own != made.get(name)
     ]
@@ -110,9 +111,9 @@ def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
 
 
 def _linked(own: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Return measures from another process, with the sums of this process in place of their copies.
+    """Return measures from another process, in which copies of sums are replaced by the sums of this process.
 
-    Sums are compared by identity.
+    The replacement is needed because sums are compared by identity.
     """
     ours = {one.name: one for one in Record(sums_of(beside(()))).sums}
     return tuple(replace(one, needs=tuple(ours.get(need.name, need) for need in one.needs)) for one in own)
@@ -129,7 +130,7 @@ def _completed(client: Any) -> Any:
 
 
 def _room(client: Any) -> int:
-    """Return the number of shards that may be at the workers at present; it changes as workers join and leave."""
+    """Return the number of shards that the workers can have at present. It changes when workers join and leave."""
     try:
         return AHEAD * max(1, sum(client.nthreads().values()))
     except OSError as fault:
@@ -158,7 +159,7 @@ def _result(future: Any) -> Done:
 @validate
 @contextmanager
 def local_workers(count: Annotated[int, COUNT.up_to(MOST_COUNTED, " workers")]) -> Iterator["Client"]:
-    """Start workers as processes of this machine, which share its cores, and end them at the end of the block.
+    """Start worker processes that share the cores of this machine, and end them at the end of the block.
 
     In a script the call must be below `if __name__ == "__main__":`, because each process imports the script.
 
@@ -194,12 +195,12 @@ def local_workers(count: Annotated[int, COUNT.up_to(MOST_COUNTED, " workers")]) 
 
 @contextmanager
 def client_of(scheduler_file: Path) -> Iterator["Client"]:
-    """Connect to the cluster whose scheduler wrote a file, until the end of the block.
+    """Connect to the cluster whose scheduler wrote `scheduler_file`. The connection ends at the end of the block.
 
     Parameters
     ----------
     scheduler_file : Path
-        The file.
+        The file in which the scheduler of a Dask cluster wrote its address.
 
     Yields
     ------

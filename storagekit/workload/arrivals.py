@@ -1,7 +1,7 @@
 """Arrival processes: a closed loop, a Poisson stream, and a trace.
 
-The arrival times of an open stream do not depend on the system. In a closed loop the next request arrives when one
-completes.
+The arrival times of an open stream do not depend on the system. In a closed loop the next request arrives when a
+request completes.
 """
 
 from abc import abstractmethod
@@ -28,7 +28,7 @@ GAP = Validator(least=0, unit="s", endless=True).each
 
 
 class Window(NamedTuple):
-    """Successive requests of each run, `[row, *batch]`, and the gap from each to the next, seconds."""
+    """Successive requests of each run, `[row, *batch]`, and the time from each request to the next, seconds."""
 
     requests: Requests
     gap: Float[Array, "row *batch"]
@@ -50,7 +50,7 @@ class AbstractArrivals(eqx.Module):
         Parameters
         ----------
         capacity : int
-            Sectors of the system. Addresses are below it.
+            Size of the system, sectors. All addresses are below it.
         key : uint32 array, shape `[2, *batch]`
             Key of the random numbers of each run.
         first : int array, shape `[1, *batch]`
@@ -66,12 +66,12 @@ class AbstractArrivals(eqx.Module):
 
     @property
     def most_outstanding(self) -> int | None:
-        """Return the largest number of simultaneously outstanding requests, None if there is no limit."""
+        """Return the largest number of simultaneously outstanding requests; None if there is no limit."""
         return None
 
     @property
     def total(self) -> int | None:
-        """Return the number of requests, None if it is unlimited."""
+        """Return the number of requests; None if it is unlimited."""
         return None
 
     @property
@@ -114,7 +114,7 @@ class AbstractArrivals(eqx.Module):
         pending : float array, shape `[1, *batch]`
             Time to the next arrival of an open stream, seconds.
         answer : float array, shape `[1, *batch]`
-            Time to the earliest completion, seconds. A closed loop sends its next request then.
+            Time to the earliest completion, seconds, at which a closed loop sends its next request.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def leaves(self, admitted: Bool[Array, "1 *batch"], due: Bool[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
-        """Return whether the earliest completion frees its slot now.
+        """Return whether the earliest completion frees the slot of its request now.
 
         admitted: whether a request was admitted. due: whether the completion is due.
         """
@@ -145,9 +145,9 @@ class AbstractArrivals(eqx.Module):
 
     @property
     def waits_for_completions(self) -> bool:
-        """Return whether the next request depends on which requests have completed.
+        """Return whether the next request depends on the requests that have completed.
 
-        A window then contains only the numbers of the requests, and `request` draws their other fields.
+        A window then contains only the numbers of the requests, and `request` draws the other fields of each request.
         """
         return False
 
@@ -159,7 +159,7 @@ class AbstractArrivals(eqx.Module):
         private
             Private state.
         capacity : int
-            Sectors of the system. Addresses are below it.
+            Size of the system, sectors. All addresses are below it.
         number : int array, shape `[1, *batch]`
             Number of the request.
 
@@ -172,7 +172,7 @@ class AbstractArrivals(eqx.Module):
         return nothing_asked(number.shape[1:])._replace(number=number)
 
     def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"]) -> Any:
-        """Return the private state after a request was admitted, where `admitted` is true."""
+        """Return the private state after a request was admitted. The state changes only where `admitted` is true."""
         return private
 
     def answered(
@@ -182,7 +182,7 @@ class AbstractArrivals(eqx.Module):
         at: Float[Array, "1 *batch"],
         leaves: Bool[Array, "1 *batch"],
     ) -> Any:
-        """Return the private state after a request of `client` completed, where `leaves` is true.
+        """Return the private state after a request of `client` completed. It changes only where `leaves` is true.
 
         at: time of the completion, seconds from now.
         """
@@ -207,16 +207,17 @@ class AbstractRandomArrivals(AbstractArrivals):
 
 
 class ClosedLoop(AbstractRandomArrivals):
-    """Closed loop with `outstanding` requests: the next request arrives when one completes.
+    """Closed loop with `outstanding` requests: the next request arrives when a request completes.
 
     Parameters
     ----------
     requests : RandomRequests
         Model of the requests.
     outstanding : int
-        Number of requests outstanding, at least 1; one number, or one for each run.
+        Number of outstanding requests, at least 1; one number, or one for each run.
     replaced_before_choice : bool
-        Whether the scheduler's choice at a completion already sees the request that this completion causes; by default False.
+        Whether the scheduler, when it chooses at a completion, can choose the request that this completion causes; by
+        default False.
 
     Raises
     ------
@@ -225,9 +226,9 @@ class ClosedLoop(AbstractRandomArrivals):
 
     Notes
     -----
-    By default, the request that a completion causes becomes visible after the scheduler's choice at this completion.
-    With N outstanding requests, a choice therefore sees N-1 candidates, as in DiskSim and in dsptf's figure 1. With
-    `replaced_before_choice`, it sees N candidates.
+    By default, the request that a completion causes arrives after the scheduler's choice at this completion. With N
+    outstanding requests, the scheduler therefore chooses among N-1 requests, as in DiskSim and in figure 1 of dsptf.
+    With `replaced_before_choice`, it chooses among N requests.
     """
 
     requests: RandomRequests = eqx.field(
@@ -322,9 +323,10 @@ class RecordedArrivals(AbstractArrivals):
     requests : Requests
         Requests of the trace, arrays of shape (row,).
     gap : float array, shape (row,)
-        Time from each request to the next, seconds. The last one is infinite.
+        Time from each request to the next, seconds; infinite for the last request.
     scale : float
-        Factor of the arrival rate; by default 1. Above 1 the trace runs faster.
+        Factor by which the recorded arrival rate is multiplied; by default 1. With a factor above 1 the trace runs
+        faster.
     clients : bool
         Whether the engine stores stream and client of each request; by default False.
 

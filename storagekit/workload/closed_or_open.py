@@ -18,15 +18,15 @@ from storagekit.workload.requests import RandomRequests
 class ClosedOrOpen(AbstractRandomArrivals):
     """A `ClosedLoop` of `outstanding` requests, or `PoissonArrivals` where `outstanding` is 0.
 
-    The choice is a number. A sweep over both workloads therefore compiles once. Results equal the results of the two
-    classes. Each parameter is one number, or one number for each run of a batch.
+    A number selects the workload, so a sweep over both workloads compiles once. The results equal the results of
+    `ClosedLoop` and of `PoissonArrivals`. Each parameter is one number, or one number for each run of a batch.
 
     Parameters
     ----------
     requests : RandomRequests
         The requests.
     outstanding : int
-        Requests outstanding in a closed loop; 0, the default, for an open stream.
+        Number of outstanding requests in a closed loop; 0, the default, for an open stream.
     rate : float
         Arrivals of an open stream a second, above 0; by default 1. A closed loop does not use it.
 

@@ -1,8 +1,8 @@
-"""Number of running threads, constant or varying in time.
+"""Number of running threads, which is constant or varies in time.
 
-Thread `index` of its group is on at t seconds after the start if index < count(t). A thread that is switched off
-finishes its outstanding request, and sends its next request when it is on again. The time at which it is on again has a
-closed form. No component therefore has to poll.
+The threads of a group are numbered from 0. Thread number `index` is on at t seconds after the start if index <
+count(t). A thread that is switched off finishes its outstanding request, and sends its next request when it is on
+again. A formula gives the time at which it is on again, so no component has to poll.
 """
 
 from abc import abstractmethod
@@ -25,9 +25,9 @@ MOST_THREADS = 2**24
 
 
 class CountClock(NamedTuple):
-    """Time of a clock, seconds: the sum `time` + `rest` of two float32.
+    """Time of a clock, seconds: the sum of two float32 numbers, `time` + `rest`.
 
-    The second number keeps the rounding errors. Without it, millions of short steps would be lost.
+    `rest` keeps the rounding errors. Without it, millions of short steps would be lost.
     """
 
     time: Float[Array, "1 *batch"]
@@ -45,7 +45,10 @@ class CountClock(NamedTuple):
         return CountClock(time, rest - (time - total))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
-        """Return the seconds to `moment` on this clock, from `delay` seconds after now; negative if it has passed."""
+        """Return the seconds from `delay` seconds after now to the time `moment` of this clock.
+
+        The result is negative if `moment` is earlier.
+        """
         return (moment - self.time) - (self.rest + delay)
 
 
@@ -63,7 +66,7 @@ class AbstractCount(eqx.Module):
     @property
     @abstractmethod
     def peak(self) -> Int[AnyArray, "..."]:
-        """Return the largest number of threads that are ever on."""
+        """Return the largest number of threads that are on at any time."""
 
     @abstractmethod
     def at(self, time: ArrayLike) -> np.ndarray:
@@ -99,7 +102,7 @@ class AbstractCount(eqx.Module):
         clock
             Private state.
         delay : float array, shape `[row, *batch]`
-            Time from now at which the count starts, seconds.
+            Time from now to the time from which the result is measured, seconds.
         index : int array, shape `[row, *batch]`
             Number of the thread in its group.
 
@@ -121,7 +124,7 @@ class Steady(AbstractCount):
     Raises
     ------
     InputError
-        If it is negative.
+        If the number is negative.
     """
 
     threads: Int[AnyArray, "..."] = eqx.field(converter=named("threads", whole))
@@ -157,7 +160,7 @@ class AbstractPeriodic(AbstractCount):
 
     @abstractmethod
     def turn(self, index: Int[Array, "row *batch"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *batch"]]:
-        """Return the time in a period at which thread `index` comes on, and the time that it stays on, seconds.
+        """Return the time in a period at which thread `index` is switched on, and how long it stays on, seconds.
 
         The second time is 0 if the thread is never on.
         """
@@ -179,7 +182,7 @@ class AbstractPeriodic(AbstractCount):
 
 
 class OnOff(AbstractPeriodic):
-    """Threads that are all on and all off in turn.
+    """Threads that are all on for one phase, and then all off for one phase, and so on.
 
     Parameters
     ----------
@@ -238,7 +241,7 @@ class Sinusoid(AbstractPeriodic):
 
     Notes
     -----
-    The number at time t is rounded to the nearest whole number, halves up:
+    The number at time t is this value, rounded to the nearest whole number, with halves rounded up:
 
         (low + high)/2 + (high - low)/2 sin(2 pi (t/period + phase))
     """
@@ -293,7 +296,7 @@ class Steps(AbstractCount):
     times : sequence of float
         Times of change, seconds, above 0 and in ascending order.
     counts : sequence of int
-        Numbers of threads, one more than times: from the start, and from each time of change on.
+        Numbers of threads: the first number at the start, and one further number for each time of change.
 
     Raises
     ------

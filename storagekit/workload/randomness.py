@@ -1,7 +1,7 @@
-"""Counter-based random words: word (i, block) of a key does not depend on earlier draws.
+"""Random words of 32 bits, which a cipher computes from a key and a counter (i, block).
 
-Request i is therefore the same under every protocol and every setting (common random numbers). One cipher call
-outside the event loop draws two words.
+A word does not depend on earlier draws. Request i is therefore the same under every protocol and every setting (common
+random numbers). One cipher call outside the event loop returns two words.
 """
 
 import jax
@@ -21,7 +21,7 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 def words(
     key: UInt32[AnyArray, "2 *batch"], first: Int[AnyArray, "1 *batch"], count: int, block: int | UInt32[Array, ""]
 ) -> tuple[UInt32[Array, "count *batch"], UInt32[Array, "count *batch"]]:
-    """Return two random words for each of successive counters.
+    """Return two random words of 32 bits for each of `count` successive counters.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def words(
     first : int array, shape `[1, *batch]`
         First counter of each run.
     count : int
-        Number of counters: first, first + 1, ...
+        Number of counters. The counters are first, first + 1, ...
     block : int
-        Second half of the counter, the same for all.
+        Second half of the counter, which is equal for all counters.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def words(
 def word_at(
     key: UInt32[AnyArray, "2 *batch"], counter: Int[AnyArray, "row *batch"], block: Int[AnyArray, "row *batch"]
 ) -> tuple[UInt32[Array, "row *batch"], UInt32[Array, "row *batch"]]:
-    """Return two random words for each counter and block.
+    """Return two random words of 32 bits for each counter and block.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def word_at(
 def threefry(
     key: UInt32[AnyArray, "2 *batch"], counter: UInt32[AnyArray, "row *#batch"], block: UInt32[AnyArray, "row *#batch"]
 ) -> tuple[UInt32[AnyArray, "row *batch"], UInt32[AnyArray, "row *batch"]]:
-    """Return the words of `word_at`, in plain arithmetic.
+    """Return the same words as `word_at`, computed in plain arithmetic.
 
     The result is a NumPy array for NumPy arguments, so that set-up code compiles no program.
 
     References
     ----------
-    Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3 (2011): Threefry-2x32 of 20 rounds.
+    Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3 (2011): Threefry-2x32 with 20 rounds.
     """
     keys = key[:1], key[1:], key[:1] ^ key[1:] ^ PARITY
     one, other = counter + keys[0], block + keys[1]
@@ -102,22 +102,25 @@ def threefry(
 
 
 def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:
-    """Return a word as a number in [0, 1), a multiple of 2^-24."""
+    """Return a random number in [0, 1), a multiple of 2^-24, computed from 32 random bits (`word`)."""
     return (word >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
 
 
 def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Array, "*row"]:
-    """Return a word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit."""
+    """Return a random whole number in [0, limit), computed from 32 random bits (`word`).
+
+    The number is the upper half of the 64-bit product word * limit. The limit is below 2^31.
+    """
     return product(word, jnp.asarray(limit).astype(jnp.uint32)).high.astype(jnp.int32)
 
 
 def anywhere(
     word: UInt32[AnyArray, "*row"], finer: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]
 ) -> Int[Array, "*row"]:
-    """Return a word as a whole number in [0, limit), with a limit of up to 2^52 where addresses have 64 bits.
+    """Return a random whole number in [0, limit), computed from 32 random bits (`word`).
 
-    With 32-bit addresses this is `below`. With 64-bit addresses `finer` is a second random word. It only adds
-    precision that the first word does not have.
+    With 32-bit addresses this is `below`. With 64-bit addresses the limit may be up to 2^52, and `finer`, 32 further
+    random bits, adds the precision that `word` lacks.
     """
     if jnp.asarray(limit).astype(int).dtype.itemsize == 4:
         return below(word, limit)
@@ -128,8 +131,7 @@ def anywhere(
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
     """Return a fixed hash of a whole number, uint32. The result is a NumPy array for a NumPy argument.
 
-    The hash multiplies and folds twice (MurmurHash3's finalizer). The upper half of a 64-bit number is folded in
-    before.
+    The hash is the finalizer of MurmurHash3. The upper half of a 64-bit number is first combined with the lower half.
     """
     if value.dtype.itemsize > 4:
         value = value ^ (value >> 32)

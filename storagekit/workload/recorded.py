@@ -1,4 +1,4 @@
-"""Arrivals of a trace: its requests at their recorded times, with addresses on the sectors of a system."""
+"""Arrivals of a trace: the requests at their recorded times, with their addresses mapped to the sectors of a system."""
 
 from typing import Annotated, cast
 
@@ -33,10 +33,11 @@ def recorded(
     capacity : int
         Size of the system, sectors.
     scale : float
-        Factor of the arrival rate; by default 1. Above 1 the trace runs faster.
+        Factor by which the recorded arrival rate is multiplied; by default 1. With a factor above 1 the trace runs
+        faster.
     unit : int
-        Unit of the address hash, sectors; by default 8, which is 4 KB. Dispatchers identify a request by the unit in
-        which it begins.
+        Size of an addressed unit, sectors; by default 8, which is 4 KB. The address hash is computed from the number of
+        the unit in which a request begins. Dispatchers use this hash.
 
     Returns
     -------
@@ -50,9 +51,9 @@ def recorded(
 
     Notes
     -----
-    Addresses wrap around at the capacity minus the largest request. Their order and distances are therefore preserved.
-    `wrapped` returns the share of requests that wrap around. The brick that receives a request is drawn once, and is
-    the same in every run.
+    Addresses wrap around at the capacity minus the largest request. Below that sector, the order and the distances of
+    addresses are preserved. `wrapped` returns the share of requests that wrap around. The brick that receives a request
+    is drawn once, and is the same in every run.
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} has no request in this window; give a wider window")
@@ -82,9 +83,9 @@ def recorded(
 
 
 def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:
-    """Return a field of all requests as this type.
+    """Return a field of all requests as an array of the type `kind`.
 
-    It stays a NumPy array: JAX would compile programs that only fill arrays.
+    The result is a NumPy array, because JAX would compile programs that only fill arrays.
     """
     return cast(Array, values.astype(kind, copy=False))
 

@@ -26,11 +26,12 @@ class Requests(NamedTuple):
     number: position in the workload, from 0.
     sector, sectors: logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a
     system of 1 TB and more.
-    read: whether it is a read.
-    receiving: a random word that selects the brick that receives it from the client.
-    address_hash: a hash of its address, equal for equal addresses.
-    asynchronous: whether it is a write for which no client waits.
-    stream, client: its stream, and the client that sends it (for `Threads`, the thread).
+    read: whether the request is a read.
+    receiving: 32 random bits that select the brick that receives the request from the client.
+    address_hash: a hash of the address, equal for equal addresses.
+    asynchronous: whether the request is a write for which no client waits.
+    stream: the stream of the request.
+    client: the client that sends the request; for `Threads`, the thread.
     """
 
     number: Int[Array, "*row"]
@@ -53,7 +54,7 @@ def nothing_asked(lanes: tuple[int, ...]) -> Requests:
 
 
 class RandomRequests(eqx.Module):
-    """Small random requests: uniform addresses, independent sizes, a share of reads.
+    """Small random requests with uniform addresses, independent sizes and a given share of reads.
 
     Parameters
     ----------
@@ -62,8 +63,8 @@ class RandomRequests(eqx.Module):
     read_share : float
         Share of reads, from 0 to 1; one number, or one for each run.
     locality : float
-        Seek locality L of (srarray, Table 3), at least 1; by default 1. Addresses stay within the first 1/L of the
-        capacity. Seeks are therefore 1/L as long as over the whole capacity.
+        Seek locality L of (srarray, Table 3), at least 1; by default 1. Addresses are within the first 1/L of the
+        capacity. The mean seek distance is therefore 1/L of the distance over the whole capacity.
     alignment : int
         Start addresses are multiples of this number of sectors; by default 8, which is 4 KB.
 
@@ -123,7 +124,7 @@ class RandomRequests(eqx.Module):
         Parameters
         ----------
         capacity : int
-            Sectors of the system. Requests lie within it.
+            Size of the system, sectors. All requests are within it.
         key : uint32 array, shape `[2, *batch]`
             Key of the random numbers of each run.
         first : int array, shape `[1, *batch]`
@@ -134,7 +135,7 @@ class RandomRequests(eqx.Module):
         Returns
         -------
         Requests
-            Requests first to first + count - 1, arrays of shape `[count, *batch]`.
+            The requests with numbers `first` to `first` + `count` - 1, arrays of shape `[count, *batch]`.
         """
         counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
@@ -146,12 +147,12 @@ class RandomRequests(eqx.Module):
         other: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
         number: Int[Array, "*row"],
     ) -> Requests:
-        """Return the requests that two pairs of random words determine.
+        """Return the requests that two pairs of random words (32 bits each) determine.
 
         Parameters
         ----------
         capacity : int
-            Sectors of the system. Requests lie within it.
+            Size of the system, sectors. All requests are within it.
         one : tuple of two uint32 arrays, shape `[*row]`
             Words for the address and the size.
         other : tuple of two uint32 arrays, shape `[*row]`

@@ -30,7 +30,8 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
     Parameters
     ----------
     stream : RequestTrace or ndarray of int, shape (touch,)
-        A trace, or block numbers, where each number is a read of one block. The devices of a trace are concatenated.
+        A trace, or an array of block numbers. The devices of a trace are concatenated. Each block number is a read of
+        one block.
     capacities : array_like
         Sizes of the cache, in blocks.
     block : int
@@ -39,7 +40,7 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
     Returns
     -------
     ndarray of float, shape of `capacities`
-        Read hits / reads.
+        Number of read hits / number of reads.
 
     Raises
     ------
@@ -48,8 +49,8 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
 
     Notes
     -----
-    The cache is empty at first. A read hits if the cache holds all its blocks when it arrives. A write does not count
-    as a hit, and leaves its blocks in the cache.
+    The cache is empty at first. A read hits if the cache holds all blocks of the read when it arrives. A write does not
+    count as a hit, and leaves its blocks in the cache.
     """
     wanted = np.asarray(capacities)
     if wanted.size and not np.all(wanted >= 0):
@@ -63,17 +64,17 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
 
 
 def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
-    """Return the number of distinct blocks accessed from the last access to a block up to this one, itself included.
+    """Return, for each access, the number of distinct blocks that were accessed since the previous access to its block.
 
-    This is the size of the smallest LRU cache, in blocks, that holds the block: 1 for a block accessed twice in
-    succession.
+    The block itself is included. The result is the size of the smallest LRU cache, in blocks, that still holds the
+    block. It is 1 for a block that is accessed twice in succession.
 
     Parameters
     ----------
     blocks : ndarray of int, shape (touch,)
         Block numbers.
     first : int
-        The first access of interest; by default 0. Accesses before it fill the cache.
+        Index of the first access in the result; by default 0. Earlier accesses only fill the cache.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
 
 
 def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> np.ndarray:
-    """Return the smallest LRU cache, in blocks, that holds all blocks of a read, for each request.
+    """Return, for each request, the size of the smallest LRU cache, in blocks, that holds all blocks of a read.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> n
     block : int
         Size of a block, bytes, at least 1; by default 16 sectors.
     first : int
-        The first request of interest; by default 0. Requests before it fill the cache.
+        Index of the first request in the result; by default 0. Earlier requests only fill the cache.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> n
 
 
 def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
-    """Return the largest stack distance among the blocks of each request from `start` on."""
+    """Return, for each request, the largest stack distance of its blocks. The first request is number `start`."""
     if block < 1:
         raise InputError(f"cache blocks of {block} bytes: give at least 1")
     if start < 0:
@@ -147,7 +148,7 @@ def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
 
 
 def _last_touch(blocks: np.ndarray) -> np.ndarray:
-    """Return the index of the previous access to the same block, -1 if there is no previous access: `[touch]`."""
+    """Return, for each access, the index of the previous access to the same block, or -1 without one: `[touch]`."""
     order = np.argsort(blocks, kind="stable")
     again = blocks[order][1:] == blocks[order][:-1]
     before = np.full(len(blocks), -1, np.int64)
@@ -156,10 +157,10 @@ def _last_touch(blocks: np.ndarray) -> np.ndarray:
 
 
 def _not_larger_before(values: np.ndarray) -> np.ndarray:
-    """Return the number of earlier entries that are not larger than each entry: `[entry]`.
+    """Return, for each entry, the number of earlier entries that are not larger: `[entry]`.
 
-    The method counts as a merge sort does. At every width, entries of a right half are compared with the left half
-    next to it.
+    The count follows the steps of a merge sort. At every width, the entries of each right half are compared with the
+    left half before it.
     """
     index = np.arange(len(values))
     smaller = np.zeros(len(values), np.int64)

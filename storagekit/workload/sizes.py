@@ -23,7 +23,7 @@ class AbstractSize(eqx.Module):
 
     @abstractmethod
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
-        """Return the size for a uniform number in [0, 1), in whole sectors, at least one."""
+        """Return the size that belongs to a uniform random number in [0, 1), in whole sectors, at least one."""
 
     @property
     @abstractmethod
@@ -139,14 +139,14 @@ class UniformSize(AbstractSize):
 
 
 class MixedSizes(AbstractSize):
-    """One of several sizes, each drawn in proportion to its share.
+    """One of several sizes, each drawn with a probability in proportion to its share.
 
     Parameters
     ----------
     sizes : sequence of float
         Sizes, bytes, above 0.
     shares : sequence of float
-        Share of each size, above 0. They need not sum to 1.
+        Share of each size, above 0. The shares need not sum to 1.
 
     Raises
     ------

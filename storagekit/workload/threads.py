@@ -1,7 +1,7 @@
-"""Clients with threads: each thread sends its next request after its previous request completes and a think time passes.
+"""Clients with threads. After each completion, a thread waits for a think time and then sends its next request.
 
-The random numbers of the i-th request of thread t depend only on the seed and (t, i). The request therefore depends
-neither on the system nor on the other threads and their number.
+The random numbers of request i of thread t depend only on the seed, t and i. The request therefore depends neither on
+the system nor on the other threads.
 """
 
 from collections.abc import Sequence
@@ -35,18 +35,18 @@ class Group(eqx.Module):
     Parameters
     ----------
     requests : RandomRequests
-        Model of their requests.
+        Model of the requests of the threads.
     threads : int or AbstractCount
         Number of threads.
     think : float
         Mean of the exponential think time before each request, seconds, from 0 to 15; by default 0.
     stream : int
-        Stream of their requests, from 0; by default 0.
+        Number of the stream of these requests, from 0; by default 0.
     volumes : sequence of int, optional
         Logical volume of each thread, from 0 (see `Threads`). By default the threads share the whole address space.
     most : int, optional
-        Number of threads for which the engine has memory; by default the largest number of `threads`. With a larger
-        number, settings with different numbers of threads share one compilation.
+        Number of threads for which the engine has memory; by default the largest number of `threads`. If `most` is
+        larger and equal in several settings, settings with different numbers of threads share one compilation.
 
     Raises
     ------
@@ -95,7 +95,7 @@ class Thinking(NamedTuple):
     """Private state of threads.
 
     due: seconds until each thread sends its next request, inf while it waits for a completion. issued: number of
-    requests that each thread has sent. clocks: state of the count of each group, None for a constant count.
+    requests that each thread has sent. clocks: state of the `AbstractCount` of each group; None for a constant count.
     """
 
     key: UInt32[Array, "2 *batch"]
@@ -105,15 +105,15 @@ class Thinking(NamedTuple):
 
 
 class Threads(AbstractArrivals):
-    """Threads that each have one request outstanding, or think before the next.
+    """Threads that each have one outstanding request, or wait for a think time before the next request.
 
-    A scheduler's choice at a completion does not see the request that this completion causes.
+    A scheduler that chooses at a completion cannot choose the request that this completion causes.
 
     Parameters
     ----------
     groups : sequence of Group or RandomRequests
-        Groups of threads, or the requests of a single group, with its `threads`, `think` and `most`. Thread j of group
-        k has the number j plus the sum of `Group.most` over all earlier groups.
+        Groups of threads. For a single group, give the model of its requests here, and its settings as `threads`,
+        `think` and `most`. Thread j of a group has the number j plus the sum of `Group.most` over all earlier groups.
     threads, think, most
         Settings of a single group, see `Group`.
     volume : int, optional
@@ -273,7 +273,7 @@ class Threads(AbstractArrivals):
         return capacity if group.volumes is None or self.volume is None else self.volume
 
     def _begins(self, volume: int) -> Int[Array, "thread"]:
-        """Return the first sector of the volume of each thread, 0 for the whole address space."""
+        """Return the first sector of the volume of each thread; 0 if the thread uses the whole address space."""
         of_group = [
             (0,) * group.most if group.volumes is None else group.volumes[: group.most] for group in self.groups
         ]
@@ -309,12 +309,18 @@ class Threads(AbstractArrivals):
     def _off(
         self, clocks: tuple[Any, ...], thread: Int[Array, "row *batch"], delay: Float[Array, "row *batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return how long each thread remains off, counted from `delay` seconds from now, seconds; inf if never on again."""
+        """Return how long each thread remains off, measured from `delay` seconds after now, seconds.
+
+        The result is inf for a thread that is never on again.
+        """
         told = zip(self.groups, self._firsts, clocks, strict=True)
         return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in told])
 
     def _of(self, thread: Int[Array, "row *batch"], of_group: Sequence[Any]) -> Any:
-        """Return the result of each thread's group, given one result for each group: a pytree of arrays."""
+        """Return, for each thread, the entry of `of_group` that belongs to the group of the thread.
+
+        Each entry is a pytree of arrays.
+        """
 
         def select(*values: Any) -> Any:
             numbered = zip(self._firsts[1:], values[1:], strict=True)

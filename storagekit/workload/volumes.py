@@ -36,9 +36,9 @@ class VolumeRequests(RandomRequests):
     volumes : sequence of int
         Sectors of each volume; one number, or one for each run. Volumes lie end to end.
     shares : sequence of float
-        Share of the requests to each volume; one number, or one for each run. The shares sum to 1.
+        For each volume, the share of the requests that access it; one number, or one for each run. The shares sum to 1.
     clients : int
-        Number of clients; by default 1. Each is equally likely to send a request.
+        Number of clients; by default 1. Each client is equally likely to send a request.
 
     Raises
     ------
@@ -115,7 +115,7 @@ class VolumeRequests(RandomRequests):
         )
 
     def _volume(self, word: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
-        """Return the volume that a random word selects."""
+        """Return the volume that a random word (32 bits) selects."""
         uniform, total = fraction(word), sum(self.shares)
         # relative to the sum, which rounding may make different from 1
         edges = [edge / total for edge in accumulate(self.shares)][:-1]
@@ -123,5 +123,5 @@ class VolumeRequests(RandomRequests):
 
 
 def _numbered(values: Sequence[Int[AnyArray, "*#row"]], number: Int[Array, "*row"]) -> Int[Array, "*row"]:
-    """Return the value for each number, given one value for each volume."""
+    """Return, for each entry of `number`, the value in `values` with this number."""
     return reduce(lambda chosen, new: jnp.where(number == new[0], new[1], chosen), enumerate(values[1:], 1), values[0])

@@ -1,16 +1,16 @@
-"""Delayed writes: one copy is written without delay, and the other copies when drives are idle.
+"""Delayed writes: one copy is written without delay, and the other copies are written when drives are idle.
 
-Each replica of a block has the number copy * D_r + replica, and one bit in a mask. In the paper, the other updates are
-deferred from the time at which the first update is scheduled. In this model they may start only when the first copy is
-on disk, so that a current copy is on disk after a crash. From that time on, all other replicas are stale until they are
-written. When the first copy of a write reaches the disk, all older delayed writes that lie entirely within its sectors
-are removed from the table. A delayed replica is written with the newest data, so that the order of partly overlapping
-writes does not matter. An arriving read is sent to replicas that are not stale. If overlapping writes leave no such
-replica, the read may use any replica, and newer data comes from the copies in memory.
+The replicas of a block are numbered copy * D_r + replica, and each has one bit in a mask. In the paper, the other
+copies are deferred from the time at which the first copy is scheduled. In this model they may start only when the first
+copy is on disk, so that a current copy is on disk after a crash. From that time on, all other replicas are stale until
+they are written. When the first copy of a write reaches the disk, all older delayed writes that lie entirely within its
+sectors are removed from the table. A delayed replica is written with the newest data, so that the order of partly
+overlapping writes does not matter. An arriving read is sent to replicas that are not stale. If overlapping writes leave
+no such replica, the read may use any replica, and newer data comes from the copies in memory.
 
-A write moves to the table when its first copy is on disk. Its slot is released when the write has also completed. A
-crash loses the data in memory. The table contains the replicas that are current (`pending`), and the other replicas are
-copied from these.
+A write moves to the table when its first copy is on disk. The slot of the write is released when the write has also
+completed. A crash loses the data in memory. The table states which replicas are current (`pending`), and the other
+replicas are restored from the current replicas.
 
 References
 ----------
@@ -57,17 +57,17 @@ class FirstCopies(NamedTuple):
     Parameters
     ----------
     number : array of int32, shape `[1, *batch]`
-        Number of its request.
+        Number of the request.
     start, stop : array of int, shape `[1, *batch]`
-        Its first sector, and the sector after its last.
+        First sector of the write, and the sector after its last sector.
     place : pytree of arrays, shape `[1, *batch]`
-        Its location.
+        Location of the write.
     arrival_time : BacklogClock
-        Its arrival time.
+        Arrival time of the write.
     left : array of uint32, shape `[1, *batch]`
         Mask of the replicas still to be written.
     order : array of int32, shape `[1, *batch]`
-        Rank of its first copy among all first copies so far, from 1.
+        Rank, from 1, of the first copy of this write among the first copies of all writes so far.
     """
 
     number: Int[Array, "1 *batch"]
@@ -85,10 +85,10 @@ class Delayed(NamedTuple):
     Parameters
     ----------
     replicas : array of uint32, shape `[slot, *batch]`
-        For each slot, mask of the replicas that may serve the read, or that may become the first copy of the write; 0
-        after that copy is on disk.
+        For each slot, mask of the replicas that may serve the read, or that may become the first copy of the write. It
+        is 0 after the first copy is on disk.
     start, stop : array of int, shape `[slot, *batch]`
-        First sector of the request, and the sector after its last.
+        First sector of the request, and the sector after its last sector.
     backlog : Backlog
         Delayed writes, with rows of `FirstCopies`.
     begun : array of int32, shape `[1, *batch]`
@@ -114,7 +114,7 @@ class Delayed(NamedTuple):
 
 
 class Background(AbstractWrite):
-    """Write one copy in the foreground, like a read, and the other copies when no request waits at their drives.
+    """Write one copy in the foreground, like a read, and each other copy when no request waits at its drive.
 
     The other copies wait in a queue of each drive, first in, first out. When the table of delayed writes has `table`
     entries, all copies in it move to the foreground queues. The scheduler then selects among these copies and the
@@ -123,14 +123,14 @@ class Background(AbstractWrite):
     Parameters
     ----------
     table : int
-        Number of writes with remaining copies at which these copies move to the foreground, at least 1, by default
+        Number of writes in the table at which all remaining copies move to the foreground, at least 1, by default
         10,000 as in srarray. In srarray, writes with a first copy in progress count too.
     nvram : int
-        By default 0: a write completes when its first copy is on disk. 1: it completes when it arrives.
+        With 0, the default, a write completes when its first copy is on disk. With 1, it completes when it arrives.
     most : int
-        Number of writes in the table at which it counts as full, by default 16,000, equal in all runs of a batch.
-        Requests that arrive while the table is full wait outside and are counted. This includes reads, because requests
-        enter in the order of their arrival. The memory for the data is not bounded.
+        Number of writes at which the table is full, by default 16,000. It is equal in all runs of a batch. Requests
+        that arrive while the table is full wait outside and are counted. This includes reads, because requests enter in
+        the order of their arrival. The memory for the data is not bounded.
 
     Raises
     ------
@@ -295,14 +295,14 @@ def _without_covered(
     first: Bool[Array, "1 *batch"],
     moved: Int[Array, "1 *batch"],
 ) -> tuple[Backlog, Int[Array, "1 *batch"]]:
-    """Return the backlog without the older writes that a newer write covers, and the number of them in the foreground.
+    """Return the backlog without older writes that a newer write covers, and the number of those in the foreground.
 
-    start, stop: first sector of the newer write, and the sector after its last. first: whether its first copy has
-    reached the disk. moved: rank of the last write that has moved to the foreground.
+    start, stop: first sector of the newer write, and the sector after its last sector. first: whether the first copy of
+    the newer write has reached the disk. moved: rank of the last write that has moved to the foreground.
     """
 
     def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *batch"]) -> tuple[Array, Array]:
-        """Return the last covered row, FIRST for none, and whether its copies had moved to the foreground."""
+        """Return the last covered row, or FIRST, and whether the copies of that write had moved to the foreground."""
 
         def look(best, copies, number, there):
             at, had_moved = best

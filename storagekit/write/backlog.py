@@ -1,4 +1,4 @@
-"""Backlog of delayed writes: their table, and the row of the table that each drive is writing."""
+"""Backlog of delayed writes: the table of these writes, and the row of the table that each drive is writing."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -45,7 +45,7 @@ class BacklogClock(NamedTuple):
         return BacklogClock(self.whole + whole.astype(jnp.int32), rest - whole * TICK)
 
     def since(self, other: "BacklogClock") -> Float[Array, "*row"]:
-        """Return the seconds from the other time to this time."""
+        """Return the seconds from the time of the other clock to the time of this clock."""
         return (self.whole - other.whole).astype(jnp.float32) * TICK + (self.rest - other.rest)
 
 
@@ -55,8 +55,8 @@ class Backlog(NamedTuple):
     Parameters
     ----------
     table : DelayedWriteTable
-        Delayed writes. Each row has at least these fields: `number`, the number of the request; `place`, its location;
-        `arrival_time`, its arrival; `left`, the mask of the replicas still to be written, bit part * D_r + replica.
+        Delayed writes. Each row has at least these fields: `number`, `place` and `arrival_time` of the request; and
+        `left`, the mask of the replicas still to be written, bit part * D_r + replica.
     writes : array of int32, shape `[drive, *batch]`
         Row of the table that each drive is writing, or FIRST or COVERED.
     now : BacklogClock
@@ -92,7 +92,7 @@ class Backlog(NamedTuple):
         needed : array of bool, shape `[1, *batch]`
             Runs in which the table is searched.
         bound : array of float32, shape `[1, *batch]`
-            The lowest cost of the requests that wait at the drive; inf if none waits.
+            The lowest cost of the requests that wait at the drive; inf if no request waits.
         price : Price
             Function that returns the cost of rows.
         placement : AbstractPlacement

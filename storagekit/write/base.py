@@ -46,13 +46,13 @@ class Later(NamedTuple):
     found : array of bool, shape `[1, *batch]`
         Whether there is such a part.
     number : array of int32, shape `[1, *batch]`
-        Number of its request.
+        Number of the request.
     place : pytree of arrays, shape `[1, *batch]`
-        Location of its request.
+        Location of the request.
     usable : array of uint32, shape `[1, *batch]`
         Mask of the replicas that may be written.
     candidates : array of int32, shape `[1, *batch]`
-        Number of delayed parts from which it was chosen.
+        Number of delayed parts from which this part was chosen.
     """
 
     row: Int[Array, "1 *batch"]
@@ -76,7 +76,7 @@ class DelayedParts(eqx.Module):
 
     @property
     def delays(self) -> bool:
-        """Return whether one drive first serves a write on behalf of all parts, and other drives write their parts later."""
+        """Return whether one drive first writes one part for all parts, and other drives write their parts later."""
         return False
 
     @property
@@ -86,7 +86,7 @@ class DelayedParts(eqx.Module):
 
     @property
     def one_for_all(self) -> bool:
-        """Return whether one part represents the others, so that all parts must be copies of one another."""
+        """Return whether one part stands for all parts of a write, which must then be copies of one another."""
         return self.delays
 
     @property
@@ -95,7 +95,7 @@ class DelayedParts(eqx.Module):
         return self.delays
 
     def has_room(self, private: Any) -> Bool[Array, "1 *batch"] | None:
-        """Return whether a request may enter, `[1, *batch]`; None for always."""
+        """Return whether a request may enter, `[1, *batch]`; None if a request may always enter."""
         return None
 
     def usable(
@@ -144,7 +144,7 @@ class DelayedParts(eqx.Module):
         Returns
         -------
         Offer
-            The requests that wait, and their usable replicas; by default all.
+            The requests that wait, and the usable replicas of each request; by default all replicas.
         """
         return Offer(bit_is_set(waiting, part), None)
 
@@ -189,7 +189,7 @@ class DelayedParts(eqx.Module):
         chooses : array of bool, shape `[1, *batch]`
             Runs where the drive chooses its next access.
         bound : array of float32, shape `[1, *batch]`
-            The lowest cost of the requests in the slots; inf if none waits. A delayed part must cost less.
+            The lowest cost of the requests in the slots; inf if no request waits. A delayed part must cost less.
         price : Price
             Function that returns the cost of delayed parts.
         placement : AbstractPlacement
@@ -203,7 +203,7 @@ class DelayedParts(eqx.Module):
         return None
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
-        """Return whether the access of drive `which` writes a delayed part; None for never."""
+        """Return whether the access of drive `which` writes a delayed part; None if no access ever does."""
         return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
@@ -230,8 +230,8 @@ class AbstractWrite(DelayedParts, Component):
     A policy implements `rule`. The base classes have defaults for the other methods: `Component` for the private state
     and its events, and `DelayedParts` for policies that write parts later.
 
-    By default a write waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which
-    takes (D_r - 1) / D_r of a revolution longer than writing one replica (srarray, equation 3).
+    By default a write waits at every drive that holds a part. Each drive writes all its D_r replicas one after the
+    other. This takes (D_r - 1) / D_r of a revolution longer than writing one replica (srarray, equation 3).
     """
 
     @abstractmethod
@@ -245,20 +245,21 @@ class AbstractWrite(DelayedParts, Component):
         parts : array of uint32, shape `[*row]`
             Mask of the parts that are written.
         receiving : array of int32, shape `[*row]`
-            Part on the brick that the client sent the write to.
+            Number of the part on the brick to which the client sent the write.
         readable : int or array of int
             Number of parts from which the data is readable.
 
         Returns
         -------
         CompletionRule
-            The parts that are counted, and the number of them that must have ended.
+            The parts that are counted, and the number of counted parts that must be written before the write completes.
         """
 
     def check_rules(self, facts: SystemFacts) -> None:
         """Raise InputError if the system does not support the times at which the policy writes parts.
 
-        A subclass cannot drop these rules, because `System` calls this method in addition to `check`, with the same argument.
+        `System` calls this method in addition to `check`, with the same argument. A subclass that overrides `check`
+        therefore keeps these rules.
         """
         if facts.stops and (self.leaves or self.over_when_answered):
             raise InputError("bricks that stop together with delayed writes: not modelled; use AllCopies()")
@@ -277,7 +278,7 @@ class AbstractWrite(DelayedParts, Component):
     def over_when_answered(self) -> bool:
         """Return whether a write leaves the queues of all drives when it completes.
 
-        Its other parts are then not written.
+        The parts that are not yet written are then dropped.
         """
         return False
 

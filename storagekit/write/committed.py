@@ -1,6 +1,7 @@
-"""Commit and write: at completion some parts of a write are on disk, and the others are in the memory of their nodes.
+"""Commit and write: when a write completes, some of its parts are on disk, and the others are in the memory of nodes.
 
-A node has a buffer for the other parts. Its drives write from the buffer when they are idle or the buffer is full.
+Each node has a buffer for such parts. The drives of the node write from the buffer when they are idle or the buffer is
+full.
 
 References
 ----------
@@ -32,13 +33,13 @@ class CommittedRow(NamedTuple):
     Parameters
     ----------
     number : array of int32, shape `[1, *batch]`
-        Number of its request.
+        Number of the request.
     place : pytree of arrays, shape `[1, *batch]`
-        Its location.
+        Location of the write.
     sectors : array of int32, shape `[1, *batch]`
-        Its length, sectors.
+        Length of the write, sectors.
     arrival_time : BacklogClock
-        Time at which it was buffered.
+        Time at which the parts were buffered.
     left : array of uint32, shape `[1, *batch]`
         Mask of the buffered parts.
     """
@@ -72,7 +73,7 @@ class Buffers(NamedTuple):
         row : CommittedRow
             The row.
         where : array of bool, shape `[1, *batch]`
-            Runs where the row is added. It is added only if it has a buffered part.
+            Runs where the row is added. A row without a buffered part is not added.
         placement : AbstractPlacement
             The placement.
 
@@ -136,18 +137,18 @@ class Committed(AbstractWrite):
     """Immediately write the parts that the dispatcher selects, and buffer the other parts at their nodes.
 
     A write completes when all parts that wait at drives are on disk. When no request waits, a drive writes parts from
-    the buffer of its node, first in, first out. While a buffer is full, the scheduler selects among its parts and the
-    waiting requests. A further write is then not buffered at that node: its part there waits at the drive, and the
-    write completes only when this part is also on disk. Reads are still admitted.
+    the buffer of its node, first in, first out. While a buffer is full, the scheduler selects among the parts in the
+    buffer and the waiting requests. The part of a further write at that node is then not buffered. It waits at the
+    drive, and the write completes only when this part is also on disk. Reads are still admitted.
 
     Parameters
     ----------
     buffer : float, or sequence of float
-        Size of the buffer, bytes, at least 0, by default 2 MB; one number for all nodes, or one for each. The last
-        buffered write may exceed this size.
+        Size of the buffer, bytes, at least 0, by default 2 MB; one number for all nodes, or one number for each node.
+        The last buffered write may exceed this size.
     most : int
-        Number of writes with buffered parts at which the buffers have no space for further writes, by default 1024.
-        Further requests then wait outside and are counted.
+        Largest number of writes with buffered parts, by default 1024. When this number is reached, further requests
+        wait outside and are counted.
 
     Raises
     ------
@@ -250,8 +251,8 @@ class Claimed(AbstractWrite):
     """Treat writes as reads: nodes claim the parts of a write, and the parts that no node claims are not written.
 
     A write is sent to all parts. It completes when enough parts to read the data are on disk. On RAID 5 only the data
-    is written. The access time of a serial node (`placement.Node`) includes the time for the parity; otherwise that
-    time is not included.
+    is written. The access time of a serial node (`placement.Node`) includes the time for the parity. At other nodes,
+    the time for the parity is not simulated.
 
     References
     ----------

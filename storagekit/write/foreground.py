@@ -12,7 +12,7 @@ from storagekit.write.base import AbstractWrite
 
 
 class Immediate(AbstractWrite):
-    """Complete a write when it arrives: it is stored in NVRAM and moves to disk later through the same queues.
+    """Complete a write when it arrives: it is stored in NVRAM, and its parts are later written through the same queues.
 
     References
     ----------

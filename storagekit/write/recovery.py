@@ -1,4 +1,4 @@
-"""Recovery of delayed writes after a crash: the table in stable memory, and the copies that restore the data.
+"""Recovery of delayed writes after a crash: the table in stable memory, and the copy operations that restore the data.
 
 References
 ----------
@@ -22,18 +22,18 @@ class Pending(NamedTuple):
     Parameters
     ----------
     number : ndarray of int, shape [write]
-        Number of its request.
+        Number of the request.
     start, stop : ndarray of int, shape [write]
-        Its first sector, and the sector after its last.
+        First sector of the write, and the sector after its last sector.
     home : ndarray of int, shape [write]
-        Drive of its part 0.
+        Drive of part 0 of the write.
     current : ndarray of uint32, shape [write]
         Mask of the replicas that contain the data of the write, or newer data.
     left : ndarray of uint32, shape [write]
         Mask of the replicas still to be written, bit part * D_r + replica.
     order : ndarray of int, shape [write]
-        Rank of its first copy. It is 0 while the first copy is in progress: then `left` is the replica that is being
-        written, and `current` is empty. These rows are last.
+        Rank of the first copy of this write. It is 0 while the first copy is in progress. Then `left` is the replica
+        that is being written, and `current` is empty. Rows with rank 0 are last.
 
     References
     ----------
@@ -50,14 +50,14 @@ class Pending(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """Recovery of a sector: the copies that restore it after a crash.
+    """Recovery of a sector: the source and the destinations of the copy operation that restores the sector.
 
     Parameters
     ----------
     source : int
-        Number of the replica that the data is copied from.
+        Number of the replica from which the data is copied.
     left : int
-        Mask of the replicas that the data is copied to, bit part * D_r + replica.
+        Mask of the replicas to which the data is copied, bit part * D_r + replica.
     """
 
     source: int
@@ -70,7 +70,7 @@ def recovery(
     sector: Address,
     replicas: Annotated[int, COUNT.up_to(MOST_PARTS)],
 ) -> Recovery:
-    """Return the copies that restore a sector after a crash. Only the metadata table is needed.
+    """Return the copy operation that restores a sector after a crash. Only the metadata table is needed.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def recovery(
 
     Notes
     -----
-    The source is a replica that is current in the last row that contains the sector and has an order above 0. If there
-    is no such row, any replica is the source. Replicas without a first copy in progress are preferred. The destinations
-    are all replicas that are still to be written in any row that contains the sector.
+    Consider the rows of the table that contain the sector. The source is a replica that is current in the last of these
+    rows with an order above 0. If there is no such row, any replica is the source, but a replica without a first copy
+    in progress is preferred. The destinations are all replicas that are still to be written in any of these rows.
 
     References
     ----------

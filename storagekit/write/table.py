@@ -4,9 +4,8 @@ The first rows are in use. If a row is removed, the last row in use takes its pl
 the last row in use, in a loop that runs only if some run needs it. The length of the table therefore costs memory but
 no time.
 
-For the same reason the table is a single array. Each column of this array contains the words of one row. Every write to
-the array depends on all earlier reads, so that XLA updates it in place. Otherwise XLA would copy the table in every
-event.
+The table is a single array, so that XLA updates it in place; otherwise XLA would copy the table in every event. Each
+column of this array contains the 32-bit words of one row. Every write to the array depends on all earlier reads.
 """
 
 import math
@@ -31,7 +30,7 @@ Found = TypeVar("Found")
 
 
 class Form(NamedTuple):
-    """Structure of a row: a pytree of numbers of 32 bits or, for long addresses, of 64 bits.
+    """Structure of a row: a pytree of 32-bit numbers, or of 64-bit numbers for long addresses.
 
     Parameters
     ----------
@@ -99,7 +98,10 @@ class DelayedWriteTable(eqx.Module):
         )
 
     def without(self, at: Int[Array, "1 *batch"], where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
-        """Return the table without row `at` in the runs of `where`. The last row takes its place; see `renumbered`."""
+        """Return the table without row `at` in the runs where `where` is true.
+
+        The last row takes the place of the removed row; see `renumbered`.
+        """
         shorter = self.put(at, self.row(self.size - 1), where)
         return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
 
@@ -115,7 +117,7 @@ class DelayedWriteTable(eqx.Module):
         at : array of int32, shape `[1, *batch]`
             Row that is removed, see `without`.
         where : array of bool, shape `[1, *batch]`
-            Runs where it is removed.
+            Runs where the row is removed.
         gone : int
             New number of the row that is removed.
 
@@ -140,8 +142,8 @@ class DelayedWriteTable(eqx.Module):
         needed : array of bool, shape `[1, *batch]`
             Runs where the table is searched. In other runs no row counts as in use.
         look : callable
-            Function of the present result, the rows of a block `[row, *batch]`, their numbers, and a mask of the rows
-            in use. It returns the next result.
+            Function of the present result, the rows of a block `[row, *batch]`, the numbers of these rows, and a mask
+            of the rows in use. It returns the next result.
         found : pytree of arrays
             Result before the first block.
 
@@ -175,7 +177,7 @@ class DelayedWriteTable(eqx.Module):
         return self.words.reshape((sum(self.form.widths), -1, *self.words.shape[1:]))
 
     def _numbers(self, words: Any) -> list[Any]:
-        """Return the words of each number of a row."""
+        """Return, for each number of a row, the 32-bit words that represent it."""
         ends = [*accumulate(self.form.widths, initial=0)]
         return [words[first:end] for first, end in pairwise(ends)]
 
@@ -219,11 +221,11 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable
 
 
 def _words(leaf: Shaped[Array, "1 *batch"]) -> Int[Array, "half 1 *batch"]:
-    """Return a number as one or two words."""
+    """Return the one or two 32-bit words that represent a number."""
     words = jax.lax.bitcast_convert_type(leaf, jnp.int32)
     return words[None] if words.ndim == leaf.ndim else jnp.moveaxis(words, -1, 0)
 
 
 def _joined(words: Int[Array, "half row *batch"]) -> Int[Array, "row *batch_and_half"]:
-    """Return the words in the shape from which `bitcast_convert_type` makes one number: one word, or two in a row."""
+    """Return one or two 32-bit words in the shape in which `bitcast_convert_type` makes one number of them."""
     return words[0] if words.shape[0] == 1 else jnp.moveaxis(words, 0, -1)

@@ -89,7 +89,7 @@ def _board(name: str, about: str) -> str:
 
 
 def gallery(titles: Mapping[str, str], places: Mapping[str, PageLocation]) -> str:
-    """Return a page with every picture of the run, paper by paper, in MyST; each picture links to its location."""
+    """Return a page in MyST with every picture of the run, paper by paper. Each picture links to its location."""
     parts = [
         "---\nhide-toc: true\n---\n\n# Gallery\n\nThe page has every chart of this run. A click on a chart leads to "
         "its description."

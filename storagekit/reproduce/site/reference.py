@@ -45,7 +45,7 @@ def _write(app: Sphinx, config: Config) -> None:
 
 
 def _link_to_entries(app: Sphinx, _name: str, source: list[str]) -> None:
-    """Replace links to the source of a name, which a code host shows, by links to its entry in the reference."""
+    """Replace links to source files, which a code host shows, by links to the entries of the same names."""
     if _SOURCE_LINK.search(source[0]):
         shown = {*(app.config.storagekit_packages or packages())}
         source[0] = _SOURCE_LINK.sub(lambda link: entry_link(link[1], link[2] in shown), source[0])

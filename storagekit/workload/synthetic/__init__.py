@@ -1,9 +1,9 @@
 """Synthetic traces that replace traces that are not public.
 
 The models are Cello base, Cello disk 6 and TPC-C of (srarray, table 3), and SAP, Cello2002, WebSearch and Financial of
-(dsptf, table 2). A synthetic trace matches every value of its table and nothing else. Each quantity that the table does
-not give is a named field, with a default and a reason for the default. Every result measured on a synthetic trace is
-marked as such.
+(dsptf, table 2). A synthetic trace matches the values that the table gives, and no other property of the original. Each
+quantity that the table does not give is a named field, with a default and a reason for the default. Every result
+measured on a synthetic trace is marked as such.
 
 >>> trace = generate(CELLO_BASE, seed=0, stop=3600.0)
 >>> compare(CELLO_BASE, generate(CELLO_BASE, seed=0))      # doctest: +SKIP

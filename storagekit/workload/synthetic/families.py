@@ -43,7 +43,7 @@ def generate(
     seed : int
         Seed, from 0 to 2**64 - 1.
     start : float
-        Start of the window, s; by default 0. The times of the result count from it.
+        Start of the window, s; by default 0. Times in the result are relative to `start`.
     stop : float, optional
         End of the window, s, exclusive; by default the end of the trace.
 
@@ -60,9 +60,9 @@ def generate(
 
     Notes
     -----
-    A window contains the same requests as the corresponding part of the whole trace. A trace consists of blocks, each
-    with a separate counter-based generator, keyed by seed and block. See `seeking.generate` and `popular.generate` for
-    each family.
+    A window contains the same requests as the corresponding part of the whole trace. A trace consists of blocks. Each
+    block has a separate counter-based generator, whose key is the seed and the number of the block. See
+    `seeking.generate` and `popular.generate` for each family.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def compare(model: Annotated[TraceModel, _family], trace: Annotated[RequestTrace
     model : TraceModel
         A model of either family.
     trace : RequestTrace
-        A trace generated from it.
+        A trace that was generated from the model.
 
     Returns
     -------

@@ -2,12 +2,12 @@
 
     device  cpu  sequence  seconds.nanoseconds  process  action  RWBS  sector + sectors [command or error]
 
-A request arrives when it is queued (Q). Its measured response ends at a completion (C) of its device and direction
-that covers its last sector. A merged request ends with the request into which it was merged. Other actions, flushes,
-discards and the summary at the end are skipped.
+A request arrives when it is queued (Q). Its measured response ends at a completion (C) on the same device and in the
+same direction that covers the last sector of the request. A merged request ends with the request into which it was
+merged. Other actions, flushes, discards and the summary at the end are skipped.
 
-A request without a completion in the file was still in progress. It is left out, unless the file has no completions
-at all. A write without the S of RWBS is asynchronous. Source: blkparse(1), and blkparse_fmt.c of blktrace.
+A request without a completion in the file was still in progress. It is left out, unless the file has no completions at
+all. A write is asynchronous if its field RWBS lacks the letter S. Source: blkparse(1), and blkparse_fmt.c of blktrace.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ SECONDS = Integer("seconds", 0, 2**63 // 10**9 - 1)
 
 @dataclass(slots=True)
 class QueuedRecord:
-    """A request: arrival time, ns; location, sectors; and the time until its completion, ns, once it has completed."""
+    """A request: its arrival time, its location and length in sectors, and the time until its completion.
+
+    Times are in ns. The time until the completion is set when the request has completed.
+    """
 
     clock: int
     device: str
@@ -62,7 +65,7 @@ class QueuedRecord:
 
 
 class UnderWay:
-    """Requests of one device and direction that are queued and not completed, found by their sectors."""
+    """The requests of one device and direction that are queued and not completed, keyed by their sectors."""
 
     def __init__(self):
         self._places: list[tuple[int, int]] = []  # stop and start, sorted
@@ -130,7 +133,7 @@ class Blkparse(TraceFormat):
             yield _records(rest)
 
     def _events(self, stream: ByteStream) -> Iterator[tuple[int, str, QueuedRecord]]:
-        """Yield the lines of queued and completed requests: line number, action, and request."""
+        """Yield each line of a queued or completed request as line number, action and request."""
         for block in blocks(stream):
             for number, raw in enumerate(block.data.decode("latin-1").split("\n"), block.first):
                 text = raw.strip(" \t\r")

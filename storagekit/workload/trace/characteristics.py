@@ -1,8 +1,8 @@
 """Characteristics of the workload in a trace, with the terms of the papers' tables.
 
-(dsptf, Table 2) gives read share, mean size, requests and duration. (srarray, Table 3) gives data size, I/Os,
-duration, rate, read and asynchronous write shares, seek locality and read after write. Both papers use these numbers
-as model inputs, so `as_dict` returns them too. All values are in SI units; `UNITS` gives the unit of each.
+(dsptf, Table 2) gives read share, mean size, requests and duration. (srarray, Table 3) gives data size, I/Os, duration,
+rate, read and asynchronous write shares, seek locality and read after write. Both papers use these numbers as inputs of
+models. `as_dict` returns all of them. All values are in SI units; `UNITS` gives the unit of each.
 """
 
 from __future__ import annotations
@@ -38,28 +38,29 @@ class TraceCharacteristics:
     duration : float
         Time from the first arrival to the last, s.
     rate : float or None
-        Requests / duration, per second (srarray, Table 3).
+        Number of requests / duration, per second (srarray, Table 3).
     read_share : float
-        Reads / requests.
+        Number of reads / number of requests.
     mean_size, mean_read_size, mean_write_size : float or None
         Mean size of all requests, of the reads and of the writes, bytes.
     data_size : int
-        Bytes up to the end of the last request, summed over devices. The data size of (srarray, Table 3) is the size
-        of the disks; a trace gives only a lower bound of it.
+        Bytes up to the end of the last request, summed over devices. The data size of (srarray, Table 3) is the size of
+        the disks; a trace gives only a lower bound of this size.
     footprint : int
         Bytes in distinct 4 KiB blocks that requests touch.
     interarrival_cov : float or None
         Standard deviation / mean of the times between arrivals; 1 for a Poisson stream.
     peak_to_mean : float
-        Largest number of arrivals in a second / mean per second. Seconds count from the first arrival.
+        Largest number of arrivals in a second / mean number of arrivals in a second. The first second begins at the
+        first arrival.
     seek_locality : float or None
         L of (srarray, Table 3); see `locality.seek_locality`.
     read_after_write_share : float
-        Reads of data that was written less than an hour before / requests (srarray, Table 3).
+        Number of reads of data that was written less than an hour before / number of requests (srarray, Table 3).
     asynchronous_write_share : float or None
-        Asynchronous writes / requests.
+        Number of asynchronous writes / number of requests.
     sequential_share : float
-        Requests that begin where the previous request on their device ended / requests.
+        Number of requests that begin at the end of the previous request on the same device / number of requests.
     mean_response, median_response, p95_response : float or None
         Measured response times, s.
     """
@@ -85,7 +86,7 @@ class TraceCharacteristics:
     p95_response: float | None
 
     def as_dict(self) -> dict[str, int | float | None]:
-        """Return the characteristics by name, in the order above."""
+        """Return the characteristics, keyed by name, in the order of the parameters of this class."""
         return asdict(self)
 
 
@@ -156,14 +157,14 @@ def interarrival_cov(time: np.ndarray) -> float | None:
     Returns
     -------
     float or None
-        Standard deviation / mean; None if there are no gaps or all are zero.
+        Standard deviation / mean; None if there is no gap, or if all gaps are zero.
     """
     gap = np.diff(time)
     return float(gap.std() / gap.mean()) if len(gap) and gap.mean() > 0 else None
 
 
 def peak_to_mean(time: np.ndarray, window: float = WINDOW) -> float:
-    """Return the largest number of arrivals in a window relative to the mean over all windows.
+    """Return the largest number of arrivals in a window, divided by the mean over all windows.
 
     Parameters
     ----------
@@ -175,8 +176,8 @@ def peak_to_mean(time: np.ndarray, window: float = WINDOW) -> float:
     Returns
     -------
     float
-        The ratio. Windows count from the first arrival. The last one counts as a whole window, although the end of
-        the trace cuts it.
+        The ratio. The first window begins at the first arrival. The last window counts as a whole window, although the
+        trace may end within it.
     """
     index = np.floor((time - time[0]) / window).astype(np.int64)
     _, arrivals = np.unique(index, return_counts=True)

@@ -1,8 +1,9 @@
 """Read the two text formats of DiskSim: its default `ascii` request stream, and `validate`.
 
-ascii: `arrival device block blocks flags`, in ms, number, 512 B blocks, and hexadecimal flags. Bit 0 of the flags is
-set for a read. validate: `R|W category block blocks service think`, with times in microseconds. One request is
-outstanding: the think time of a line runs from its completion to the next arrival.
+ascii: `arrival device block blocks flags`. The arrival is in ms, the device is a number, blocks have 512 B, and the
+flags are hexadecimal. Bit 0 of the flags is set for a read. validate: `R|W category block blocks service think`, with
+times in microseconds. One request is outstanding, and the think time of a request is the time from its completion to
+the next arrival.
 
 Source: Bucy, Schindler, Schlosser and Ganger, DiskSim 4.0 reference manual, CMU-PDL-08-101, and the scanf formats and
 arrival rule of its src/disksim_iotrace.c.

@@ -1,4 +1,4 @@
-"""Fields of a line of text. Each converts a single value, or validates a whole column."""
+"""Fields of a line of text. Each class converts a single value of a field, and validates a whole column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _HEXADECIMAL = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
 
 
 class Field(ABC):
-    """Base class of fields: the name, the NumPy dtype for loadtxt, and the allowed values in words."""
+    """Base class of fields.
+
+    It has the name of the field, the NumPy dtype for loadtxt, and a description of the allowed values.
+    """
 
     name: str
     dtype: str
@@ -34,7 +37,7 @@ class Field(ABC):
 
     @abstractmethod
     def collect(self, values: Sequence) -> np.ndarray:
-        """Return a column of single values. It equals the result of `column` for the same text."""
+        """Return a column of values that `value` returned. It equals the result of `column` for the same text."""
 
 
 Fields = tuple[Field, ...]
@@ -90,7 +93,7 @@ class Decimal(Field):
 
 
 class FieldChoice(Field):
-    """One of a few words, in upper or lower case, each with the meaning True or False."""
+    """One of a few words, in upper or lower case. Each word means True or False."""
 
     dtype = "S16"
 
@@ -176,7 +179,7 @@ def _by_distinct(raw: np.ndarray, value, dtype) -> np.ndarray | None:
 
 
 def _whole(word: bytes, width: int) -> str:
-    """Return the word as text. Raises ValueError if loadtxt may have cut it to the width of the column."""
+    """Return the bytes `word` as text. Raises ValueError if loadtxt may have cut it to the width of the column."""
     if len(word) == width:
         raise ValueError
     return word.decode("ascii").strip(" \t")

@@ -2,8 +2,8 @@
 
 Each line holds one request, `time, value, direction, size, offset[, priority[, issue time]]`. The fields are: time of
 the entry, ms since the start; latency, ns; 0 for a read or 1 for a write; size, bytes; offset, bytes. With
-`log_issue_time=1` the last field is the issue time, ns since the start. Without it the arrival is the time of the
-entry less the latency, accurate to a millisecond.
+`log_issue_time=1` the last field is the issue time, ns since the start. Without this field, the arrival time is the
+time of the entry minus the latency, accurate to a millisecond.
 
 Source: fio's manual, section Log File Formats.
 """
@@ -50,7 +50,7 @@ class Fio(TextFormat):
         return any(TextFormat.recognises(Fio(columns), head) for columns in range(SHORTEST, len(FIELDS) + 1))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        """Yield the records. All lines must have as many fields as the first."""
+        """Yield the records. All lines must have as many fields as the first line."""
         columns = next(first_lines(stream.head), "").count(",") + 1
         if columns == SHORTEST - 1:
             raise InputError(

@@ -25,7 +25,7 @@ class Records:
     Parameters
     ----------
     clock : ndarray of int64 or float64
-        Readings of the file's clock, in its ticks. Integer clocks stay int64, so that a clock of 1.3e17 ticks is
+        Times of the file's clock, in ticks of this clock. Whole numbers stay int64, so that a time of 1.3e17 ticks is
         exact.
     device : ndarray of int32
         Index into `names`.
@@ -34,15 +34,15 @@ class Records:
     offset, size : ndarray of int64
         Byte address and length, bytes.
     read : ndarray of bool
-        Whether it is a read.
+        Whether each record is a read.
     position : ndarray of int64
         Line or record number in the file, from 1, for messages.
     asynchronous : ndarray of bool, optional
-        Whether no process waits for it.
+        Whether no process waits for the request.
     measured_response : ndarray of float64, optional
         Measured response time, s.
     think : ndarray of float64, optional
-        Time from its completion to the next arrival, s.
+        Time from the completion of the request to the next arrival, s.
     """
 
     clock: np.ndarray
@@ -60,8 +60,8 @@ class Records:
 class TraceFormat(ABC):
     """Base class of trace formats.
 
-    name: its name for users. unit: the unit of a position, "line" or "record". ticks_per_second: ticks of its clock
-    per second.
+    name: name of the format for users. unit: the unit of a position in the file, "line" or "record". ticks_per_second:
+    ticks of the file's clock per second.
     """
 
     name: str
@@ -87,7 +87,7 @@ def dense(
     keys : ndarray, shape (record,)
         Keys.
     name : callable
-        Returns the name of a key.
+        Function that returns the name of a key.
 
     Returns
     -------

@@ -28,7 +28,8 @@ def seek_locality(
     trace : RequestTrace
         The trace.
     capacity : mapping of str to int, optional
-        Bytes of each device by name. By default a device ends at the end of its last request, and L is a lower bound.
+        Size of each device in bytes, keyed by name. By default a device ends at the end of its last request, and L is
+        then a lower bound.
 
     Returns
     -------
@@ -37,10 +38,10 @@ def seek_locality(
 
     Notes
     -----
-    A seek runs from the end of one request to the start of the next on the same device. Its length is measured in
-    bytes of address, because a trace has no cylinders. Seeks of length zero count. On a device of C bytes, two
-    uniformly random locations are C/3 apart. Both means are over all seeks of all devices. Each device therefore has
-    the weight of its requests.
+    A seek runs from the end of one request to the start of the next request on the same device. The distance of a seek
+    is measured in bytes of address, because a trace has no cylinders. Seeks of distance zero count. On a device of C
+    bytes, the mean distance of two uniformly random locations is C/3. Both means are over all seeks of all devices, so
+    each device is weighted by its number of requests.
 
     References
     ----------
@@ -56,7 +57,7 @@ def seek_locality(
 
 
 def sequential_share(trace: RequestTrace) -> float:
-    """Return the share of requests that begin where the previous request on their device ended.
+    """Return the share of requests that begin at the end of the previous request on the same device.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def sequential_share(trace: RequestTrace) -> float:
     Returns
     -------
     float
-        The share of all requests.
+        Number of these requests / number of all requests.
     """
     _, distance = _seeks(trace)
     return float(np.count_nonzero(distance == 0) / len(trace))
@@ -115,12 +116,13 @@ def read_after_write_share(trace: RequestTrace, within: float = HOUR) -> float:
     trace : RequestTrace
         The trace, with at least one request.
     within : float
-        Age limit of the write, s, exclusive; by default 3600.
+        Time since the write below which data is recently written, s; by default 3600.
 
     Returns
     -------
     float
-        Reads of any byte written on the same device less than `within` seconds before / all requests.
+        Number of reads that access any byte written on the same device less than `within` seconds before / number of
+        all requests.
 
     Notes
     -----
@@ -141,7 +143,7 @@ def read_after_write_share(trace: RequestTrace, within: float = HOUR) -> float:
 
 
 def _within(trace: RequestTrace, within: float) -> np.ndarray:
-    """Return the first request less than `within` seconds before each request on its device, [request].
+    """Return, for each request, the first request on its device that is less than `within` seconds earlier, [request].
 
     The trace is sorted by device.
     """
@@ -154,11 +156,11 @@ def _within(trace: RequestTrace, within: float) -> np.ndarray:
 
 
 def _smaller(values: np.ndarray, first: np.ndarray, last: np.ndarray, than: np.ndarray) -> np.ndarray:
-    """Return the number of values[first:last] that are smaller than `than`, for each query: [query] int64.
+    """Return, for each query, the number of entries in values[first:last] that are smaller than `than`: [query] int64.
 
-    Memory is proportional to the arguments. Values are sorted by the bits of their ranks, the highest first. Each
-    query follows the values that share the bits of its limit. If the limit has a one, all values with a zero at this
-    bit are smaller (a wavelet matrix: Claude and Navarro, SPIRE 2012).
+    Memory is proportional to the arguments. The method is a wavelet matrix (Claude and Navarro, SPIRE 2012). Values are
+    sorted by the bits of their ranks, beginning with the highest bit. At each bit, a query continues with the values
+    that have the same bit as its limit. If this bit of the limit is one, all values with a zero there are smaller.
     """
     distinct, rank = np.unique(values, return_inverse=True)
     limit = np.searchsorted(distinct, than)

@@ -1,8 +1,8 @@
 """Read MSR Cambridge traces, as SNIA IOTTA distributes them.
 
 Each line holds one request, `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`. The fields are: Windows
-filetime, 100 ns ticks since 1601; server; disk of that server; Read or Write; offset, bytes; size, bytes; and the
-measured response time in 100 ns ticks. A first line that names the columns is skipped.
+filetime, in ticks of 100 ns since 1601; server; number of the disk in that server; Read or Write; offset, bytes; size,
+bytes; and measured response time, in ticks of 100 ns. A first line that names the columns is skipped.
 
 Source: the read-me of the MSR Cambridge block I/O traces (SNIA IOTTA); Narayanan, Donnelly and Rowstron, "Write
 off-loading", FAST 2008.
@@ -57,7 +57,7 @@ class Msr(TextFormat):
 
 
 def _hosts(column: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Return the distinct host names, and the index [record] of each. A file nearly always has one host."""
+    """Return the distinct host names, and the index of each record's host. A file nearly always has one host."""
     if (column == column[0]).all():
         return [column[0].decode()], np.zeros(len(column), np.int64)
     distinct, index = np.unique(column, return_inverse=True)

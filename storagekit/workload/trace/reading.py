@@ -1,4 +1,4 @@
-"""Read a trace file: recognise its format, order its times and devices, and join its chunks."""
+"""Read a trace file: recognise the format, sort the records by time, sort the devices by name, and join the chunks."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def read(
     format : TraceFormat or str, optional
         One of `FORMATS`, or its name. By default the content determines it.
     disorder_limit : float
-        Largest time by which a record may lie behind an earlier one, s; by default 60. `source.disorder` is the
-        number of records behind an earlier one.
+        Largest time by which a record may be earlier than a preceding record of the file, s; by default 60.
+        `source.disorder` is the number of records that are earlier than a preceding record.
 
     Returns
     -------
@@ -94,8 +94,8 @@ def chunks(
     Yields
     ------
     RequestTrace
-        About 65,536 requests. Times count from the first record of the file. If the file is out of order, they may
-        decrease and be negative. Later chunks append to `devices`, so that the meaning of an index stays the same.
+        About 65,536 requests. Times are relative to the first record of the file. If the file is not in order, times
+        may decrease or be negative. Later chunks append names to `devices`, so that an index keeps its meaning.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _trace(
 
 
 def _check_order(trace: RequestTrace, records: Records, latest: float, limit: float, unit: str) -> float:
-    """Return the latest time so far. Raises InputError if a time lies more than `limit` seconds behind it."""
+    """Return the latest time so far. Raises InputError if a time is more than `limit` seconds before it."""
     seen = np.maximum(np.maximum.accumulate(trace.time), latest)
     behind = seen - trace.time
     if (behind > limit).any():
@@ -206,7 +206,7 @@ def _by_device_name(trace: RequestTrace) -> RequestTrace:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that compares the numbers within names, decimal or 0x, as numbers."""
+    """Return a sort key for names. Numbers within names, decimal or with 0x, are compared as numbers."""
     parts = re.split(r"(0x[0-9a-f]+|[0-9]+)", name)
     return [
         (int(part, 16 if part.startswith("0x") else 10), "") if i % 2 else (-1, part) for i, part in enumerate(parts)

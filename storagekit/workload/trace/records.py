@@ -1,4 +1,4 @@
-"""Block trace in memory: arrays of equal length, one entry per request, in SI units."""
+"""Block trace in memory: arrays of equal length with one entry for each request, in SI units."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class TraceSource:
     name : str
         File name as given, or any label; by default "arrays".
     format : str
-        Name of its format; by default "arrays".
+        Name of the format of the file; by default "arrays".
     disorder : int
-        Number of requests that followed a later request in the file; by default 0. They have been sorted.
+        Number of requests that followed a later request in the file, before the trace was sorted; by default 0.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class RequestTrace:
     Parameters
     ----------
     time : ndarray of float64
-        Arrival times, seconds since `origin`. They never decrease in a whole trace.
+        Arrival times, seconds since `origin`. In a whole trace, arrival times never decrease.
     device : ndarray of int32
         Index into `devices`.
     offset, size : ndarray of int64
@@ -108,8 +108,8 @@ class RequestTrace:
     devices : tuple of str
         Names of the devices.
     origin : float
-        Reading of the clock at time 0, seconds since the epoch of the trace (Unix, Windows, or the start of tracing);
-        by default 0.
+        Time of the clock at time 0, seconds since the epoch of the trace (Unix, Windows, or the start of tracing); by
+        default 0.
     asynchronous : ndarray of bool, optional
         Whether no process waits for the request. None if the trace does not contain it.
     measured_response : ndarray of float64, optional
@@ -141,7 +141,7 @@ class RequestTrace:
         return len(self.time)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Return the arrays of this trace by name, without columns that are None."""
+        """Return the arrays of this trace, keyed by name. Optional arrays that are None are left out."""
         named = {name: getattr(self, name) for name in self.COLUMNS}
         return {name: array for name, array in named.items() if array is not None}
 
@@ -181,7 +181,7 @@ class RequestTrace:
         Returns
         -------
         RequestTrace
-            The requests with start <= time < stop. Their times count from `start`.
+            The requests with start <= time < stop. Times in the result are relative to `start`.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class RequestTrace:
         Parameters
         ----------
         capacity : mapping of str to int, optional
-            Bytes of each device by name. By default a device ends at the end of its last request.
+            Size of each device in bytes, keyed by name. By default a device ends at the end of its last request.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class RequestTrace:
         )
 
     def ends(self) -> np.ndarray:
-        """Return the byte after the last one that requests touch, for each device: [device] int64."""
+        """Return, for each device, the address after the last byte that a request accesses: [device] int64."""
         end = np.zeros(len(self.devices), np.int64)
         np.maximum.at(end, self.device, self.offset + self.size)
         return end
@@ -300,7 +300,7 @@ def request_trace(
     devices : collection of str, optional
         Names of the devices; by default their numbers.
     origin : float
-        Reading of the clock at time 0, s; by default 0.
+        Time of the clock at time 0, s; by default 0.
     asynchronous : array_like of bool, shape (request,), optional
         Whether no process waits for the request.
     measured_response, think : array_like of float, shape (request,), optional
@@ -316,9 +316,9 @@ def request_trace(
     Raises
     ------
     InputError
-        If a value is not a number or lengths differ. If a time is not finite, negative or before its predecessor. If
-        an index has no device, an offset is negative, or a size is not positive. If a measured or think time is
-        negative. The message names the first request with a fault.
+        If a value is not a number, or lengths differ; if an arrival time is not finite, is negative, or is before the
+        previous arrival time; if an index has no device, an offset is negative, or a size is not positive; or if a
+        measured time or a think time is negative. The message names the first request with a fault.
     """
     index = _column("device", device, np.int64)
     count = int(index.max(initial=-1)) + 1
@@ -346,7 +346,7 @@ def request_trace(
 
 
 def _column(name: str, values, kind: type) -> np.ndarray:
-    """Return one number per request in the stored type.
+    """Return one number for each request, in the type in which the trace stores it.
 
     Raises InputError if a value is not a number, or if the conversion would change it.
     """

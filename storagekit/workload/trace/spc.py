@@ -1,10 +1,10 @@
 """Read SPC ASCII traces: the UMass Financial and WebSearch files.
 
-Each line holds one request, `ASU,LBA,size,opcode,timestamp`. The fields are: application storage unit; address in
-blocks of 512 B; size, bytes; R or W in either case; seconds since the start of tracing.
+Each line holds one request, `ASU,LBA,size,opcode,timestamp`. The fields are: application storage unit (ASU); address in
+blocks of 512 B; size, bytes; R or W, in upper or lower case; seconds since the start of tracing.
 
-The specification allows further fields and a size of 0. Both are rejected here, because in the available files they
-are signs of damage: a lost line end, a lost digit.
+The specification allows further fields and a size of 0. Lines with further fields or a size of 0 are rejected here. In
+the available files they are signs of damage: a lost line end, or a lost digit.
 
 Source: Storage Performance Council, SPC Trace File Format Specification, revision 1.0.1 (2002).
 """

@@ -1,8 +1,9 @@
 """Read HP Labs SRT binary traces, versions 1.3 and 1.7.
 
 A text header begins with `$$TR_IOREC-1.3` and ends at a form feed. Big-endian records of fixed size follow, made of
-32-bit words. The words are: record size, bytes; record type; arrival (s, us); start and end of service (us after
-arrival); and request size, bytes. `_LAYOUTS` gives the words of the address, the device and the flags.
+32-bit words. The words are: record size, bytes; record type; arrival (one word for seconds, one for microseconds);
+start and end of service (microseconds after arrival); and request size, bytes. `_LAYOUTS` gives the words that contain
+the address, the device and the flags.
 
 The unit of a 1.3 address is assumed to be the `sectorsize` in the header. With this unit, the largest address of the
 hplajw trace lies just within its disk. DiskSim itself assumes 512 B.
@@ -33,11 +34,11 @@ DEFAULT_SECTOR = 256  # bytes, as in the only available 1.3 trace
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """Record of one version.
+    """Layout of the records of one version of the format.
 
-    words: its length in words. kind: its type word. address: function of (words, sector size) that returns bytes
-    [record]. device: function of the words that returns a key [record]. name: function of a key that returns the name
-    of the device.
+    words: length of a record in 32-bit words. kind: value of the word with the record type. address: function of
+    (words, sector size) that returns the byte address of each record. device: function of the words that returns the
+    key of each record's device. name: function of a key that returns the name of the device.
     """
 
     words: int
@@ -66,7 +67,7 @@ _LAYOUTS = {
 
 
 class Srt(TraceFormat):
-    """SRT 1.3 and 1.7. The measured response runs from arrival at the driver to return from it."""
+    """SRT 1.3 and 1.7. The measured response is the time from arrival at the driver to return from the driver."""
 
     name = "srt"
     unit = "record"
@@ -109,7 +110,7 @@ def _convert(layout: RecordLayout, word: np.ndarray, address: np.ndarray, positi
 
 
 def _header(stream: ByteStream) -> tuple[RecordLayout, int, int]:
-    """Return the layout, the sector size in bytes, and the byte at which the records begin."""
+    """Return the record layout, the sector size in bytes, and the byte of the file at which the records begin."""
     head = stream.head
     if not head.startswith(MAGIC):
         raise InputError(
@@ -141,7 +142,7 @@ def _sector(name: str, header: bytes) -> int:
 
 
 def _check(name: str, layout: RecordLayout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> None:
-    """Raise InputError at the first record with an impossible word."""
+    """Raise InputError at the first record with a 32-bit word that has an impossible value."""
     rules = (
         ("length", word[:, 0], word[:, 0] == 4 * layout.words, f"{4 * layout.words} bytes"),
         ("type", word[:, 1], word[:, 1] == layout.kind, f"{layout.kind} (a request)"),

@@ -1,4 +1,4 @@
-"""Trace file as a stream of bytes, decompressed as it is read. Every fault raises InputError."""
+"""Read a trace file as a stream of bytes, decompressed during reading. Every fault raises InputError."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _UNPACK = {
 
 
 class ByteStream:
-    """Decompressed bytes of a file, read forward once; a context manager.
+    """Context manager that reads the decompressed bytes of a file once, from the beginning to the end.
 
     gzip, bzip2 and xz are recognised by their first bytes, and decompressed as they are read. `head` is the first 64
-    KiB, which `read` returns again. `unfinished` is the number of the last line if it lacks its line end, None
+    KiB, which `read` returns again. `unfinished` is the number of the last line if this line lacks its line end, None
     otherwise. It is set when text has been read to its end.
 
     Parameters
@@ -53,8 +53,8 @@ class ByteStream:
     Raises
     ------
     InputError
-        If the file is missing, a directory, unreadable or empty, or has an unknown compression. If the compressed
-        stream is damaged or cut short, or expands more than any trace does; `read` raises it too.
+        If the file is missing, a directory, unreadable or empty, or has an unknown compression; or if the compressed
+        stream is damaged or cut short, or expands more than any trace does. `read` raises the second kind of error too.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -93,7 +93,7 @@ class ByteStream:
         Returns
         -------
         bytes
-            Exactly `size` bytes, fewer only at the end of the file, and none after it.
+            Exactly `size` bytes; fewer bytes only at the end of the file, and no bytes after the end.
 
         Raises
         ------

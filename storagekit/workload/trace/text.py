@@ -1,8 +1,8 @@
-"""Read text traces with one record per line: whole blocks as arrays, and unusual blocks line by line.
+"""Read text traces with one record per line. Most blocks of lines are read as arrays, unusual blocks line by line.
 
 numpy.loadtxt reads a block of about 65,536 lines, and its columns are validated as arrays. A block with a comment, a
-blank line, a fault or anything else unusual is read again line by line. The second pass defines the format: it
-accepts everything that the first accepts, and names the line of a fault. Blank lines are skipped, and so is
+blank line, a fault or anything else unusual is read again line by line. Reading line by line defines the format: it
+accepts everything that loadtxt accepts, and an error names the line with the fault. Blank lines are skipped, and so is
 everything on a line after '#'. The last line may lack its line end; the reader of the file then warns.
 """
 
@@ -31,7 +31,7 @@ PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # bytes that the fast pass accepts, e
 
 
 class TextBlock(NamedTuple):
-    """Whole lines of a file. `first` is the number of the first line, from 1. `cut`: the last line has no line end."""
+    """Whole lines of a file. first: number of the first line, from 1. cut: whether the last line lacks its line end."""
 
     first: int
     data: bytes
@@ -39,12 +39,15 @@ class TextBlock(NamedTuple):
 
 
 def first_lines(head: bytes) -> Iterator[str]:
-    """Yield the nonempty lines among the first 20 of a file, without comments."""
+    """Yield those of the first 20 lines of a file that are not empty, without comments."""
     yield from filter(None, map(_bare, head[:4096].split(b"\n")[:20]))
 
 
 class TextFormat(TraceFormat):
-    """Base class of formats with one record per line: `fields` in order, separated by `separator` (None: blanks)."""
+    """Base class of formats with one record per line.
+
+    A line has the fields `fields` in this order, separated by `separator` (None for blanks).
+    """
 
     unit = "line"
     fields: Fields
@@ -52,10 +55,10 @@ class TextFormat(TraceFormat):
 
     @abstractmethod
     def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
-        """Return the records of the columns, one array per field, in the units of the file."""
+        """Return the records that the columns contain. values: one array for each field, in the units of the file."""
 
     def is_header(self, line: str) -> bool:
-        """Return whether the first line of a file names the columns, and is skipped."""
+        """Return whether the first line of a file names the columns; such a line is skipped."""
         return False
 
     def recognises(self, head: bytes) -> bool:
@@ -69,7 +72,7 @@ class TextFormat(TraceFormat):
                 yield self.convert(columns, position)
 
     def _fast(self, block: TextBlock) -> tuple[list[np.ndarray], np.ndarray] | None:
-        """Return columns and line numbers, or None if the block must be read line by line."""
+        """Return the columns and line numbers of a block, or None if the block must be read line by line."""
         if b"#" in block.data or block.data.translate(None, PLAIN):
             return None
         table = self._load(block.data.decode("ascii"))
@@ -111,7 +114,7 @@ class TextFormat(TraceFormat):
         return columns, np.array(position, np.int64)
 
     def _row(self, text: str) -> list[object]:
-        """Return the values of one line. Raises ValueError with the field at fault and the reason."""
+        """Return the values of one line. Raises ValueError, which names the field with a fault and the reason."""
         if not (text.isascii() and text.replace("\t", " ").isprintable()):
             raise ValueError(f"has {clip(text)}, must be printable ASCII")
         parts = text.split(self.separator)
@@ -149,7 +152,7 @@ class TextFormat(TraceFormat):
 
 
 def _bare(line: bytes) -> str:
-    """Return a line without comment and surrounding blanks, decoded as latin-1, so that any byte is a character."""
+    """Return a line without comment and surrounding blanks, decoded as latin-1, in which any byte is a character."""
     return line.partition(b"#")[0].decode("latin-1").strip(" \t\r")
 
 
@@ -164,7 +167,8 @@ def blocks(stream: ByteStream) -> Iterator[TextBlock]:
     Parameters
     ----------
     stream : ByteStream
-        The file. If its last line lacks a line end, `stream.unfinished` is set to its number after its block.
+        The file. If its last line lacks a line end, `stream.unfinished` is set to the number of this line after the
+        last block.
 
     Yields
     ------

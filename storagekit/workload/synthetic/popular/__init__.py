@@ -1,6 +1,6 @@
 """Synthetic traces whose hit rates are published: the four traces of (dsptf, Tables 2 and 3).
 
-The tables give the hit rate of one large cache, and no distances. The models therefore use data of unequal
+The tables give the hit rate of one large cache, but no seek distances. The models therefore use data of unequal
 popularity.
 """
 

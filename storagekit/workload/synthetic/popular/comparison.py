@@ -19,7 +19,7 @@ def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared
     model : PopularTraceModel
         The model.
     trace : RequestTrace
-        A trace generated from it.
+        A trace that was generated from the model.
 
     Returns
     -------
@@ -33,8 +33,8 @@ def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared
 
     Notes
     -----
-    The hit rate is measured with an exact LRU cache: the central cache, at the scale of the model. The measurement
-    does not use the formula by which the popularity was fitted.
+    The hit rate is measured in a simulated LRU cache, which is the central cache scaled like the model. The measurement
+    does not use the formula with which the popularity was fitted.
     """
     if not trace.read.any():
         raise InputError(f"{trace.source.name} has no read in this window; give a wider window")

@@ -25,8 +25,9 @@ COUNTING = 2**64 - 1
 class PopularBlock(NamedTuple):
     """Requests of one block in order of arrival, arrays of shape [request].
 
-    time: s since the start of the trace. chunk: number of the chunk in the data. pair: whether the whole chunk is
-    accessed. half: if not, the half that is accessed, 0 or 1. read: whether it is a read.
+    time: seconds since the start of the trace. chunk: number of the 16 KB chunk in the data. pair: whether the whole
+    chunk is accessed. half: the half that is accessed if the whole chunk is not, 0 or 1. read: whether the request is a
+    read.
     """
 
     time: np.ndarray
@@ -53,11 +54,11 @@ def generate(
     seed : int
         Seed, from 0 to 2**64 - 1.
     start : float
-        Start of the window, s; by default 0. The times of the result count from it.
+        Start of the window, s; by default 0. Times in the result are relative to `start`.
     stop : float, optional
         End of the window, s, exclusive; by default the end of the trace.
     popularity : Popularity, optional
-        Popularity of the data; by default the model's, which gives the published hit rate.
+        Popularity of the data; by default the popularity of the model, which gives the published hit rate.
 
     Returns
     -------
@@ -73,8 +74,8 @@ def generate(
     Notes
     -----
     A window contains the same requests as the corresponding part of the whole trace. Each block of about 65,000
-    requests has a separate counter-based generator, keyed by seed and block. The location of the popular data does not
-    depend on the seed.
+    requests has a separate counter-based generator, whose key is the seed and the number of the block. The location of
+    the popular data does not depend on the seed.
     """
     popularity = model.popularity if popularity is None else popularity
     stop = checked_end(model.name, model.duration, seed, start, stop)
@@ -100,10 +101,10 @@ def generate(
 
 
 def _borders(model: PopularTraceModel, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times that separate blocks, s, and the number of requests before each time: both [block + 1].
+    """Return the times that separate blocks, s, and the number of requests before each time; both `[block + 1]`.
 
-    The requests are distributed over equal intervals as independent arrivals. Given its number of requests, the whole
-    trace is a Poisson stream.
+    The numbers of requests in equal intervals are drawn as for independent arrivals. The whole trace is therefore a
+    Poisson stream with a given total number of requests.
     """
     blocks = math.ceil(model.requests / REQUESTS)
     counts = _draw(seed, COUNTING).multinomial(model.requests, np.full(blocks, 1 / blocks))
@@ -117,7 +118,10 @@ def _draw(seed: int | np.integer, index: int) -> np.random.Generator:
 def _block(
     model: PopularTraceModel, popularity: Popularity, draw: np.random.Generator, borders: np.ndarray, before: np.ndarray
 ) -> PopularBlock:
-    """Return the requests between two borders, s. `before` is the number of requests before each border."""
+    """Return the requests between two borders, which are times in seconds.
+
+    before: number of requests before each border.
+    """
     begin, end = borders
     count = int(before[1] - before[0])
     time = begin + np.sort(draw.random(count)) * (end - begin)
@@ -138,7 +142,7 @@ def _block(
 def _marked(draw: np.random.Generator, share: float, before: np.ndarray) -> np.ndarray:
     """Return a mask of the requests of a block that are of one kind, bool [request].
 
-    `share` is the share of this kind among all requests. The sum over all blocks is exact.
+    share: the share of this kind among all requests. The number of marked requests in all blocks together is exact.
     """
     first, last = (int(number * share + 0.5) for number in before)
     return draw.permutation(np.arange(before[1] - before[0]) < last - first)

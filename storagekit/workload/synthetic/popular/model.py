@@ -31,8 +31,8 @@ CHUNK = 2 * BLOCK
 class PopularTraceModel:
     """Model of a trace that is not public, but whose read hit rate in a cache is published.
 
-    The parameters up to `luns` are published (dsptf, Tables 2 and 3, section 5.1.2), and a generated trace matches
-    them. The others are assumptions.
+    The parameters from `name` to `luns` are published (dsptf, Tables 2 and 3, section 5.1.2), and a generated trace
+    matches them. The other parameters are assumptions.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class PopularTraceModel:
     duration : float
         Length of the trace, s.
     read_share : float
-        Reads / requests, above 0.
+        Number of reads / number of requests, above 0.
     mean_size : float
         Mean size of a request, bytes, from 8 to 16 KB.
     hit_rate : float
-        Reads that hit in one LRU cache in front of all LUNs / reads. The cache is empty at the start and receives the
-        whole trace. Writes leave their blocks in it.
+        Number of reads that hit / number of reads, in one LRU cache in front of all LUNs. The cache is empty at the
+        start and receives the whole trace. Writes leave their blocks in the cache.
     central_cache : int
-        Size of this cache, bytes; by default 16 GB.
+        Size of the cache to which `hit_rate` refers, bytes; by default 16 GB.
     luns : int
         Number of devices, all of the same size; by default 50.
     data : int
@@ -61,7 +61,8 @@ class PopularTraceModel:
         Whether data is stored in order of popularity, from the first LUN on. By default, popular data is scattered over
         all data.
     scale : float
-        Size of this trace relative to the published one; by default 1. `scaled` sets it.
+        Number of requests of this trace / number of requests of the published trace; by default 1. `scaled` sets this
+        ratio.
 
     Raises
     ------
@@ -121,12 +122,12 @@ class PopularTraceModel:
 
     @property
     def pairs(self) -> float:
-        """Return the share of requests of 16 KB; it follows from the mean size."""
+        """Return the share of requests of 16 KB, which is computed from the mean size."""
         return self.mean_size / BLOCK - 1
 
     @property
     def lun(self) -> int:
-        """Return the size of a LUN, bytes, a multiple of the chunk."""
+        """Return the size of a LUN in bytes, a whole number of 16 KB chunks (`CHUNK`)."""
         return self.data // self.luns // CHUNK * CHUNK
 
     @property
@@ -146,12 +147,12 @@ class PopularTraceModel:
         Raises
         ------
         InputError
-            If no popularity gives it.
+            If no popularity gives the published hit rate.
         """
         return fitted(self.head, *self._load(self.central_cache), self.hit_rate)
 
     def cache(self, size: float | np.integer) -> int:
-        """Return the size of a cache scaled to this trace.
+        """Return the size of a cache, multiplied by the scale of this trace.
 
         Parameters
         ----------
@@ -172,7 +173,7 @@ class PopularTraceModel:
         return round(size * self.scale / BLOCK) * BLOCK
 
     def expected_hit_rate(self, size: float | np.integer) -> float:
-        """Return the expected share of reads that hit in one LRU cache, scaled to this trace.
+        """Return the expected share of reads that hit in one LRU cache, which `cache` converts to this scale.
 
         Parameters
         ----------
@@ -182,7 +183,7 @@ class PopularTraceModel:
         Returns
         -------
         float
-            Read hits / reads.
+            Number of read hits / number of reads.
 
         Raises
         ------
@@ -211,9 +212,9 @@ class PopularTraceModel:
 
         Notes
         -----
-        The number of requests per byte stays the same. A cache of any size, scaled by `cache`, therefore has the same
-        hit rate. With a fraction below 1, the requests to one byte follow each other within a shorter time. For
-        instance, an overwrite then arrives more often before the earlier write is on disk.
+        The number of requests per byte stays the same. A cache whose size the method `cache` converts to this scale
+        therefore has the same hit rate. With a fraction below 1, the requests to one byte follow each other within a
+        shorter time. For instance, an overwrite then arrives more often before the earlier write is on disk.
         """
         POSITIVE.in_unit(f"of {self.name}")("fraction", fraction)
         require(fraction <= MOST_SCALE, "fraction", fraction, f"at most {MOST_SCALE:g}", f"of {self.name}")
@@ -242,7 +243,11 @@ class PopularTraceModel:
         }
 
     def _load(self, size: float | np.integer) -> tuple[float, float, float]:
-        """Return requests per chunk, share of pairs, and scaled cache / data, for a cache of `size` bytes before scaling."""
+        """Return three ratios for an LRU cache of `size` bytes before scaling.
+
+        They are the requests per chunk, the share of requests that access a whole chunk, and the size of the scaled
+        cache divided by the size of the data.
+        """
         return self.requests / self.chunks, self.pairs, self.cache(size) / (self.chunks * CHUNK)
 
 

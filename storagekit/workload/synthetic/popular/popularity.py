@@ -1,11 +1,11 @@
 """Popularity of the data of a synthetic trace, and the hit rate of an LRU cache that follows from it.
 
-The data is a sequence of chunks of two cache blocks each, in descending order of popularity. A request chooses a
-chunk by its popularity, independently of earlier requests. It accesses the whole chunk (a pair), or either half of
-it.
+The data is a sequence of chunks in descending order of popularity. A chunk has two cache blocks. A request chooses a
+chunk with a probability in proportion to its popularity, independently of earlier requests. It accesses the whole chunk
+(a pair), or one of its halves.
 
-There are too many chunks for a sum over all of them. A rank is therefore a real number x from 0 to 1. A result for few
-requests to little data also holds for proportionally more requests to more data.
+There are too many chunks to compute a sum over all chunks. The rank of a chunk is therefore a real number x from 0 to
+1. A result then depends only on the number of requests per chunk, not on the number of chunks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(256)
 
 @dataclass(frozen=True)
 class Popularity:
-    """Power law with a flat head.
+    """The popularity of data by rank: a power law that is nearly flat for the most popular data, the head.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Popularity:
 
     Notes
     -----
-    Data of rank x is accessed in proportion to
+    The probability that a request accesses data of rank x is in proportion to
 
         p(x) = (1 + x / head)^-alpha,  0 < x < 1
     """
@@ -66,7 +66,7 @@ class Popularity:
 
     @validate
     def rank(self, share: Annotated[np.ndarray, SHARE.each]) -> np.ndarray:
-        """Return the rank below which a share of all requests lies.
+        """Return the rank x for which the given share of all requests accesses data with ranks below x.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Popularity:
     # not SHARE: on a grid the last rank may be above 1 by rounding
     @validate
     def intensity(self, rank: Annotated[np.ndarray, AMOUNT.each]) -> np.ndarray:
-        """Return the requests to data of a rank, relative to the mean over all data.
+        """Return the number of requests to data of a rank, divided by the mean over all data.
 
         Parameters
         ----------
@@ -114,11 +114,11 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
     popularity : Popularity
         Popularity of the data.
     requests : float
-        Requests of the whole trace per chunk.
+        Number of requests of the whole trace / number of chunks.
     pairs : float
-        Requests that access both blocks of their chunk / requests.
+        Number of requests that access both blocks of a chunk / number of requests.
     cache : float
-        Blocks that the cache holds / blocks of data.
+        Number of blocks that the cache holds / number of blocks of the data.
 
     Returns
     -------
@@ -127,17 +127,17 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
 
     Notes
     -----
-    Reads and writes choose their data by the same law, and both leave it in the cache.
+    Reads and writes choose their data by the same law, and both leave the data in the cache.
 
-    The trace has length 1. At time t a request of one block hits if the block was accessed in the last min(t, T). T
-    is the time that the cache takes to fill. It is about the same for all blocks. A chunk with c requests has blocks
-    that are accessed at the rate b = (1 + pairs) c / 2 each, and
+    The duration of the trace is the unit of time. T is the time in which the cache fills, which is about the same for
+    all blocks. At time t a request of one block hits if the block was accessed in the last min(t, T). Each block of a
+    chunk with c requests is accessed at the rate b = (1 + pairs) c / 2, and
 
         mean over blocks of 1 - exp(-b T) = cache,  T = 1 if fewer blocks are ever touched
         one block: 1 - q(b),  a pair: 1 - 2 q(b) + q(c),  q(r) = mean over t of exp(-r min(t, T))
 
-    Here q is the probability of no recent access. The term of the pair follows by inclusion and exclusion. It is
-    exact, because requests for both blocks and requests for either one arrive independently.
+    Here q is the probability of no recent access. The term for a pair follows by inclusion and exclusion. It is exact,
+    because requests for both blocks arrive independently of requests for one of the blocks.
 
     References
     ----------
@@ -161,7 +161,7 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
 
 @lru_cache(maxsize=256)
 def fitted(head: float, requests: float, pairs: float, cache: float, wanted: float) -> Popularity:
-    """Return the popularity for which `expected_hit_rate` gives a wanted hit rate.
+    """Return the popularity with which `expected_hit_rate` equals `wanted`.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def fitted(head: float, requests: float, pairs: float, cache: float, wanted: flo
     Returns
     -------
     Popularity
-        The popularity, with this head.
+        The popularity, with the given head.
 
     Raises
     ------
@@ -196,23 +196,24 @@ def fitted(head: float, requests: float, pairs: float, cache: float, wanted: flo
 
 
 def _root(function, highest: float) -> float:
-    """Return the zero of a function between 0 and `highest`, where its signs differ."""
+    """Return the zero of a function between 0 and `highest`. The signs of the function at both ends differ."""
     return float(root_scalar(function, bracket=(0.0, highest), method="brentq", xtol=1e-12).root)
 
 
 def _log_ranks(head: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return points of log(1 + x / head) and their weights, [point].
+    """Return points of the variable log(1 + x / head), and the weights of these points in an integral, [point].
 
-    In this variable p is smooth over its whole range.
+    As a function of this variable, the popularity p is smooth over its whole range.
     """
     half = np.log1p(1 / head) / 2
     return half * (1 + NODES), half * WEIGHTS
 
 
 def _untouched(rate: np.ndarray, fills: float) -> np.ndarray:
-    """Return q(r) of `expected_hit_rate`, with `fills` as its T.
+    """Return q(r) in the notes of `expected_hit_rate`, for the rates r = `rate` and the time T = `fills`.
 
-    Before T the cache holds every block accessed so far, and afterwards every block accessed in the last T.
+    Before T the cache holds every block that was accessed so far. Afterwards it holds every block that was accessed in
+    the last T.
     """
     gone = np.exp(-rate * fills)
     return -np.expm1(-rate * fills) / rate + (1 - fills) * gone

@@ -30,7 +30,7 @@ def scattered(rank: np.ndarray, places: int) -> np.ndarray:
     Notes
     -----
     The permutation is a Feistel network over the rows and columns of the smallest square with enough locations. If a
-    result lies beyond the locations, the network is applied again until it lies within them.
+    result is not below `places`, the network is applied again until it is.
 
     References
     ----------
@@ -44,7 +44,7 @@ def scattered(rank: np.ndarray, places: int) -> np.ndarray:
 
 
 def _shuffled(value: np.ndarray, side: int) -> np.ndarray:
-    """Return a permutation of 0 to side^2 - 1: row and column are shifted in turn by a hash of the other."""
+    """Return a permutation of 0 to side^2 - 1. Row and column are shifted in turn, each by a hash of the other."""
     row, column = np.divmod(value, side)
     for key in ROUND_KEYS:
         row, column = column, (row + (_hash(column, key) % np.uint64(side)).astype(np.int64)) % side
@@ -52,7 +52,7 @@ def _shuffled(value: np.ndarray, side: int) -> np.ndarray:
 
 
 def _hash(value: np.ndarray, key: int) -> np.ndarray:
-    """Return the finalizer of SplitMix64 of a value, uint64."""
+    """Return a hash of a value, uint64: the finalizer of SplitMix64."""
     x = value.astype(np.uint64) + np.uint64(key)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,8 @@
 """Synthetic traces whose seeks are published: the three traces of (srarray, Table 3).
 
-The table gives seek locality and the share of reads that access recently written data. Requests therefore go to hot
-stretches or anywhere, and some reads are re-reads.
+The table gives seek locality and the share of reads that access recently written data. In the models, a request
+therefore accesses either a popular range of addresses (a hot stretch), or any address. Some reads access recently
+written data (re-reads).
 """
 
 from storagekit.workload.synthetic.seeking.blocks import generate as generate

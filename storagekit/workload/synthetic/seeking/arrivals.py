@@ -10,7 +10,7 @@ __all__ = ["flushed", "shares_of_time", "synchronous"]
 
 
 def shares_of_time(model: SeekingTraceModel, seed: int | np.integer) -> np.ndarray:
-    """Return the share of all requests that arrives in each interval of each block.
+    """Return, for each interval of each block, the share of all requests that arrives in the interval.
 
     Parameters
     ----------
@@ -26,8 +26,9 @@ def shares_of_time(model: SeekingTraceModel, seed: int | np.integer) -> np.ndarr
 
     Notes
     -----
-    Time is halved repeatedly, down to the intervals. At each step, one of the two halves, drawn at random, receives the
-    share `busier` of the requests of both. Arrivals are therefore bursty at every scale down to the interval.
+    Time is halved repeatedly, until the parts are the intervals. At each step, one of the two halves is drawn at
+    random. It receives the share `busier` of the requests of both halves. Arrivals are therefore bursty at every scale
+    down to the interval.
     """
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, 2**64 - 1], np.uint64)))
     share, busier = np.ones(1), model.busier
@@ -58,8 +59,8 @@ def synchronous(model: SeekingTraceModel, draw: np.random.Generator, count: int,
 
     Notes
     -----
-    The gaps are hyperexponential. With probability p a gap is long, with mean (m - (1-p) s) / p. Otherwise its mean
-    is s, the burst gap. A mean gap m and a coefficient of variation c require
+    The gaps are hyperexponential. Let m be the mean gap, c the coefficient of variation, and s the burst gap. With
+    probability p the mean of a gap is (m - (1-p) s) / p. Otherwise its mean is s. The values m and c require
 
         p = (m - s)^2 / ((1 + c^2) m^2 / 2 + s^2 - 2 m s)
 
@@ -98,9 +99,9 @@ def flushed(model: SeekingTraceModel, draw: np.random.Generator, count: int, len
 
     Notes
     -----
-    Each write belongs to a flush drawn at random. A flush begins in the middle of its period. No flush therefore
-    crosses the border of an interval. The period is adjusted so that a whole number of periods fills the interval. If a
-    burst would last longer than 0.49 of a period, all bursts of the interval are compressed.
+    Each write belongs to a flush, which is drawn at random. A flush begins in the middle of its period. No flush
+    therefore crosses the border of an interval. The period is adjusted so that a whole number of periods fills the
+    interval. If a burst would last longer than 0.49 of a period, all bursts of the interval are compressed.
     """
     flushes = max(1, round(length / model.flush_period))
     period = length / flushes

@@ -21,7 +21,7 @@ __all__ = ["generate"]
 class SeekingBlock(NamedTuple):
     """Requests of one block in order of arrival, arrays of shape [request].
 
-    time: s since the start of the trace. read, asynchronous: kind of the request. offset: byte address.
+    time: seconds since the start of the trace. read, asynchronous: kind of the request. offset: byte address.
     """
 
     time: np.ndarray
@@ -42,7 +42,7 @@ def generate(
     seed : int
         Seed, from 0 to 2**64 - 1.
     start : float
-        Start of the window, s; by default 0. The times of the result count from it.
+        Start of the window, s; by default 0. Times in the result are relative to `start`.
     stop : float, optional
         End of the window, s, exclusive; by default the end of the trace.
 
@@ -59,8 +59,8 @@ def generate(
     Notes
     -----
     A window contains the same requests as the corresponding part of the whole trace. Each block of at most an hour has
-    a separate counter-based generator, keyed by seed and block. A re-read accesses the location of a write, drawn at
-    random from the writes of the preceding block length.
+    a separate counter-based generator, whose key is the seed and the number of the block. A re-read accesses the
+    location of a random earlier write. This write is at most one block length older than the re-read.
     """
     stop = checked_end(model.name, model.duration, seed, start, stop)
     borders = np.linspace(0.0, model.duration, model.blocks + 1)
@@ -115,9 +115,10 @@ def _block(
 
 
 def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int, int, int]:
-    """Return the asynchronous writes, reads and synchronous writes between two cumulative shares of all requests.
+    """Return the numbers of asynchronous writes, reads and synchronous writes in an interval.
 
-    The sums over all intervals are exact.
+    before, after: cumulative shares of all requests at the start and at the end of the interval. The sums of the
+    numbers over all intervals are exact.
     """
     waited_for = 1 - model.asynchronous_share
     of_these = min(1.0, model.read_share / waited_for) if waited_for else 0.0
@@ -133,7 +134,7 @@ def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int,
 
 
 def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
-    """Return the location of each request in units of the request size: int64 [request].
+    """Return the location of each request, in multiples of the request size: int64 [request].
 
     Locations form pairs: reads access the first location of a pair, and writes the second.
     """
@@ -148,8 +149,8 @@ def _rereading(
 ) -> SeekingBlock:
     """Return the block with some of its reads moved to recently written locations.
 
-    The writes are at most one block length older, in this block or the previous one. The start of a block therefore
-    follows the same distribution as its end.
+    The writes are at most one block length older than the read, so they are in this block or in the previous block. The
+    re-reads at the start of a block therefore follow the same distribution as those at its end.
     """
     known = block if before is None else SeekingBlock(*map(np.concatenate, zip(before, block, strict=True)))
     written, place = known.time[~known.read], known.offset[~known.read]

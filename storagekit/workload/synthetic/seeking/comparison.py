@@ -21,7 +21,7 @@ def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared
     model : SeekingTraceModel
         The model.
     trace : RequestTrace
-        A trace generated from it.
+        A trace that was generated from the model.
 
     Returns
     -------
@@ -31,11 +31,11 @@ def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared
     Raises
     ------
     InputError
-        If the trace has no requests, or devices other than the model's.
+        If the trace has no requests, or has devices other than the device of the model.
 
     Notes
     -----
-    Seek locality is relative to the size of the data set, as in (srarray, Table 3), not to the last byte touched.
+    Seek locality is computed with the size of the data set, as in (srarray, Table 3), not with the last accessed byte.
     """
     if trace.devices != (model.name,):
         devices = ", ".join(trace.devices[:3])

@@ -1,8 +1,9 @@
 """Share of requests to the hot stretches of a synthetic trace, which determines its seek locality.
 
-Requests choose their locations independently of each other: in the hot stretches, or anywhere. The mean distance
-between two successive requests therefore equals the mean distance between any two. This holds on one disk, and on any
-number of disks over which the data is striped.
+A hot stretch is a range of addresses that many requests access. Requests choose their locations independently of each
+other: in a hot stretch, or anywhere in the data. The mean distance between two successive requests therefore equals the
+mean distance between any two requests. This is true on one disk, and on any number of disks over which the data is
+striped.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ RANDOM = 1 / 3
 
 
 def hot_share(locality: float, reads: float, read_stretch: float, write_stretch: float) -> float | None:
-    """Return the share of requests to the hot stretches that makes the mean seek distance 1 / (3 L) of the data.
+    """Return the share of requests that must access the hot stretches for a given seek locality.
 
-    The stretches lie in the middle of the data, one within the other.
+    With this share, the mean seek distance is 1 / (3 L) of the data. The stretches are in the middle of the data, the
+    shorter one within the longer one.
 
     Parameters
     ----------
     locality : float
-        L, at least 1.
+        The seek locality L, at least 1.
     reads : float
-        Share of the hot requests that go to the stretch of the reads. The others go to the stretch of the writes.
+        Share of the hot requests that access the stretch for reads. The other hot requests access the stretch for
+        writes.
     read_stretch, write_stretch : float
         Lengths of the two stretches, as shares of the data.
 
@@ -36,7 +39,8 @@ def hot_share(locality: float, reads: float, read_stretch: float, write_stretch:
 
     Notes
     -----
-    The share h solves, with mean distance w within the hot stretches and b between them and a location anywhere,
+    Let w be the mean distance between two locations in the hot stretches, and b the mean distance between such a
+    location and any location. The share h solves
 
         h^2 w + 2 h (1 - h) b + (1 - h)^2 / 3 = 1 / (3 L)
     """
@@ -54,6 +58,6 @@ def hot_share(locality: float, reads: float, read_stretch: float, write_stretch:
 
 
 def _apart(one: float, other: float) -> float:
-    """Return the mean distance between random locations on two stretches with the same middle, given their lengths."""
+    """Return the mean distance between random locations on two stretches with the given lengths and the same middle."""
     long, short = max(one, other), min(one, other)
     return long / 4 + short**2 / (12 * long)

@@ -29,8 +29,8 @@ STRETCH = 600.0
 class SeekingTraceModel:
     """Model of a trace that is not public, but whose seeks are published.
 
-    The parameters up to `read_after_write` are published, and a generated trace matches them. The others are
-    assumptions.
+    The parameters from `name` to `read_after_write` are published, and a generated trace matches them. The other
+    parameters are assumptions.
 
     Parameters
     ----------
@@ -43,22 +43,22 @@ class SeekingTraceModel:
     duration : float
         Length of the trace, s.
     read_share : float
-        Reads / requests.
+        Number of reads / number of requests.
     asynchronous_share : float
-        Asynchronous writes / requests.
+        Number of asynchronous writes / number of requests.
     locality : float
         L, at least 1: mean distance of two random locations / mean seek distance (`trace.locality.seek_locality`).
     read_after_write : float
-        Reads of data that was written less than an hour before / requests.
+        Number of reads of data that was written less than an hour before / number of requests.
     interarrival_cov : float
         Standard deviation / mean of the gaps between synchronous requests within ten minutes; 1, the default, for a
-        Poisson stream. The gaps are hyperexponential with two phases, so it is at least 1.
+        Poisson stream. The gaps are hyperexponential with two phases, so the ratio is at least 1.
     burst_gap : float
         Mean gap of the shorter phase, s; by default 0. This is the gap between the requests of a burst. It has no
         effect in a Poisson stream.
     request_size : int
-        Size of every request, bytes, a power of two from 512 to 64 KB; by default 8 KB. Addresses are multiples of
-        it.
+        Size of every request, bytes, a power of two from 512 to 64 KB; by default 8 KB. Addresses are multiples of this
+        size.
     dispersion : float
         Variance / mean of the number of requests in ten minutes, caused by busy and idle times of ten minutes and more.
         With 0, the default, every interval of ten minutes has the same number.
@@ -77,12 +77,12 @@ class SeekingTraceModel:
 
     Notes
     -----
-    No values are published for the assumptions. Unless stated otherwise, their values come from the HP Labs workstation
-    trace of May 1992, which is from the same month and site as the week of Cello.
+    No values are published for the assumptions. Unless stated otherwise, the default values come from the HP Labs
+    workstation trace of May 1992. This trace is from the same month and site as the week of Cello.
 
-    The stretches: the workstation's seeks shorter than a tenth of its disk have a mean length of 1.4% of the disk. This
-    is a third of a stretch of 4.2%. A stretch of 0.5% contains 0.78 of the workstation's writes, and the whole stretch
-    of 4.2% contains 0.97.
+    The stretches: the workstation's seeks that are shorter than a tenth of its disk have a mean length of 1.4% of the
+    disk. This length is a third of a stretch of 4.2%. A stretch of 0.5% contains 0.78 of the workstation's writes, and
+    the whole stretch of 4.2% contains 0.97.
 
     One stretch does not reproduce re-reads at all scales. In a week of Cello base, an LRU cache of 0.5, 1, 2 and 4%
     of the data serves 0.16, 0.28, 0.51 and 0.79 of the reads. On the workstation's disk it serves 0.21, 0.23, 0.30
@@ -90,12 +90,12 @@ class SeekingTraceModel:
 
     The workstation's locality also depends on the order of its requests: L is 2.3, but 1.2 for the same requests in
     random order. The same is true of four disks of the HP Labs server of 2003: L is 4.4 to 19, but 1.2 to 8.7 in random
-    order. In this model, locality depends only on locations. When these five disks are striped over six disks, they
-    keep 0.63 to 1.22 of their locality. A synthetic trace in which each request was near the previous one lost its
-    locality: L fell from 4.1 to 1.5.
+    order. In this model, locality depends only on locations. When the traces of these five disks are striped over six
+    disks, the new locality is 0.63 to 1.22 times the old locality. A synthetic trace in which each request was near the
+    previous one lost its locality: L fell from 4.1 to 1.5.
 
     The flushes: (srarray, 4.1) states that most asynchronous writes come from the sync daemon every 30 s. In this
-    model, all of them come in such flushes. The gap of 0.4 ms is the median gap of asynchronous requests.
+    model, all asynchronous writes come in such flushes. The gap of 0.4 ms is the median gap of asynchronous requests.
 
     Reads and writes use different blocks, which are neighbours. Only re-reads access blocks that were recently written.
     The share of re-reads therefore matches the table. If hot blocks were both read and written, this share would be too
@@ -140,15 +140,15 @@ class SeekingTraceModel:
 
     @property
     def halvings(self) -> int:
-        """Return how many times the trace is halved to obtain intervals of about ten minutes, which differ in load."""
+        """Return how often the trace is halved to obtain intervals of about ten minutes, whose loads differ."""
         return max(self.blocks.bit_length() - 1, round(math.log2(max(1.0, self.duration / STRETCH))))
 
     @property
     def busier(self) -> float:
-        """Return the share of requests that arrive in the busier of two halves.
+        """Return the share b of the requests of two halves that arrive in the busier half.
 
-        With n halvings, this share b gives the variance that `dispersion` requires. The variance is
-        (2 b^2 + 2 (1 - b)^2)^n - 1 times the squared mean.
+        With n halvings, the variance of the number of requests in an interval is (2 b^2 + 2 (1 - b)^2)^n - 1 times the
+        squared mean. The share b gives the variance that `dispersion` requires.
         """
         mean = self.requests / 2**self.halvings
         return 0.5 + math.sqrt((1 + self.dispersion / mean) ** (1 / max(1, self.halvings)) - 1) / 2
@@ -160,7 +160,7 @@ class SeekingTraceModel:
 
     @cached_property
     def hot(self) -> float:
-        """Return the share of requests to the hot stretches that gives the locality (see `hot_share`)."""
+        """Return the share of requests to the hot stretches that gives the published locality (see `hot_share`)."""
         found = self._hot_share()
         assert found is not None
         return found
