@@ -1,4 +1,4 @@
-"""Bounds of unfairness: two streams on two bricks, and the bound on the difference of their service."""
+"""Bounds of unfairness: two streams on two bricks, and the bound on the difference between the service of both."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Guaranteed sessions: their number at a guaranteed rate, for each number of agents of an object and stripe unit."""
+"""Guaranteed sessions: the number of sessions that fit, for each number of agents of an object and stripe unit."""
 
 from dataclasses import dataclass, replace
 

@@ -159,7 +159,7 @@ def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def places(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the addresses of an evenly spaced sample of requests; devices follow one another in the address."""
+    """Return the addresses of an evenly spaced sample of requests. Address ranges of devices are concatenated."""
     joined = trace.concatenated()
     chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
     return [

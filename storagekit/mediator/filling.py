@@ -106,7 +106,7 @@ class FilledCluster:
 
 @validate
 def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, POLICY] = None) -> FilledCluster:
-    """Admit sessions like `request` until one is rejected.
+    """Admit sessions like `request` until a session is rejected.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, PO
     Returns
     -------
     FilledCluster
-        The admitted sessions and the first rejected one.
+        The admitted sessions, and the first rejected session.
 
     Raises
     ------
@@ -143,6 +143,6 @@ def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, PO
 
 
 def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
-    """Return whether `sessions` sessions with the shape of the first one fit, spread evenly over all agents."""
+    """Return whether `sessions` sessions with the shape of `first` fit, spread evenly over all agents."""
     asked = demand(cluster, first.request, shape_of(first.layout))
     return bool(met(examine(among_others(tail, asked, np.array([sessions]), cluster.agents), asked))[0])

@@ -12,7 +12,7 @@ from storagekit.core.validation import Sectors, instance_of, validate_fields
 
 @dataclass(frozen=True)
 class StripeShapes:
-    """Layouts without their agents.
+    """Shapes of layouts: a shape is a layout without the choice of agents.
 
     Parameters
     ----------

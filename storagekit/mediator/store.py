@@ -1,6 +1,6 @@
 """Storage agents in memory that execute transfer plans with real bytes.
 
-This is the work of a distribution agent (swift, section 2).
+In Swift, a distribution agent does this work (swift, section 2).
 """
 
 import numpy as np

@@ -174,7 +174,7 @@ class TransferPlan:
         return lost
 
     def _with_parity(self, every: Transfers) -> Transfers:
-        """Return the data blocks that are not lost, and the parity blocks that replace the lost ones."""
+        """Return the data blocks that are not lost, and the parity blocks that replace lost data blocks."""
         blocks = every.blocks
         lost = self._lost(every) & ~blocks.parity
         place = blocks.stripe * len(self.layout.groups) + blocks.group

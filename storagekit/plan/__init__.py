@@ -1,11 +1,13 @@
 """The public API for capacity planning.
 
-====================  ==================================================================== schemes               ranks
-RAID levels, codes, SR-Arrays and replicated bricks on given disks array                 ranks every SR-Array layout of
-given disks size                  finds the fewest disks for a goal memory                finds the price ratio at which
-memory and disks cost the same rank_many             finds the best layout for each question in arrays of questions
-shares                computes the rate of each stream on shared bricks, and its constraint ====================
-====================================================================
+====================  ====================================================================
+schemes               ranks RAID levels, codes, SR-Arrays and replicated bricks on given disks
+array                 ranks every SR-Array layout of given disks
+size                  finds the fewest disks for a goal
+memory                finds the price ratio at which memory and disks cost the same
+rank_many             finds the best layout for each question in arrays of questions
+shares                computes the rate of each stream on shared bricks, and its constraint
+====================  ====================================================================
 
 An answer prints as text and converts to a dictionary. `answer.check()` compares it with a simulation.
 

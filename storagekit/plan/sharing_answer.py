@@ -79,8 +79,8 @@ class SharesAnswer(Answer):
         Parameters
         ----------
         seconds : float, optional
-            Simulated time of each run, of which the second half is measured. The default is enough for some thousand requests
-            to the fastest brick. Rates under total sharing converge slowly.
+            Simulated time of each run. Only the second half of this time is measured. The default is enough for some
+            thousand requests to the fastest brick. Rates under total sharing converge slowly.
         seeds : int
             Number of independent runs, at least 2.
         threads : int

@@ -3,7 +3,7 @@
 A coordinator counts only the requests that it sends. It has two kinds of counters for each stream. The first counter is
 the total cost of the requests that the coordinator has sent for the stream. A second counter for each brick is the
 value of the first counter when the coordinator last sent a request to that brick. The difference between the two
-counters, less the cost of the request itself, is the cost at other bricks since then.
+counters, minus the cost of the request itself, is the cost at other bricks since that last request.
 """
 
 from abc import abstractmethod

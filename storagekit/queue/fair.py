@@ -104,7 +104,7 @@ class FairQueue(AbstractQueue):
         choose among these parts. The parts of one request at a brick are issued together. If data and parity are on one
         brick, the number may therefore exceed D by one.
     weights : sequence of float
-        Weight of each stream, above 0; only their ratios matter.
+        Weight of each stream, above 0; only the ratios of the weights matter.
     delay : AbstractDelay, optional
         Delay of a request that accounts for the service of its stream at other bricks; by default it accounts for all
         of this service (`Total`).

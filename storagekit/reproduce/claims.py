@@ -32,7 +32,7 @@ class Claim:
     says : str
         The statement in plain words.
     kind : str
-        One of `KINDS`.
+        Kind of the claim, one of `KINDS`.
     expected : float or (float, float) or None
         The paper's number, an interval (low, high), or None if the paper gives no number.
     unit : str
@@ -109,9 +109,9 @@ def load_claims(paper: str) -> tuple[Claim, ...]:
 
 
 def numbers(paper: str) -> dict[str, float]:
-    """Return the numbers of a paper by claim id, for marks in a chart.
+    """Return the numbers of a paper, keyed by claim id, for marks in a chart.
 
-    The ends of a range are `<id>[low]` and `<id>[high]`.
+    The ends of a range have the keys `<id>[low]` and `<id>[high]`.
     """
     found: dict[str, float] = {}
     for claim in load_claims(paper):

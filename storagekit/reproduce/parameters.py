@@ -74,7 +74,7 @@ def takers(given: Iterable[str], notebooks: Mapping[str, Mapping[str, Any]]) -> 
     given : iterable of str
         Names of parameters.
     notebooks : mapping of str to mapping
-        Parameters of each notebook, by its name.
+        Parameters of each notebook, keyed by the name of the notebook.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Map
     rows : sequence of ScorecardRow
         Rows of the scorecard.
     says : mapping of str to str
-        Statement of each claim, by id.
+        Statement of each claim, keyed by id.
     links : mapping of str to str
         For each id of a claim, the HTML below its statement; nothing by default.
     """

@@ -49,14 +49,14 @@ COLUMNS = ScorecardRow._fields
 
 
 class ClaimsMet(NamedTuple):
-    """The number of claims that are met, and the number of claims with a verdict other than "not-run" (judged)."""
+    """The number of claims that are met, and the number of judged claims, whose verdict is not "not-run"."""
 
     met: int
     judged: int
 
     @property
     def part(self) -> float:
-        """Return the number of claims that are met, divided by the number of judged claims; 0 if no claim is judged."""
+        """Return the number of met claims divided by the number of claims that were run; 0 if no claim was run."""
         return self.met / self.judged if self.judged else 0.0
 
 

@@ -111,7 +111,7 @@ def placed(
     claims : iterable of Claim
         The paper's claims.
     found : mapping of str to Measurement
-        Measurements by claim id.
+        Measurements, keyed by claim id.
     exhibit : str
         Id of the exhibit.
     """

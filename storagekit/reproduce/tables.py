@@ -69,7 +69,7 @@ def folded(
     claims : iterable of Claim
         The paper's claims.
     found : mapping of str to Measurement
-        Measurements by claim id.
+        Measurements, keyed by claim id.
     exhibit : str
         Id of the exhibit.
     file : str

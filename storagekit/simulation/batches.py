@@ -14,7 +14,7 @@ def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *batch"]:
     Parameters
     ----------
     tally : mapping of str to array, shape `[chunk, row, *batch]`
-        The sums of each chunk by name.
+        The sums of each chunk, keyed by name.
     by : str
         Name of the sum.
 
@@ -39,7 +39,7 @@ def kept(
     Parameters
     ----------
     tally : mapping of str to array, shape `[chunk, row, *batch]`
-        The sums of each chunk by name.
+        The sums of each chunk, keyed by name.
     warm_up, amount : float or array, shape `[*batch]`
         Beginning and end of the measured part, in the unit of the sum `by`.
     by : str
@@ -70,7 +70,7 @@ def stretched(
     Parameters
     ----------
     tally : mapping of str to array, shape `[chunk, row, lane]`
-        The sums of each chunk by name.
+        The sums of each chunk, keyed by name.
     names : iterable of str
         Names of the sums to return.
     count : int
@@ -83,7 +83,7 @@ def stretched(
     Returns
     -------
     dict of str to array of float64, shape `[count, row, lane]`
-        The sums by name.
+        The sums, keyed by name.
     """
     since = before(tally, by)
     place = np.floor((since - low) * count / (high - low)).astype(np.int64)

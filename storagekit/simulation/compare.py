@@ -42,30 +42,30 @@ def compare(
 ) -> "Comparison":
     """Simulate the same requests with every scheme, and compare the results.
 
-    Arrivals may wait for a slot. A scheme is overloaded if more than 0.1% of them wait. Except in a closed loop, a scheme is
-    also overloaded if its busiest brick is busy for more than 95% of the time, or if response times rise over the run.
-    Response times rise if each fifth of the run has a longer mean than the fifth before, and the last mean is more than
-    twice the first.
+    Arrivals may wait for a slot. A scheme is overloaded if more than 0.1% of the arrivals wait. Except in a closed
+    loop, a scheme is also overloaded if its busiest brick is busy for more than 95% of the time, or if response times
+    rise over the run. Response times rise if each fifth of the run has a longer mean response time than the fifth
+    before it, and the last mean is more than twice the first mean.
 
     Parameters
     ----------
     asked : RequestTrace or AbstractArrivals
         A trace, or arrivals such as `ClosedLoop`.
     schemes : mapping of str to System
-        Systems by name.
+        Systems, keyed by name.
     seeds : int or sequence of int
         The number of runs of each scheme, by default 8, or their seeds. A seed determines the phases of the spindles
         and, for arrivals, also the requests. All schemes use the same seeds. Differences between schemes are therefore
         more precise than the values themselves.
     against : str, optional
-        The scheme with which the others are compared, by default the first.
+        The scheme with which the other schemes are compared, by default the first scheme.
     requests : int, optional
         The number of requests, by default all requests of a trace. For arrivals the default is 20,000, and the first
         fifth is not measured.
     scale : float
         Factor by which a trace runs faster than recorded, by default 1.
     measures : sequence of Measure
-        Measures in addition to the standard ones.
+        Measures in addition to the standard measures.
 
     Returns
     -------
@@ -124,7 +124,7 @@ class Comparison:
 
     @property
     def against(self) -> str:
-        """The scheme with which the others are compared."""
+        """The scheme with which the other schemes are compared."""
         return self.summary.attrs["against"]
 
     def to_pandas(self) -> "pd.DataFrame":

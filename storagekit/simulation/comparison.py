@@ -59,7 +59,7 @@ def compared(
     asked : RequestTrace or AbstractArrivals
         The trace, or the arrivals.
     schemes : mapping of str to System
-        The systems by name.
+        The systems, keyed by name.
     seeds : int or sequence of int
         Number of runs of each scheme, or their seeds.
     requests : int or None
@@ -67,7 +67,7 @@ def compared(
     scale : float
         Factor by which a trace runs faster than recorded.
     measures : sequence of Measure
-        Measures in addition to the standard ones.
+        Measures in addition to the standard measures.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
     data : Dataset
         The measures by `scheme` and `seed`.
     against : str
-        The scheme with which the others are compared.
+        The scheme with which the other schemes are compared.
 
     Returns
     -------

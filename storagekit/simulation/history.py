@@ -87,7 +87,7 @@ def history(
     title : str
         Title of the progress bar.
     measures : sequence of Measure
-        Measures in addition to the standard ones.
+        Measures in addition to the standard measures.
     slots : sequence of int
         Numbers of slots to try for systems without `slots`, by default 256. Runs in which requests wait for a slot are
         repeated with the next number.

@@ -77,7 +77,7 @@ class Measure:
         Parameters
         ----------
         sums : mapping of str to DataArray
-            The sums by name.
+            The sums, keyed by name.
 
         Returns
         -------
@@ -194,7 +194,7 @@ def counted(
     Parameters
     ----------
     tally : mapping of str to array, shape `[chunk, row, *batch]`
-        The sums of each chunk by name.
+        The sums of each chunk, keyed by name.
     warm_up : float or array, shape `[*batch]`
         Value of the sum `by` at which measuring begins.
     amount : float or array, shape `[*batch]`
@@ -205,7 +205,7 @@ def counted(
     Returns
     -------
     mapping of str to array of float64, shape `[row, *batch]`
-        The sums by name.
+        The sums, keyed by name.
     """
     mask = kept(tally, warm_up, amount, by)[:, None]
     return {name: np.where(mask, sums, 0).sum(axis=0, dtype=np.float64) for name, sums in tally.items()}
@@ -217,7 +217,7 @@ def measured(tally: Tally, bricks: np.ndarray, measures: Sequence[Measure]) -> x
     Parameters
     ----------
     tally : mapping of str to array, shape `[row, lane]`
-        The sums by name.
+        The sums, keyed by name.
     bricks : array of int, shape `[lane]`
         Number of drives that each run uses.
     measures : sequence of Measure

@@ -30,7 +30,7 @@ def provenance(
     seeds : sequence of int
         The seeds.
     extent : mapping of str to float or str
-        Length of each run, by name.
+        Length of each run, keyed by name.
     wall : float
         Duration of the simulation, seconds of wall time.
 

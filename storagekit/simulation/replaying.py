@@ -41,7 +41,7 @@ def replay(
     seed : int
         Seed of the phases of the spindles, by default 0.
     measures : sequence of Measure
-        Measures in addition to the standard ones.
+        Measures in addition to the standard measures.
 
     Returns
     -------

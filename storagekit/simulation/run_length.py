@@ -23,7 +23,8 @@ class Precision:
     Parameters
     ----------
     wanted : mapping of str to float
-        For each named measure, the half-width of its 95% interval divided by its mean at which the run ends.
+        For each named measure, a limit for the half-width of its 95% interval divided by its mean. The run ends when
+        all measures are within these limits.
     budget : int
         Number of completed requests at which the run ends, even if the intervals are too wide.
     patient : bool

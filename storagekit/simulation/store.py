@@ -110,7 +110,7 @@ class Store:
         Parameters
         ----------
         wanted : mapping of int to str
-            Digests of the points, by number.
+            Digests of the points, keyed by number.
         most : mapping of int to int
             Largest number of slots to try for each point. A stored result with fewer slots, in which arrivals waited
             for a slot, is not used, because a new simulation would try more slots and return another result.

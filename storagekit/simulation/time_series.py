@@ -273,7 +273,7 @@ class _Points:
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
     def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
-        """Return the warm-up of each run: the given one, or a warm-up that all seeds of its point determine."""
+        """Return the warm-up of each run, which is given, or is determined from all seeds of the run's point."""
         if self.extent.warm_up is not None:
             return np.full(len(self.bricks), float(self.extent.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))

@@ -40,7 +40,8 @@ class Timed(NamedTuple):
     begin, end : array of float64, shape `[event, lane]`
         Times at which each event began and ended, seconds from the start of the run.
     log : Services
-        The log, NumPy arrays of shape `[event, lane]`; fields by brick have the shape `[event, brick, lane]`.
+        The log, NumPy arrays of shape `[event, lane]`; fields with a value for each brick have the shape `[event,
+        brick, lane]`.
     """
 
     lanes: slice

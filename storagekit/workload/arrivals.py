@@ -124,7 +124,7 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def precedes(self, arrival: Float[Array, "1 *batch"], choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
-        """Return whether a scheduler that chooses at time `choice` sees an arrival at time `arrival`."""
+        """Return whether a scheduler that chooses at time `choice` considers a request that arrives at `arrival`."""
 
     @abstractmethod
     def leaves(self, admitted: Bool[Array, "1 *batch"], due: Bool[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:

@@ -67,7 +67,7 @@ class _Part:
 
     @property
     def judged(self) -> int:
-        """Return the number of claims judged so far."""
+        """Return the number of claims that have a measured value so far."""
         return sum(row.verdict != "not-run" for row in self.rows)
 
 
@@ -155,7 +155,7 @@ class Growing:
         return len(self._parts[paper].places)
 
     def claims(self) -> tuple[int, int]:
-        """Return the number of claims met so far, and the number judged so far."""
+        """Return the number of claims met so far, and the number of claims that have a measured value so far."""
         parts = self._parts.values()
         return sum(one.met for one in parts), sum(one.judged for one in parts)
 

@@ -65,7 +65,7 @@ def index(
     rows : sequence of ScorecardRow
         Rows of the scorecard.
     titles : mapping of str to str
-        Titles of the papers by key.
+        Titles of the papers, keyed by key.
     places : mapping of str to PageLocation
         Exhibits of the run.
     lab : mapping of str to str
@@ -114,9 +114,9 @@ def scorecard(
     rows : sequence of ScorecardRow
         Rows of the scorecard.
     says : mapping of str to str
-        Statement of each claim, by id.
+        Statement of each claim, keyed by id.
     titles : mapping of str to str
-        Titles of the papers by key.
+        Titles of the papers, keyed by key.
     places : mapping of str to PageLocation
         Exhibits of the run.
     """

@@ -3,11 +3,13 @@
 >>> trace = read("Financial1.spc.xz")                      # doctest: +SKIP
 >>> characteristics(trace.window(0, 3600)).read_share      # doctest: +SKIP
 
-====================  ================================================================ read, chunks          read a
-whole file; read a file of any length in chunks FORMATS               the formats: SPC, MSR, SRT, DISKSIM,
-DISKSIM_VALIDATE, FIO, BLKPARSE RequestTrace          the result of both: equal-length arrays in SI units request_trace
-creates and validates one from arrays characteristics       rate, mix, sizes, burstiness, locality
-(TraceCharacteristics, UNITS) ====================  ================================================================
+====================  ================================================================
+read, chunks          read a whole file; read a file of any length in chunks
+FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE
+RequestTrace          the result of both: equal-length arrays in SI units
+request_trace         creates and validates one from arrays
+characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristics, UNITS)
+====================  ================================================================
 """
 
 from storagekit.workload.trace.blkparse import BLKPARSE

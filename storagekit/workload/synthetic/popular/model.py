@@ -58,8 +58,8 @@ class PopularTraceModel:
     head : float
         Share of the data that is about as popular as the most popular data (see `Popularity`); by default 1/10,000.
     together : bool
-        Whether data is stored in order of popularity, from the first LUN on. By default, popular data is scattered over
-        all data.
+        Whether data is stored in order of popularity, beginning with the first LUN. By default, popular data is
+        scattered over all data.
     scale : float
         Number of requests of this trace / number of requests of the published trace; by default 1. `scaled` sets this
         ratio.
