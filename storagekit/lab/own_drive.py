@@ -143,7 +143,7 @@ def _times(ratio: float) -> str:
 
 
 def _in_a_row(zones: xr.Dataset) -> float:
-    """Return the seconds to read the whole drive."""
+    """Return the seconds to read the whole drive sequentially."""
     return float((zones["size"] / zones.sustained_rate).sum())
 
 

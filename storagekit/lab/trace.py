@@ -91,7 +91,7 @@ class Advised:
 
 
 def path_of(trace: str = "") -> Path:
-    """Return the path of the trace, by default the sample of the package."""
+    """Return the path of the trace; by default the path of the sample in the package."""
     return Path(trace).expanduser() if trace else data_path("samples", SAMPLE)
 
 
@@ -213,7 +213,7 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
 def sizes_of(trace: RequestTrace) -> dict[float, float]:
     """Return the share of the requests of each size, keyed by the size in bytes.
 
-    If there are many sizes, all sizes between two powers of two form one entry, keyed by their mean.
+    If there are many sizes, all sizes between two powers of two form one entry, keyed by the mean size.
     """
     sizes, counts = np.unique(trace.size, return_counts=True)
     if sizes.size > _SIZES:

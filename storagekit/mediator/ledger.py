@@ -68,7 +68,7 @@ class Ledger:
 
     @property
     def network_share(self) -> float:
-        """Return the reserved share of time of the ring, or on a switch the mean over the agents' links."""
+        """Return the reserved share of time of the ring; on a switch, the mean share over the agents' links."""
         sums = self._book.sums
         return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
 

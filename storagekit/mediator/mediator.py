@@ -120,7 +120,7 @@ class Mediator:
         return Rejected(request, binding(request, state, *nearest[1:]))
 
     def request(self, request: Request) -> Admitted | Rejected:
-        """Propose a layout and commit it. Repeat if another mediator changed the ledger between the two steps.
+        """Propose a layout and commit it. Repeat both steps if another mediator changed the ledger between them.
 
         The request is rejected if the commit refuses the proposal and the ledger has not changed.
 

@@ -204,7 +204,7 @@ class StripeLayout:
 
     @validate
     def replaced(self, failed: Whole, spare: Whole) -> "StripeLayout":
-        """Return the layout in which a spare agent replaces a failed one.
+        """Return the layout in which the agent `spare` replaces the agent `failed`.
 
         Raises
         ------

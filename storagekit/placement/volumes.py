@@ -187,7 +187,7 @@ class SplitVolumes(AbstractVolumes, CutUp):
         return strips(drive, zip(begin, end, strict=True))
 
     def _held_before(self, sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
-        """Return the number of sectors that each brick holds before a logical sector."""
+        """Return, for each brick, the number of sectors that it holds of the data before a logical sector."""
         volume, inside = sector // self.size, sector % self.size
         begins = self._begins()
         # An empty volume follows the last one, because the last request may end at its first sector.

@@ -32,9 +32,9 @@ class Candidate:
     latency : float
         Mean response time of single requests, including the overhead T_o, seconds.
     throughput : float
-        Requests a second with the queue of the question.
+        Requests a second with the queue length that the question gives.
     response : float
-        Mean response time with the queue of the question (Little's law), seconds.
+        Mean response time with the queue length that the question gives (Little's law), seconds.
     used : float
         Share of the cylinders that the data occupy on the fullest disk.
     paper_latency, paper_throughput : float
@@ -135,8 +135,8 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> Check:
         """Simulate the first `candidates` layouts of the ranking in a closed loop.
 
-        The simulation of a latency has one outstanding request. The simulation of a throughput has the queue of the
-        question at each disk. The question also gives the scheduler and the propagation of writes.
+        The simulation of a latency has one outstanding request. The simulation of a throughput has the queue length
+        that the question gives at each disk. The question also gives the scheduler and the propagation of writes.
 
         Parameters
         ----------

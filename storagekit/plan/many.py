@@ -35,9 +35,9 @@ class Ranked:
     latency : array of float
         Mean response time of single requests, seconds; NaN if no layout is feasible.
     throughput : array of float
-        Requests a second with the queue of the question; NaN if no layout is feasible.
+        Requests a second with the queue length that the question gives; NaN if no layout is feasible.
     optimum : array of float
-        D_r of equation 10 or 13, at least 1, before rounding.
+        D_r of equation 10 or 13 of srarray, at least 1, before rounding.
     """
 
     feasible: NDArray

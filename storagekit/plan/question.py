@@ -31,7 +31,7 @@ def with_mirrors(every: Layouts, mirrors: int | None) -> Layouts:
 
 
 def planned_drive(label: str, value: Any) -> Drive | DriveFigures:
-    """Return the value. Raises InputError if the formulas do not cover the drive."""
+    """Return `value` if it is a drive that the formulas cover; raise InputError otherwise."""
     if not isinstance(value, Drive | DriveFigures):
         raise InputError(f"{label} {shown(value)}: give a drive, as load_drive(name) does, or DriveFigures")
     return value

@@ -109,7 +109,7 @@ class Requirements:
         return max(sectors(size) for size, _ in self.sizes)
 
     def transfers(self, used: float) -> NDArray:
-        """Return the time of transfer and overhead of requests, seconds, `[size, location]`.
+        """Return the transfer time plus the overhead of requests, seconds, `[size, location]`.
 
         The locations are evenly spaced on a disk that is filled to a fraction `used`.
         """

@@ -1,4 +1,4 @@
-"""Candidates of a planner as scenarios of the simulation engine, and their simulation.
+"""Convert the candidates of a planner to scenarios of the simulation engine, and simulate these scenarios.
 
 In scenarios of layouts, each request has one sector. An access then consists almost only of positioning and overhead,
 as in the formulas of layouts.
@@ -196,7 +196,7 @@ def scheme_requests(needs: Requirements, busy: float) -> int:
 
 
 def shares_scenario(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:
-    """Return a scenario in which every stream has its own threads at each brick that it uses, with fair queues."""
+    """Return a scenario of bricks with fair queues. Every stream has separate threads at each brick that it uses."""
     _require_room(len(given.weights), _MOST_STREAMS, "streams")
     _require_room(len(given.capacity), _MOST_BRICKS, "bricks")
     groups = [

@@ -172,8 +172,8 @@ def _fewest(
 ) -> tuple[_Best | None, _Best | None]:
     """Return the best layout with the fewest disks that meets the goal, if any, and the layout that misses it least.
 
-    The number of disks is at least `first` and at most `last`. The second layout has fewer disks than the first one. If
-    several layouts miss the goal equally, such as saturated layouts, the layout with the highest throughput is
+    The number of disks is at least `first` and at most `last`. The second layout has fewer disks than the first layout.
+    If several layouts miss the goal equally, such as saturated layouts, the layout with the highest throughput is
     returned.
     """
     closest, mirrors = None, question.least_mirrors

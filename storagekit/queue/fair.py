@@ -355,7 +355,7 @@ def _least(
 
 
 def _of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:
-    """Return the row of a brick, or the only row."""
+    """Return the row of `values` for a brick, or the only row if requests have one part."""
     if values.shape[0] == 1:
         return values[0]
     return jnp.take_along_axis(values, brick[None], axis=0)[0]

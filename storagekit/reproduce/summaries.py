@@ -54,7 +54,7 @@ def summary(data: "xr.Dataset", about: Sequence[str] = ()) -> "pd.DataFrame":
 
 
 def axes(rows: "pd.DataFrame") -> list[str]:
-    """Return the axes of a summary; the axes of the first measure come first."""
+    """Return the names of the axes of a summary. The axes of the first measure come first."""
     return [name for name in rows.columns if name not in ("measure", "units", *FIGURES, "text", "paper", "claim")]
 
 

@@ -30,7 +30,7 @@ AXIS = "axis_"
 
 
 def _folder(label: str, value: object) -> object:
-    """Return the value. Raises InputError unless it is a path."""
+    """Return `value` if it is a path; raise InputError otherwise."""
     if not isinstance(value, str | Path):
         raise InputError(f"{label} {shown(value)}: give the path of a folder")
     return value

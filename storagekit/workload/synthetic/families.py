@@ -22,7 +22,7 @@ TraceModel = SeekingTraceModel | PopularTraceModel
 
 
 def _family(label: str, value: object) -> object:
-    """Return the value. Raises InputError unless it is a model of either family."""
+    """Return `value` if it is a model of either family; raise InputError otherwise."""
     if not isinstance(value, SeekingTraceModel | PopularTraceModel):
         raise InputError(
             f"synthetic trace {shown(value)}: give a model of either family, such as FINANCIAL or CELLO_BASE"

@@ -29,7 +29,7 @@ class Field(ABC):
 
     @abstractmethod
     def value(self, text: str) -> object:
-        """Return the value of one field. Raises ValueError if it is not allowed."""
+        """Return the value of one field. Raises ValueError if the text is not allowed."""
 
     @abstractmethod
     def column(self, raw: np.ndarray) -> np.ndarray | None:
