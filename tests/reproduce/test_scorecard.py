@@ -89,7 +89,7 @@ def test_a_claim_without_measurement_has_a_reason():
     claims = [claim(1.0, name="x.a.b", needs="trace:SAP"), claim(1.0, name="x.a.c", caveat="odd")]
     trace, later = score(claims, [])
     assert (trace.verdict, later.verdict) == ("not-run", "not-run")
-    assert trace.note == "The paper reports: 1 ms. Needs a trace that is not public: SAP."
+    assert trace.note == "The paper reports: 1 ms. The claim needs a trace that is not public: SAP."
     assert later.note == "The paper reports: 1 ms. This release does not measure the claim. Note: odd."
     (row,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
     assert (row.verdict, row.note, row.basis) == ("not-run", "The paper reports: 1 ms. The drive is too small.", "")
