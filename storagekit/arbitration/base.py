@@ -23,7 +23,7 @@ class Bid(NamedTuple):
     bid : array of float32, shape `[1, *batch]`
         Predicted positioning time, seconds.
     start : array of float32, shape `[1, *batch]`
-        Time at which the access is issued, seconds from now. Until then the drive may give it up.
+        Time at which the access is issued, seconds from now. Until then the drive may give the access up.
     takes : array of float32, shape `[1, *batch]`
         Duration of the access, seconds.
     """
@@ -48,17 +48,17 @@ class Decision(NamedTuple):
     withdrawn : array of uint32, shape `[1, *batch]`
         Mask of the parts that leave their queues if the request has all parts that it needs.
     contested : array of bool, shape `[1, *batch]`
-        Whether other drives had already claimed as many parts of the request as it needs.
+        Whether other drives had already claimed as many parts of the request as the request needs.
     first_contest : array of bool, shape `[1, *batch]`
         Whether the request is contested for the first time.
     rival : array of int32, shape `[1, *batch]`
-        Part of the competing claim.
+        Number of the part that the competing claim is for.
     rival_yields : array of bool, shape `[1, *batch]`
         Whether the drive that claimed the part `rival` gives this part up.
     rival_retry : array of float32, shape `[1, *batch]`
         Time at which that drive chooses again, seconds from now.
     answer : array of float32, shape `[1, *batch]`
-        Time at which the claimed parts that the data needs have ended, seconds from now. It is inf if fewer parts are
+        Time at which enough claimed parts to read the data have ended, seconds from now. It is inf if too few parts are
         claimed, or if the time is unknown.
     """
 
@@ -90,7 +90,8 @@ class AbstractArbitration(Component):
     def certain(self) -> bool | Bool[AnyArray, "..."]:
         """Return whether a request is served by exactly the number of drives that it needs.
 
-        The completion time is then known when the request is claimed. An array has one entry for each run.
+        If so, the completion time is known when the request is claimed. The result is one value, or an array with one
+        value for each run.
         """
         return False
 
@@ -158,7 +159,7 @@ class AbstractArbitration(Component):
         receiving : array of int32, shape `[slot, *batch]`
             Part on the brick that the client sent the request to.
         part : array of int32, shape `[slot, *batch]`
-            Part of each request that the drive holds.
+            For each request, the number of the part that the drive holds.
 
         Returns
         -------
@@ -199,7 +200,7 @@ class AbstractArbitration(Component):
         Returns
         -------
         array of uint32, shape `[slot, *batch]`
-            Mask of these parts.
+            Mask of the parts that still wait although their requests have completed.
         """
 
 
@@ -243,7 +244,7 @@ def slot_mask(
     Parameters
     ----------
     values : array, shape `[slot, *batch]`
-        An array of the shape of the result.
+        Any array that has the shape of the result.
     index : array of int32, shape `[1, *batch]`
         The slot.
     made : array of bool, shape `[1, *batch]`
@@ -267,7 +268,7 @@ def better_bid(
     bid, other : array of float32, shape `[*row]`
         The two bids, seconds.
     part, of : array of int32, shape `[*row]`
-        The parts of `bid` and of `other`.
+        The part that `bid` is for, and the part that `other` is for.
 
     Returns
     -------
@@ -276,7 +277,7 @@ def better_bid(
 
     Notes
     -----
-    Drives that end the same access at one angle have equal bids for the next access. Bids within `batching.INSTANT`
-    therefore count as equal, so that rounding does not decide between them.
+    Two drives whose heads are at the same angle have equal bids for the next access, except for rounding errors. Bids
+    that differ by less than `batching.INSTANT` therefore count as equal.
     """
     return (bid < other - INSTANT) | ((jnp.abs(bid - other) <= INSTANT) & (part < of))

@@ -1,16 +1,17 @@
 """D-SPTF: every replica may serve a read, and the replica with the shortest positioning time claims it.
 
-A brick chooses its next read two latency bounds before its disk becomes idle. It then sends a claim to the other
-replicas with its bid, the predicted positioning time. A brick that receives a claim removes the read from its queue.
-Two bricks may choose the same read before each of them receives the claim of the other. Then the brick with the lower
-bid serves the read. If the bids are equal, the brick with the lower part serves it. The other brick gives the read up
-when the better claim arrives, and immediately chooses again.
+A brick assumes that the latency of a message has an upper bound. It chooses its next read before its disk becomes idle,
+earlier by twice this bound. It then sends a claim to the other replicas with its bid, the predicted positioning time. A
+brick that receives a claim removes the read from its queue. Two bricks may choose the same read before each of them
+receives the claim of the other. Then the brick with the lower bid serves the read. If the bids are equal, the brick
+whose part has the lower number serves the read. The other brick gives the read up when the better claim arrives, and
+immediately chooses again.
 
-A brick issues its choice to the disk after two bounds, because the claims of other bricks have then arrived. If the
-present access of the disk ends earlier, the disk is idle until then (section 5.3.2). If the disk is already idle when
-the brick chooses, the brick waits at most for the rotational latency of the access, which delays no access (section
-3.1, figure 4). If this latency is shorter than the delay of claims, a better claim may arrive too late, and two bricks
-serve the read.
+A brick issues its choice to the disk after twice the bound, because the claims of other bricks have then arrived. If
+the present access of the disk ends earlier, the disk is idle until then (section 5.3.2). If the disk is already idle
+when the brick chooses, the brick waits at most for the rotational latency of the access, which delays no access
+(section 3.1, figure 4). If this latency is shorter than the delay of claims, a better claim may arrive too late, and
+two bricks serve the read.
 
 References
 ----------
@@ -97,7 +98,7 @@ class Claims(NamedTuple):
     Parameters
     ----------
     first : array of float32, shape `[slot, *batch]`
-        Time of the first claim, seconds from now; inf before it.
+        Time of the first claim, seconds from now; inf if there is no claim yet.
     first_owner : array of int32, shape `[slot, *batch]`
         Part of the first claim.
     first_bid : array of float32, shape `[slot, *batch]`
@@ -105,7 +106,7 @@ class Claims(NamedTuple):
     owner : array of int32, shape `[slot, *batch]`
         Part of the best claim so far.
     bid : array of float32, shape `[slot, *batch]`
-        Bid of the best claim so far, seconds; inf before a claim.
+        Bid of the best claim so far, seconds; inf if there is no claim yet.
     made, start : array of float32, shape `[slot, *batch]`
         Time of the best claim so far, and time at which its access is issued, seconds from now.
     deaf : array of uint32, shape `[slot, *batch]`
@@ -133,11 +134,11 @@ class DSPTFClaims(AbstractArbitration):
     latency : float
         One-way latency of a message, seconds, by default 50e-6 as in the paper.
     bound : float, optional
-        Latency that bricks assume, seconds; by default `latency`.
+        Upper bound on the latency that bricks assume, seconds; by default `latency`.
     waits : int
-        By default 0, as in the paper. With 1, a brick with an idle disk also waits two bounds before it begins an
-        access. Then no read is served twice, provided that claims arrive within the bound. But the access may take one
-        more revolution.
+        By default 0, as in the paper. With 1, a brick with an idle disk also waits for twice the bound before it begins
+        an access. Then no read is served twice, provided that claims arrive within the bound. But the access may take
+        one more revolution.
     delivery : AbstractDelivery, optional
         Model of lost claims; by default all claims are delivered.
 
@@ -152,7 +153,7 @@ class DSPTFClaims(AbstractArbitration):
     has not received a claim when the read completes, the model treats it as received at that time. Among the claims in
     transit to one brick at the same time, only the first and the best count.
 
-    With latency 0 this is the centralized ideal: one queue from which every idle drive chooses.
+    With latency 0 the model is the centralized ideal: one queue from which every idle drive chooses.
     """
 
     latency: Float[AnyArray, "..."]

@@ -1,9 +1,10 @@
-"""D-SPTF as implemented in ars, for nodes without NVRAM and for data that needs several parts.
+"""D-SPTF as the paper ars implements it, for nodes without NVRAM and for data that needs several parts.
 
-Reads and writes are treated alike. A client sends a request to all nodes that hold it. A drive chooses its next part
-before it becomes idle. It immediately sends a claim to the other drives, with the duration of the access as its bid.
-When the drive becomes idle, it serves the part unless it has received enough better bids. Enough bids are as many as
-the number of parts that the data needs. The paper does not describe idle drives; see `PreselectionBids.waits`.
+Reads and writes are treated alike. A client sends a request to all nodes that hold its data. A drive chooses its next
+part before it becomes idle. It immediately sends a claim to the other drives, with the duration of the access as its
+bid. When the drive becomes idle, it serves the part unless it has received enough better bids. The bids are enough if
+their number is at least the number of parts that the data needs. The paper does not describe idle drives; see
+`PreselectionBids.waits`.
 
 References
 ----------
@@ -48,7 +49,7 @@ class Bids(NamedTuple):
     made : array of float32, shape `[part, slot, *batch]`
         Time of the claim.
     start : array of float32, shape `[part, slot, *batch]`
-        Start of its access; -inf if it was given up.
+        Start of the claimed access; -inf if the drive gave the access up.
     needed : array of int32, shape `[slot, *batch]`
         Number of parts that each request needs.
     """
@@ -92,15 +93,15 @@ class Bids(NamedTuple):
 class PreselectionBids(AbstractArbitration):
     """Claims with the duration of the access as the bid.
 
-    A drive gives up a part when enough better claims have arrived. Enough claims are as many as the number of parts
-    that the data needs. A claim that arrives after its receiver has begun the access is too late, and the receiver then
-    serves a part that is not needed. A drive that has received enough claims on a request does not choose this request.
-    If bids are equal, the bid for the part with the lower number is better.
+    A drive gives up a part when enough better claims have arrived. The claims are enough if their number is at least
+    the number of parts that the data needs. A claim that arrives after its receiver has begun the access is too late,
+    and the receiver then serves a part that is not needed. A drive that has received enough claims on a request does
+    not choose this request. If bids are equal, the bid for the part with the lower number is better.
 
     Parameters
     ----------
     latency : float
-        Time of a claim to the other nodes, seconds, by default 0.1e-3.
+        Time that a claim takes to reach the other nodes, seconds, by default 0.1e-3.
     ahead : float, optional
         Time between the choice of a drive and the end of its present access, seconds. By default twice the latency, so
         that the claims of other drives have arrived before that end.

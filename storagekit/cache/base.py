@@ -16,7 +16,7 @@ from storagekit.workload import Requests
 
 
 class Sought(NamedTuple):
-    """Bricks at which a request that enters may find its data.
+    """Bricks whose memory may contain the data of the request that enters.
 
     asked: mask of the parts at whose bricks a read is looked up. receiving: the part at the brick that receives the
     request from its client. place: the location of the request.
@@ -31,7 +31,8 @@ class Sought(NamedTuple):
 class LookUp(NamedTuple):
     """Result of a look-up.
 
-    hit: whether a read finds all its data in the memory of one brick. part: the part at that brick.
+    hit: whether a read finds all its data in the memory of one brick. part: the number of the request's part at that
+    brick.
     """
 
     hit: Bool[Array, "1 *batch"]
@@ -61,7 +62,7 @@ class AbstractCache(Component):
         entering : bool array, `[1, *batch]`
             Whether a request enters. If it is false, nothing hits and nothing changes.
         sought : Sought
-            The bricks at which it may find its data.
+            The bricks at which the request may find its data.
 
         Returns
         -------
@@ -80,7 +81,7 @@ class AbstractCache(Component):
         return None
 
     def same_data_as(self, private: Any, slot: Int[Array, "1 *batch"]) -> Bool[Array, "slot *batch"] | None:
-        """Return a mask of the slots whose requests touch data of the request in `slot`, itself included.
+        """Return a mask of the slots whose requests touch data of the request in `slot`. The mask includes `slot`.
 
         The result is None as in `same_data`.
         """

@@ -1,4 +1,4 @@
-"""Caches of bricks: one memory in every brick, with no block in two of them, or one central memory."""
+"""Caches of bricks: a separate memory in every brick, or one central memory. No block is in two memories."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,7 +45,7 @@ _SECTORS = partial(BLOCK, "sectors per block of a brick's cache")
 
 
 def _capacities(given) -> Any:
-    """Return the bytes in each brick: one value for all bricks, or a tuple with one for each."""
+    """Return the memory of a brick, bytes: one value for all bricks, or a tuple with one value for each brick."""
     each = named("cache of")
     return tuple(each(one) for one in given) if isinstance(given, tuple | list) else each(given)
 
@@ -54,8 +54,8 @@ class CacheContents(NamedTuple):
     """Private state of the caches of all bricks.
 
     table: the blocks of each set, from the most to the least recently used. first, count: the first block of the
-    request in each slot, and the number of its blocks. lost: number of times that each brick has lost its memory; None
-    if no brick ever stops.
+    request in each slot, and the number of its blocks. lost: number of times that each brick has lost the contents of
+    its memory; None if no brick ever stops.
     """
 
     table: Int[Array, "row *batch"]
@@ -70,21 +70,22 @@ class BrickLRU(AbstractCache):
     Parameters
     ----------
     capacity : float or tuple of float
-        Bytes in each brick, any number of whole blocks: one value for all bricks, or a tuple with one for each.
+        Memory of a brick, bytes, any number of whole blocks. One value for all bricks, or a tuple with one value for
+        each brick.
     bricks : int
         Number of bricks with a cache.
     sets : int
-        Total number of sets of all bricks, for the largest memory among the runs of one compilation. `BrickLRU.sized`
-        computes this number.
+        Total number of sets in all bricks. If runs with different capacities share a compilation, it is the number for
+        the largest capacity. `BrickLRU.sized` computes this number.
     hit_time : float
         Time from the arrival of a hit to its completion, seconds, by default 0. The time of a message is added if the
         data is in a brick other than the receiving brick.
     central : int
         1 for one memory as large as the memories of all bricks together (the centralized ideal); by default 0.
     ways : int
-        Blocks of a set, by default 16. `LRU` describes the approximation of LRU by sets.
+        Number of blocks in a set, by default 16. `LRU` describes the approximation of LRU by sets.
     sectors : int
-        Sectors of a block, at least 8, by default 16.
+        Number of sectors in a block, at least 8, by default 16.
 
     Raises
     ------
@@ -93,19 +94,20 @@ class BrickLRU(AbstractCache):
 
     Notes
     -----
-    A read hits if one of its target bricks has all its blocks in memory. Otherwise its blocks enter the memory of the
-    brick whose disk will serve it, as soon as that brick has claimed the read. All other bricks with a replica drop
-    their copies. In D-SPTF these bricks are notified by the claim. With other policies, or if a claim does not arrive,
-    the model assumes that they are notified. Therefore no block is in two bricks. The paper differs: there a lost or
-    late claim may leave a block in two bricks. A block belongs to the bricks that store the beginning of its request.
-    If a disk is still reading the blocks, a second read of them completes together with the read that fetches them.
+    A read hits if one of its target bricks has all blocks of the read in memory. Otherwise these blocks enter the
+    memory of the brick whose disk will serve the read, as soon as that brick has claimed the read. All other bricks
+    with a replica drop the blocks from their memories. In D-SPTF these bricks are notified by the claim. With other
+    policies, or if a claim does not arrive, the model assumes that they are notified. Therefore no block is in two
+    bricks. The paper differs: there a lost or late claim may leave a block in two bricks. A block belongs to the bricks
+    that store the beginning of its request. If a disk is still reading the blocks for one read, a second read of the
+    same blocks completes at the same time as the first.
 
     A write occupies a slot in the NVRAM at every replica until it is on the disk of that replica. Afterwards only one
-    brick keeps its data in memory: the target of reads of this data, or brick number hash(address) mod replicas if
-    there are several targets. The data counts among the cached blocks of that brick from the arrival of the write on,
-    and older copies are dropped. The NVRAM of the other bricks therefore takes no space from their caches; it contains
-    at most one block for each slot. The cache may replace the block before it is on disk. Later reads then go to the
-    disk.
+    brick keeps the data of the write in memory: the target of reads of this data. If there are several targets, it is
+    the brick with replica number hash(address) mod number of replicas. The data counts among the cached blocks of that
+    brick from the arrival of the write on, and older copies are dropped. The NVRAM of the other bricks therefore takes
+    no space from their caches; it contains at most one block for each slot. The cache may replace the block before it
+    is on disk. Later reads then go to the disk.
 
     References
     ----------
@@ -197,7 +199,7 @@ class BrickLRU(AbstractCache):
         return CacheContents(table, first + EMPTY, count, lost)
 
     def memory(self, brick: Int[Array, "1 *batch"]) -> CacheSets:
-        """Return the number of blocks and the first set of the memory of a brick, or those of the central memory."""
+        """Return the number of blocks and the first set of the memory of a brick, or of the central memory."""
         blocks = [jnp.floor(one / self.block).astype(jnp.int32) for one in self._each()]
         if isinstance(self.capacity, tuple):
             own, first, before = jnp.int32(0), jnp.int32(0), jnp.int32(0)
@@ -265,7 +267,7 @@ class BrickLRU(AbstractCache):
     def _visit(
         self, private: CacheContents, first, count, sought: Sought, wanted, kept, dropped
     ) -> tuple[UInt32[Array, "1 *batch"], Int[Array, "row *batch"]]:
-        """Apply the operations of a request to its blocks in the memories of the bricks of its parts.
+        """Apply the operations of a request to its blocks, in the memory of every brick with a part of the request.
 
         The masks select parts. Blocks of `wanted` parts move to the front if they are present. Blocks of `kept` parts
         are stored at the front. Blocks of `dropped` parts are removed. Return the mask of the wanted parts at which all
@@ -390,7 +392,7 @@ def blocks_held(cache: BrickLRU, private: CacheContents, lane: int = 0) -> list[
     Returns
     -------
     list of ndarray
-        The block numbers in each brick. All blocks of a central memory are in the first.
+        The block numbers in each brick. All blocks of a central memory are in the first array.
     """
     table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
     bits = _block_bits(table)

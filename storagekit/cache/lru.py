@@ -37,14 +37,16 @@ class LRU(AbstractCache):
     Parameters
     ----------
     capacity : float
-        Size, bytes: any number of whole blocks from 0 (never hits) to `sets * ways`; one value, or one for each run.
+        Size, bytes: any number of whole blocks from 0 (never hits) to `sets * ways`. One value, or one value for each
+        run.
     hit_time : float
         Time from the arrival of a hit to its completion, seconds, by default 0.
     sets, ways : int
-        Number of sets, and number of blocks in each set, of the largest cache among the runs of one compilation; by
-        default 2048 and 32. `sets_for` returns the number of sets for a capacity.
+        Number of sets, and number of blocks in each set, by default 2048 and 32. If runs with caches of different sizes
+        share a compilation, these are the numbers for the largest cache. `sets_for` returns the number of sets for a
+        capacity.
     sectors : int
-        Sectors of a block, by default 16.
+        Number of sectors in a block, by default 16.
 
     Raises
     ------
@@ -59,11 +61,12 @@ class LRU(AbstractCache):
     srarray, section 4.1, only synchronous writes are forced to disk. A miss fills memory when the request enters, not
     when the disk has served it: a second read of the block in the meantime is a hit.
 
-    A run uses the smallest number of sets for its blocks, and divides the blocks evenly among them. Consecutive blocks
-    go to the sets in rotation. Each round starts at a set that a hash selects. A sequence of neighbouring blocks
-    therefore fills all sets evenly, and no stride maps to only one set. With `sets=1` the cache is exactly LRU. With
-    more sets, the hit rate for blocks of uneven popularity differs from exact LRU by less than half a percentage point
-    with 32 ways, and by less than 1 percentage point with 8 ways. For a loop as long as the cache it differs by more.
+    A run uses the smallest number of sets that can hold its blocks, and divides the blocks evenly among these sets.
+    Consecutive blocks go to the sets in rotation. Each round starts at a set that a hash selects. A sequence of
+    neighbouring blocks therefore fills all sets evenly, and no stride maps to only one set. With `sets=1` the cache is
+    exactly LRU. With more sets, the hit rate for blocks of uneven popularity differs from exact LRU by less than half a
+    percentage point with 32 ways, and by less than 1 percentage point with 8 ways. For a loop as long as the cache it
+    differs by more.
 
     The look-up of one block reads and writes `ways` entries. Its computing time does not depend on the number of sets,
     provided that the tables of all runs fit the caches of the CPU. Fewer ways are faster. A request of any length is

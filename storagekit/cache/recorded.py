@@ -33,7 +33,7 @@ def _distances(given: Any) -> Any:
 
 
 class RecordedLRU(AbstractCache):
-    """Exact LRU for a part of a recorded trace; the requests before that part also fill the cache.
+    """Exact LRU for one section of a recorded trace; the requests before this section also fill the cache.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class RecordedLRU(AbstractCache):
     hit_time : float
         Time from the arrival of a hit to its completion, seconds, by default 0.
     sectors : int
-        Sectors of a block, by default 16.
+        Number of sectors in a block, by default 16.
 
     Raises
     ------
@@ -55,8 +55,8 @@ class RecordedLRU(AbstractCache):
     Notes
     -----
     The contents of an LRU cache depend only on the order of the requests, not on the times at which a disk serves them.
-    The hits are therefore determined before the run, for the whole trace. The disks are simulated only for a part of
-    the trace. As in `LRU`, a write never hits and leaves its blocks in memory (srarray, section 4.1).
+    The hits are therefore determined before the run, for the whole trace. The disks are simulated only for one section
+    of the trace. As in `LRU`, a write never hits and leaves its blocks in memory (srarray, section 4.1).
     """
 
     distances: Int[AnyArray, "row"] = eqx.field(converter=_distances)

@@ -41,13 +41,16 @@ class Touch(NamedTuple):
 
 
 class CacheSets(NamedTuple):
-    """A cache of `held` blocks in the sets from number `first` on."""
+    """One of the caches that share a table of sets.
+
+    held: capacity of this cache, blocks. first: number of its first set in the table.
+    """
 
     held: Int[AnyArray, "..."]
     first: Int[AnyArray, "..."]
 
     def sets(self, ways: int) -> Int[AnyArray, "..."]:
-        """Return the smallest number of sets for its blocks, at least one."""
+        """Return the number of sets that the cache uses: the smallest number that can hold its blocks, at least one."""
         return jnp.maximum((self.held + ways - 1) // ways, 1)
 
     def set_of(self, block: Int[Array, "1 *batch"], ways: int) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
@@ -120,7 +123,7 @@ def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
 
 
 def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], touch: Touch):
-    """Return whether a table holds the block in one run, and the table after the operation on that run, `[1, 1]`."""
+    """Return whether the table of run `lane` holds the block, and all tables after the operation on this run."""
     corner = (touch.row[0, 0], lane.astype(touch.row.dtype))
     found, after = brought_to_front(jax.lax.dynamic_slice(table, corner, (ways, 1)), touch)
     changes = touch.touched | touch.drops
@@ -149,9 +152,9 @@ def sets_for(
     capacity : float
         Bytes, 0 or more.
     ways : int
-        Blocks of a set, by default 32.
+        Number of blocks in a set, by default 32.
     sectors : int
-        Sectors of a block, by default 16.
+        Number of sectors in a block, by default 16.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class StateSizes(NamedTuple):
     stops : bool
         Whether bricks may stop, by default False.
     place : pytree of arrays, shape `[1, *batch]`, optional
-        Location of a request, as an example of its structure.
+        Any location of a request, from which components take the structure and the types of locations.
     placement : AbstractPlacement, optional
         The placement.
     bricks : int
@@ -81,7 +81,7 @@ class RequestAdmitted(NamedTuple):
     Parameters
     ----------
     into : array of bool, shape `[slot, *batch]`
-        Mask of its slot; true only where `admitted` is true.
+        Mask of the slot of the request; true only where `admitted` is true.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request enters.
     request : Requests
@@ -93,9 +93,10 @@ class RequestAdmitted(NamedTuple):
     asked : array of uint32, shape `[1, *batch]`
         Mask of the parts that wait.
     usable : array of uint32, shape `[1, *batch]`, or None
-        Mask of the replicas that may serve it, bit part * D_r + replica; None for all.
+        Mask of the replicas that may serve the request. The bit of a replica is part * D_r + replica, with D_r
+        rotational replicas on a drive. None if all replicas may serve the request.
     at : array of float32, shape `[1, *batch]`
-        Time at which the bricks have received it, seconds from now.
+        Time at which the bricks have received the request, seconds from now.
     """
 
     into: Bool[Array, "slot *batch"]
@@ -172,8 +173,8 @@ class AccessEnded(NamedTuple):
     written : array of bool, shape `[1, *batch]`
         Whether the access is a write whose request is still in `slot`.
     awaited : array of bool, shape `[1, *batch]`
-        Whether a client waits for this access. Its request is then still in the system, its completion depends on this
-        part, and the brick has nothing else to write for it.
+        Whether a client waits for this access. If so, the request of the access is still in the system, its completion
+        depends on this part, and the brick has no other part of the request to write.
     brick : array of int32, shape `[1, *batch]`
         Brick of the drive.
     read : array of bool, shape `[1, *batch]`

@@ -32,9 +32,9 @@ class Slowdown(eqx.Module):
         Fraction of the full speed of the brick, from 0 to 1. 0 is an outage: the accesses of the brick are lost, it
         receives nothing, and its memory is empty afterwards.
     begins, ends : int
-        Number of the request whose arrival begins the slowdown, and number of the request whose arrival ends it, from
-        0; by default it lasts for the whole run. Numbers are exact for a run of any length; `workload.recorded` numbers
-        the requests of a trace in order.
+        Number of the request whose arrival begins the slowdown, and number of the request whose arrival ends it; by
+        default the slowdown lasts for the whole run. The first request of a run has number 0. Numbers are exact for a
+        run of any length. `workload.recorded` numbers the requests of a trace in order.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def outage(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> 
     brick : int
         Number of the brick.
     begins, ends : int
-        Number of the request whose arrival begins the outage, and number of the request whose arrival ends it, from 0;
-        by default it lasts for the whole run.
+        Number of the request whose arrival begins the outage, and number of the request whose arrival ends it; by
+        default the outage lasts for the whole run. The first request of a run has number 0.
 
     Returns
     -------
@@ -114,14 +114,14 @@ class FaultSchedule(Component):
     Parameters
     ----------
     *slowdowns : Slowdown
-        Slowdowns and outages, by default none; the schedule then computes nothing.
+        Slowdowns and outages, by default none. Without any, the schedule computes nothing.
     seeking, turning : float
         Fraction of a slowdown that applies to the arm, and fraction that applies to the platter, from 0 to 1, by
         default 1. With 1 and 1, accesses take 1 / speed times as long. With 0 and 1, only the platter is slower. With 1
-        and 0, only the arm is slower. "Half the speed" in dsptf, section 5.2, may be any of them.
+        and 0, only the arm is slower. "Half the speed" in dsptf, section 5.2, may mean any of these three cases.
     timeout : float
-        Time after which a client sends a request again if it is neither completed nor in service, seconds, at most 600,
-        by default 1. dsptf, section 3, describes the time-out but gives no value.
+        Time after which a client sends a request again if the request is neither completed nor in service, seconds, at
+        most 600, by default 1. dsptf, section 3, describes the time-out but gives no value.
 
     Raises
     ------
@@ -203,9 +203,9 @@ class FaultSchedule(Component):
     def now(
         self, private: FaultState | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]
     ) -> AbstractMechanics:
-        """Return the mechanics of a drive of each `brick` at its present speed.
+        """Return the mechanics of drives at the present speed of their bricks.
 
-        brick: numbers of the bricks, `[1, *batch]`, or one row for each drive.
+        brick: number of the brick of each drive: `[1, *batch]` for one drive, otherwise one row for each drive.
         """
         if private is None:
             return mechanics
