@@ -1,10 +1,10 @@
-"""Fit of the arm of a measured drive: its seek curve, from the waits of requests for their first sector.
+"""Fit of the arm of a measured drive: its seek curve, from the time that each request waits for its first sector.
 
 A request needs n seconds (overhead and arm movement) before its rotational delay begins. Its first sector is then under
 the head n + U R seconds after its arrival, where R is the time of a revolution and U is uniform from 0 to 1. This total
-wait is never below n or above n + R. The fit is the seek curve with the largest likelihood of the measured waits, given
-these two edges. Both edges are smoothed equally by `blur`, which represents noise. The smoothing therefore shifts
-neither edge.
+wait is never below n or above n + R. The fit is the seek curve under which the measured waits are most likely. Both
+limits of the wait (the edges of its distribution) are smoothed equally by `blur`, which represents noise. The smoothing
+therefore shifts neither edge.
 """
 
 from typing import NamedTuple, cast
@@ -38,7 +38,7 @@ class Moves(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A fitted parameter and its standard error, seconds, and the number of requests on which it is based."""
+    """A fitted parameter and its standard error, seconds, and the number of requests that determine it."""
 
     value: float
     error: float
@@ -63,7 +63,7 @@ class Knots(NamedTuple):
 
 
 class ArmFit(NamedTuple):
-    """Fitted parameters of the arm, seconds; None if too few requests determine a parameter.
+    """Fitted parameters of the arm, seconds. A parameter is None if too few requests determine it.
 
     curve: the seek curve. still_read, still_write: time before a read or a write that needs neither a seek nor a head
     switch. switched: time before a read that needs only a head switch. settle: extra time of a write that moves the arm
@@ -79,14 +79,14 @@ class ArmFit(NamedTuple):
 
 
 def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) -> ArmFit:
-    """Fit the arm to movements. At least 2 * SAMPLES of them must change the cylinder.
+    """Fit the arm to movements. At least 2 * SAMPLES of the movements must change the cylinder.
 
     Parameters
     ----------
     moves : Moves
         The movements.
     guess : float, `[distance]`
-        Initial value of the time for each distance, from distance 0, seconds.
+        Initial values of the times for the distances 0, 1, 2, ... cylinders, seconds.
     revolution : float
         Time of a revolution, seconds.
 
@@ -146,7 +146,7 @@ def _between(moves: Moves, knots: ndarray) -> Moves:
 
 
 def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[str, ndarray], dict[str, int]]:
-    """Return how each parameter contributes to the time before each request, and its number of requests."""
+    """Return the factor of each parameter in the time before each request, and the number of requests by parameter."""
     moved, still = moves.distance > 0, (moves.distance == 0) & ~moves.switched
     hats = np.column_stack(
         [np.interp(_on(scale, moves.distance), _on(scale, knots), one) for one in np.eye(knots.size)]
@@ -208,7 +208,7 @@ class WaitLikelihood(NamedTuple):
 
 
 def _likeliest(fit: WaitLikelihood, start: ndarray, bounds: list, knots: int) -> tuple[ndarray, float]:
-    """Return the most likely parameters, in revolutions, and the blur.
+    """Return the most likely parameters and the blur, all in revolutions.
 
     The search starts with a wide blur, so that distant edges have an effect. It ends with the smallest blur that the
     waits can resolve.

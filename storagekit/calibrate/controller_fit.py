@@ -1,8 +1,9 @@
 """Fit of the controller, bus and buffer of a drive to its measured service times.
 
 Drive files often describe another firmware version, or omit parameters. The times are fitted by robust least squares to
-four distributions of service times: of reads and of writes, after a read and after a write. Settings of the buffer are
-then changed one at a time. A change is kept if it brings the modelled distributions nearer to the measured ones.
+four distributions of service times: of reads after a read, reads after a write, writes after a read, and writes after a
+write. Settings of the buffer are then changed one at a time. A change is kept if it brings the modelled distributions
+nearer to the measured ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -127,7 +128,7 @@ class Distributions(NamedTuple):
 
     @classmethod
     def of(cls, trace: RequestTrace, drive: Drive) -> "Distributions":
-        """Return four distributions: of reads and of writes, each after a read and after a write.
+        """Return the distributions of reads and of writes, separately after a read and after a write.
 
         Classes with fewer than FEWEST requests are left out.
         """
@@ -145,7 +146,7 @@ class Distributions(NamedTuple):
 
     @classmethod
     def at(cls, members: ndarray, took: ndarray) -> "Distributions":
-        """Return the distributions of given classes, from service times `took`, seconds.
+        """Return the distributions of the classes that `members` marks, from service times `took`, seconds.
 
         The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) divided by their density at this quantile.
         """
@@ -163,12 +164,12 @@ class Distributions(NamedTuple):
         return np.concatenate(off)
 
     def demerit(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "lane"]:
-        """Return the root mean square of the demerits of all classes, weighted by their requests, seconds."""
+        """Return the root mean square of the demerits of all classes, weighted by numbers of requests, seconds."""
         far = self.apart(service).reshape(*self.noise.shape, -1) * self.noise[..., None]
         return np.sqrt(np.average((far**2).mean(axis=1), axis=0, weights=self.members.sum(axis=1)))
 
     def part(self, which: slice, took: ndarray) -> "Distributions":
-        """Return the distributions of a part of the requests, from service times `took`, seconds."""
+        """Return the distributions of the requests in `which`, from service times `took`, seconds."""
         inside = np.zeros(took.size, bool)
         inside[which] = True
         members = self.members & inside
@@ -217,7 +218,7 @@ def _values(electronics: Electronics, names: tuple[str, ...]) -> ndarray:
 
 
 def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against: Distributions) -> Times:
-    """Return the times for which the modelled distributions are nearest to the log, with the buffer settings of `start`.
+    """Return the times that bring the modelled distributions nearest to the log, with the buffer settings of `start`.
 
     If no fitted time differs from its initial value by more than CONTRADICTED standard errors, all initial values are
     kept. Otherwise all identified times get their fitted values. The overhead of a hit and the bus time are observed
@@ -227,7 +228,10 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
     begin = _values(start, names)
 
     def around(values: ndarray) -> ndarray:
-        """Return the service times for these values, then with each value increased by STEP: `[request, 1 + time]`."""
+        """Return service times, `[request, 1 + time]`: first with `values`, then with one value increased at a time.
+
+        The increase is STEP.
+        """
         lanes = values[:, None] + np.concatenate([np.zeros((values.size, 1)), STEP * np.eye(values.size)], axis=1)
         return buffered_service(trace, drive, _with(start, names, lanes))
 
@@ -265,8 +269,8 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
 def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> ndarray:
     """Return the standard errors of the fitted times, seconds.
 
-    They follow from the spread of the times that are fitted to each part of the log separately. The times of a part are
-    approximated by one Gauss-Newton step from the times of the whole log.
+    The times are fitted to each part of the log separately. The errors follow from the spread of the results. The times
+    of a part are approximated by one Gauss-Newton step from the times of the whole log.
     """
     assert trace.measured_response is not None
     ends = np.linspace(0, len(trace), PARTS + 1).astype(int)
@@ -287,8 +291,8 @@ def _chosen(
 ) -> Electronics:
     """Return the electronics with the buffer settings whose modelled distributions are nearest to the log.
 
-    Settings are tried one after the other. A change is kept only if it also brings the distributions nearer for each
-    half of the log.
+    Settings are tried one after the other. A change is kept only if it brings the distributions nearer to the whole log
+    and to each half of it.
     """
     took = measured_service(trace, drive)
 
@@ -316,7 +320,7 @@ def _chosen(
 
 
 def _tried(electronics: Electronics) -> Iterator[dict[str, Any]]:
-    """Yield alternative settings of the buffer, in order; each entry of an array is simulated in a separate run."""
+    """Yield alternative settings of the buffer, in order. Each entry of an array is simulated in a separate run."""
     buffer = electronics.buffer
     amounts = np.array([amount for amount in AMOUNTS if amount <= buffer.sectors])
     for mode in (3, 2, 1):

@@ -32,6 +32,8 @@ def demerit(predicted: Annotated[ArrayLike, REAL.each], measured: Annotated[Arra
     -----
         demerit^2 = integral from 0 to 1 of (F^-1(u) - G^-1(u))^2 du
 
+    F and G are the distribution functions of `predicted` and `measured`.
+
     References
     ----------
     Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.

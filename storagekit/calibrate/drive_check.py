@@ -85,8 +85,8 @@ def distributions(stream: xr.Dataset) -> xr.DataArray:
 def modelled(stream: xr.Dataset) -> str:
     """Return a line that describes the model of a stream.
 
-    If the stream has the attribute `model`, this is the line. Otherwise the line states the times of the controller,
-    which are attributes of the result of `measured_stream`.
+    If the stream has the attribute `model`, the line is the value of this attribute. Otherwise the line states the
+    times of the controller, which are attributes of the result of `measured_stream`.
     """
     if "model" in stream.attrs:
         return str(stream.attrs["model"])

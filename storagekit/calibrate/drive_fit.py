@@ -19,12 +19,13 @@ from storagekit.workload.trace import RequestTrace
 class FittedDrive(NamedTuple):
     """A drive whose timing was fitted to a log.
 
-    drive: the drive; times that could not be fitted are those of the initial drive. controller: times with the fitted
-    bus, for `measured_stream`. table: a dataset. For each `parameter`, it has the `value` and the `standard_error`
-    (seconds; NaN if there is no error), whether the parameter was `identified`, and a `note`: the requests on which the
-    value is based, or the reason why it was not fitted. For each `distance` (cylinders, at the knots of the seek
-    curve), it has `seek` and `seek_error` (seconds). The curve is fitted between the first and the last of these
-    distances. Outside this range, it is the seek curve of the initial drive, scaled to join the fitted curve.
+    drive: the drive; times that could not be fitted are those of the initial drive. controller: times of controller and
+    bus for `measured_stream`, with the fitted bus time. table: a dataset. For each `parameter`, it has the `value` and
+    the `standard_error` (seconds; NaN if there is no error), whether the parameter was `identified`, and a `note`: the
+    requests on which the value is based, or the reason why it was not fitted. For each `distance` (cylinders, at the
+    knots of the seek curve), it has `seek` and `seek_error` (seconds). The curve is fitted between the first and the
+    last of these distances. Outside this range, it is the seek curve of the initial drive, scaled to join the fitted
+    curve.
     """
 
     drive: Drive
@@ -57,7 +58,7 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
         The log; `trace.measured_response` are its service times.
     start : Drive
         Initial model of the drive, from a drive file, or from a data sheet that implies the true track lengths of the
-        drive. The fit keeps its geometry, and begins with its timing.
+        drive. The fit keeps the geometry of this model, and begins with its timing.
     controller : Controller, optional
         Times of controller and bus, by default all 0. The fit keeps the bus time if the log does not determine it.
 
@@ -157,7 +158,10 @@ def _drive(start: Drive, arm: ArmFit, revolution: float, guess: np.ndarray) -> D
 
 
 def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
-    """Return the seek time at each distance, seconds, which never falls: the fitted curve, extended by the scaled guess."""
+    """Return the fitted seek time at each distance, seconds. It never decreases with distance.
+
+    Outside the fitted distances, it is the curve `guess`, scaled to join the fitted curve.
+    """
     far = np.arange(guess.size)
     low, high = curve.cylinders[0], curve.cylinders[-1]
     time = curve(far)

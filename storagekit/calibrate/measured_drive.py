@@ -40,8 +40,8 @@ class Controller(NamedTuple):
     sector : float
         Time of a sector on the bus, by default 0. In DiskSim 4.0: bulk sector transfer time.
     read_after_read, read_after_write : float
-        Time from the arrival of a read until the arm moves, after a read and after a write, by default 0. In DiskSim
-        4.0: overheads of read misses.
+        Time from the arrival of a read until the arm moves, if the request before was a read and if it was a write; by
+        default 0. In DiskSim 4.0: overheads of read misses.
     write : float
         Time from the arrival of a write until the arm moves, by default 0. In DiskSim 4.0: overhead of write misses.
     """
@@ -106,9 +106,9 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     Notes
     -----
     A request arrives one think time after the model has completed the request before it. The sectors of a read cross
-    the bus as the platter delivers them. The sectors of a write cross it while the arm moves. The arm starts at the
-    location of the first request. The phases of the platters are unknown. Distributions can therefore be compared, but
-    single requests cannot.
+    the bus as the platter delivers them. The sectors of a write cross the bus while the arm moves. The arm starts at
+    the location of the first request. The phases of the platters are unknown. Distributions can therefore be compared,
+    but single requests cannot.
     """
     measured = _measured(trace, drive)
     if not (lies_apart(trace) & trace.read).any():
@@ -196,7 +196,7 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
 
 
 def _single(figure: Any) -> Any:
-    """Return a time or an array as a JAX array, of shape `[1, run]` for several runs.
+    """Return a time, or an array with one value for each run, as a JAX array; an array gets the shape `[1, run]`.
 
     New values then do not cause a new compilation. Counts and switches that are Python numbers are returned unchanged.
     """
@@ -257,7 +257,7 @@ def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
     Raises
     ------
     InputError
-        If more than OVERLAPPING of the requests arrive before the completion of the request before.
+        If the share of requests that arrive before the previous request has completed exceeds OVERLAPPING.
     """
     if trace.think is not None:
         return trace.think
@@ -335,9 +335,9 @@ def bus_follows(
     off_platter : float, `[*row]`
         Time in which the sectors pass under the head, seconds.
     sectors : int, `[*row]`
-        Number of sectors n.
+        Number of sectors.
     sector : float
-        Time of a sector on the bus b, seconds.
+        Time of a sector on the bus, seconds.
 
     Returns
     -------
@@ -346,8 +346,9 @@ def bus_follows(
 
     Notes
     -----
-    With the time p of the platter, the result is max(p + b, p / n + n b). If the bus is faster than the platter, it
-    ends one sector after the platter. If it is slower, it is busy without a pause from the first sector on.
+    With p = `off_platter`, n = `sectors` and b = `sector`, the result is max(p + b, p / n + n b). If the bus is faster
+    than the platter, the bus ends one sector after the platter. If the bus is slower, it is busy without a pause from
+    the first sector on.
     """
     return np.maximum(off_platter + sector, off_platter / sectors + sectors * sector)
 

@@ -20,9 +20,9 @@ from storagekit.workload.trace import RequestTrace
 class FittedLog(NamedTuple):
     """A drive that was fitted to a log.
 
-    drive: the drive, with fitted timing if `arm` is given. electronics: fitted controller, bus and buffer; None if they
-    were not known at the start. arm: the fit of arm and platter, or None. behind: the fit of controller, bus and
-    buffer, or None. source: description of the origin.
+    drive: the drive, with fitted timing if `arm` is given. electronics: fitted parameters of controller, bus and
+    buffer; None if these parameters were not known at the start. arm: the fit of arm and platter, or None. behind: the
+    fit of controller, bus and buffer, or None. source: description of the origin.
     """
 
     drive: Drive

@@ -1,4 +1,4 @@
-"""Fit of the spindle of a measured drive: its revolution, from the completion times of requests.
+"""Fit of the spindle of a measured drive: the time of a revolution, from the completion times of requests.
 
 With one outstanding request, each completion is tied to the position of the platter: the last sector of the request has
 just passed under the head, at an angle that follows from the geometry. Subtract from each completion time the time in
@@ -30,7 +30,8 @@ class Completions(NamedTuple):
     """Arrivals and completions of requests, and their locations.
 
     arrival, end: times of arrival and completion, seconds. angle: angle of the first sector, turns. turns: turns from
-    there to the end of the last sector. sectors: number of sectors. read: whether the request is a read.
+    the start of the first sector to the end of the last sector. sectors: number of sectors. read: whether the request
+    is a read.
     """
 
     arrival: Float[ndarray, "request"]
@@ -56,9 +57,10 @@ class FittedSpindle(NamedTuple):
     """A fitted spindle; times in seconds.
 
     revolution, bus: time of a revolution and of a sector on the bus. revolution_error, bus_error: their standard
-    errors; NaN for a bus that was not fitted. noise: standard deviation of the completions about the platter. wait:
-    time from each arrival until the first sector was under the head, computed from the fitted position of the platter
-    instead of the noisy completion time. tied: mask of the requests that waited for the platter.
+    errors; NaN for a bus that was not fitted. noise: standard deviation of the completion times from the times that
+    follow from the position of the platter. wait: time from each arrival until the first sector was under the head,
+    computed from the fitted position of the platter instead of the noisy completion time. tied: mask of the requests
+    that waited for the platter.
     """
 
     revolution: float
@@ -78,7 +80,7 @@ def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
     log : Completions
         Arrivals, completions and locations of requests.
     revolution : float
-        Time of a revolution, seconds, correct to within the share SEARCHED.
+        Time of a revolution, seconds, with a relative error of at most SEARCHED.
 
     Returns
     -------
@@ -122,7 +124,10 @@ def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
 
 
 def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:
-    """Return completion times minus the times that follow from the geometry; they are equal modulo a revolution."""
+    """Return completion times minus the times that follow from the geometry.
+
+    The differences are equal modulo a revolution.
+    """
     return log.end - log.angle * revolution - log.crossing(revolution, bus)
 
 
@@ -139,7 +144,7 @@ def _coherence(log: Completions, revolution: float, bus: float) -> complex:
 def _phase(log: Completions, revolution: float, bus: float) -> float:
     """Return the phase of the completions in a turn, seconds.
 
-    It is the circular mean plus the median deviation from this mean. Caches affect a median less than a mean.
+    The phase is the circular mean plus the median deviation from this mean. Caches affect a median less than a mean.
     """
     middle = float(np.angle(_coherence(log, revolution, bus))) / (2 * np.pi) * revolution
     return middle + float(np.median(_late(log, revolution, bus, np.full(2, middle)))) if log.end.size else middle

@@ -46,13 +46,13 @@ def grouped(
     words : mapping to str, optional
         Labels of the values of `group`.
     paper : DataArray, shape [group, colour], optional
-        The paper's numbers, drawn as dashes across the bars. Some may be NaN.
+        The paper's numbers, drawn as dashes across the bars. NaN values are left out.
     foot : bool
         Whether the numbers are at the foot of the bars, by default above them.
     form : str
         Format of the numbers, by default one decimal place.
     width, height : float
-        Width of a group and height of the panel, pixels, by default 150 and that of all panels.
+        Width of a group and height of the panel, pixels, by default 150 and the common height of all panels.
     """
     rows = table(summary, side.factor)
     rows[colour] = rows[colour].astype(str)

@@ -25,7 +25,7 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
     summary : Dataset
         Means and intervals by `scheme`, from `storagekit.compare`.
     warned : collection of str
-        Schemes that are overloaded. They are marked.
+        Schemes that are overloaded. The chart marks them.
     """
     schemes = summary.scheme.values.tolist()
     named = {scheme: f"{scheme} (overloaded)" if scheme in (warned or []) else scheme for scheme in schemes}
@@ -45,7 +45,7 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:
-    """Return a sentence with the time that the fastest scheme without overload saves relative to the baseline."""
+    """Return a sentence about the time that the fastest scheme without overload saves relative to the baseline."""
     against = summary.attrs["against"]
     others = [scheme for scheme in summary.scheme.values.tolist() if scheme not in (against, *warned)]
     if not others:
@@ -112,7 +112,7 @@ def _differences(summary: xr.Dataset, named: dict[str, str], order: list[str]) -
 
 
 def _rows(values: xr.DataArray, named: dict[str, str], factor: float) -> pd.DataFrame:
-    """Return one row for each point: its coordinates, the names of the schemes, and mean, low and high times `factor`."""
+    """Return one row for each point: coordinates, names of schemes, and mean, low and high, multiplied by `factor`."""
     wide = (values * factor).to_dataset("statistic").reset_coords(drop=True)
     rows = wide[["mean", "low", "high"]].to_dataframe().reset_index()
     return rows.assign(scheme=[named[scheme] for scheme in rows["scheme"]])

@@ -1,4 +1,4 @@
-"""Charts of a drive: seek curve, zones, and measured service times against a model."""
+"""Charts of a drive: seek curve, zones, and a comparison of measured and modelled service times."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -33,7 +33,10 @@ def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a chart of the transfer rate by address: within a track, and over whole cylinders (`calibrate.zone_map`)."""
+    """Return a chart of the transfer rates by address, within a track and over whole cylinders.
+
+    zones: a result of `calibrate.zone_map`.
+    """
     ends = zones.first_byte + zones["size"]
     named = {"media_rate": "within a track", "sustained_rate": "over whole cylinders"}
     # each zone is a level line from its beginning to its end; a step joins neighbouring zones
@@ -113,7 +116,7 @@ def _seeks(rows: pd.DataFrame, heading: str) -> Layered:
 
 
 def _lines(rows: pd.DataFrame, x: alt.X, y: alt.Y, series: _Series, *order: alt.Order) -> Layered:
-    """Return one line for each series. Each has its own dash, because lines may coincide."""
+    """Return one line for each series. Each line has its own dash pattern, because lines may coincide."""
     same = {"shorthand": f"{series.field}:N", "title": series.title, "sort": series.names}
     colour = alt.Color(**same, scale=alt.Scale(domain=series.names, range=COLOURS[:2]))
     dash = alt.StrokeDash(**same, scale=alt.Scale(domain=series.names, range=[[1, 0], [6, 3]]))

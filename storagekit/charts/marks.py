@@ -49,7 +49,7 @@ ORDER = optional(several(text))
 
 @validate
 def table(summary: Annotated[xr.DataArray, _summary], factor: Finite = 1.0) -> pd.DataFrame:
-    """Return one row for each point: its coordinates, and mean, low and high times `factor`."""
+    """Return one row for each point: its coordinates, and mean, low and high, multiplied by `factor`."""
     wide = (summary * factor).to_dataset("statistic").reset_coords(drop=True)
     return wide[["mean", "low", "high"]].to_dataframe().reset_index()
 
@@ -69,7 +69,8 @@ def curves(
 ) -> Layered:
     """Return one line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
-    titles: titles of the x axis, the y axis and the legend, with units. factor and x_factor convert SI units to these units.
+    titles: titles of the x axis, the y axis and the legend, with units. factor and x_factor convert values in SI units
+    to the units of the y axis and of the x axis.
     """
     rows = table(summary, factor)
     rows[x] = rows[x] * x_factor
@@ -116,9 +117,9 @@ def lines(
     """Return solid lines with points and whiskers for simulated values, and dashed lines of the same colours for formulas.
 
     palette: colour of each series, in the order of the legend; other series are left out. sides: styles of the x axis
-    and the y axis. legend: title of the legend. model: means from formulas over `x` and `colour`, for some or all of
-    the series. basis: names of simulation and formulas in the legend. NaN values are left out; values outside a scale
-    are clipped.
+    and the y axis. legend: title of the legend. model: means from formulas, with the dimensions `x` and `colour`, for
+    some or all of the series. basis: names of simulation and formulas in the legend. NaN values are left out; values
+    outside a scale are clipped.
     """
     whisker, point = _whiskers_and_points(summary, x, colour, palette, sides, legend)
     rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor).assign(basis=basis[0])
@@ -214,7 +215,7 @@ def _height(side: AxisStyle, field: str = "mean") -> alt.Y:
 
 
 def cut(words: str, scale: alt.Scale | None) -> str:
-    """Return the title of an axis; it states the lower end if the scale does not begin at zero."""
+    """Return the title of an axis. If the scale does not begin at zero, the title states the lower end."""
     look = scale.to_dict() if scale is not None else {}
     domain = look.get("domain")
     if not words or look.get("type") == "log" or not isinstance(domain, list):
@@ -239,7 +240,7 @@ def ribbons(
     sides: tuple[AxisStyle, AxisStyle],
     legend: str | alt.Legend | None,
 ) -> Layered:
-    """Return one line for each series within the band of its interval, for series with many points.
+    """Return, for series with many points, one line for each series inside a band that shows its interval.
 
     legend: the legend, or its title.
     """
@@ -261,7 +262,7 @@ def shaded(spans: Sequence[tuple[float, float, str]]) -> Layered:
 
 
 def from_zero(highest: float) -> alt.Scale:
-    """Return the ends of a scale from 0 to slightly above the highest value, so that its mark is not cut."""
+    """Return the ends of a scale from 0 to slightly above `highest`, so that the mark of this value is not cut."""
     return alt.Scale(domain=[0, 1.05 * highest], nice=False)
 
 
@@ -282,7 +283,7 @@ def level(
     factor: Finite = 1.0,
     place: Literal["above left", "below right"] = "above left",
 ) -> Layered:
-    """Return a thin horizontal line across a panel at `value` times `factor`, with its name."""
+    """Return a thin horizontal line across a panel at `value` multiplied by `factor`, with its name."""
     rows = pd.DataFrame({"level": [value * factor], "words": [words]})
     rule = alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="level:Q")
     ways = {
@@ -343,7 +344,7 @@ def bars(
 
 
 def positions(numbers: xr.DataArray) -> list[tuple[Any, float]]:
-    """Return the position and the value of each number of a row, without NaN, for `paper_points`."""
+    """Return position and value of each entry of an array with one dimension, without NaN, for `paper_points`."""
     known = numbers.dropna(numbers.dims[0])
     return list(zip(known[numbers.dims[0]].values.tolist(), known.values.tolist(), strict=True))
 
@@ -372,7 +373,10 @@ LYING, STANDING = "M-1,0L1,0", "M0,-1L0,1"
 
 
 def paper_fill(symbol: str, **legend) -> alt.Fill:
-    """Return the paper's colour by the column `series`. Its legend shows `symbol`: a shape, or its outline."""
+    """Return the encoding that fills marks with the paper's colour, by the column `series`.
+
+    The legend shows `symbol`: a shape, or its outline.
+    """
     drawn = {"symbolStrokeColor": PAPER, "symbolStrokeWidth": 3} if symbol in (LYING, STANDING) else {}
     key = alt.Legend(symbolType=symbol, symbolOpacity=1, **drawn, **legend)
     return alt.Fill("series", type="nominal", title=None, scale=paper_scale(), legend=key)

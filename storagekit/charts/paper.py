@@ -66,8 +66,8 @@ def differences(
     """Return a point for each relative difference, beside a table of `figures`.
 
     rows: the difference as a column `error`, percent, with the columns `row` and `colour`. NaN values are left out.
-    palette: colour of each value of `colour`. words: title of the axis. legend: title of the legend. The axis is as wide to
-    both sides, and at least `LEAST_RANGE`, so that small differences look small.
+    palette: colour of each value of `colour`. words: title of the axis. legend: title of the legend. The axis extends
+    equally far to both sides of 0, at least to `LEAST_RANGE`, so that small differences look small.
     """
     names = [name for name in palette if name in set(rows[colour])]
     most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(rows["error"].to_numpy(float)))))

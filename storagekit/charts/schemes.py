@@ -13,8 +13,8 @@ _WIDE = 420
 def ranking(rows: pd.DataFrame, measure: str, title: str, *says: str) -> Chart:
     """Return bars of the value `predicted` of each `scheme`, in the order of the rows.
 
-    Where a row has `simulated`, a mark with its interval `low` to `high` stands beside the bar. measure: title of the axis,
-    with its unit. says: see `finished`.
+    If a row has a value in `simulated`, a mark beside the bar shows this value with its interval from `low` to `high`.
+    measure: title of the axis, with its unit. says: see `finished`.
     """
     order = rows.scheme.tolist()
     across = alt.X("predicted:Q", title=measure, scale=alt.Scale(zero=True))

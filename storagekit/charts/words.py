@@ -11,13 +11,16 @@ def listed(names: Sequence[str]) -> str:
 
 
 def change(ratio: float, more: str = "more", less: str = "less", same: str = "as much") -> str:
-    """Return the percentage by which a ratio is above or below 1: "38% more", "5% less"; `same` if it rounds to 0."""
+    """Return the percentage by which a ratio is above or below 1: "38% more", "5% less".
+
+    If the percentage rounds to 0, the result is `same`.
+    """
     percent = round(100 * (ratio - 1))
     return same if percent == 0 else f"{abs(percent)}% {more if percent > 0 else less}"
 
 
 def span(values: Iterable[float], form: str = ".0f") -> str:
-    """Return the range of the finite values, "2 to 5"; one number if both ends are written alike."""
+    """Return the range of the finite values, "2 to 5". If both ends are written alike, return one number."""
     known = np.asarray([value for value in values if np.isfinite(value)])
     if not known.size:
         return "nothing"

@@ -23,7 +23,7 @@ class CatalogueEntry:
 
 @dataclass(frozen=True)
 class Choices:
-    """The components of a package: for each name on the command line, the name in the package."""
+    """The components of a package. A table gives the name in the package for each name on the command line."""
 
     name: str
     members: Mapping[str, str]
@@ -120,7 +120,7 @@ def writes() -> dict[str, Callable]:
 
 
 def catalogue() -> dict[str, list[CatalogueEntry]]:
-    """Everything `storagekit list` shows, by section. Nothing that needs JAX is imported."""
+    """Return everything that `storagekit list` shows, by section, without importing anything that needs JAX."""
     from storagekit.reproduce.claims import load_exhibits, papers
 
     exhibits = {paper: load_exhibits(paper) for paper in papers()}

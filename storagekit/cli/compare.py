@@ -1,4 +1,4 @@
-"""`storagekit compare`: a trace through several schemes, and how sure their differences are."""
+"""`storagekit compare`: simulate one trace under several schemes, and print their differences with intervals."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def compare(
 
 
 def _routing(name: str, arm, drives: int, latency: float, trace):
-    """Return the dispatcher of that name."""
+    """Return the dispatcher with the name `name`."""
     from storagekit.cli.trace import service_of
     from storagekit.dispatch import ShortestQueue
 
@@ -112,7 +112,7 @@ def _schedule(name: str):
 
 
 def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None):
-    """Bricks of one drive each, with copies on all of them or on neighbours."""
+    """Return a system of bricks with one drive each. Copies of a block are on all bricks or on `copies` of them."""
     from storagekit.cli.catalogue import writes
     from storagekit.engine import System
     from storagekit.placement import Declustered, Replicas

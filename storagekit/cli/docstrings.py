@@ -28,7 +28,10 @@ def first_sentence(package: str, name: str) -> str:
 
 
 def value_of(package: str, name: str, field: str) -> str:
-    """Return the text of the argument `field` of the value `name`, or of its class."""
+    """Return, as text, the keyword argument `field` of the call that is assigned to `name`.
+
+    Without this argument, return its default in the class.
+    """
     body = _body(_home(package, name))
     call = _assigned(body, name)
     if isinstance(call, ast.Call):
@@ -40,7 +43,7 @@ def value_of(package: str, name: str, field: str) -> str:
 
 
 def names_in(package: str, name: str) -> list[str]:
-    """Return the names in the tuple `name`."""
+    """Return the names that the tuple with the name `name` contains."""
     listed = _assigned(_body(_home(package, name)), name)
     return [one.id for one in getattr(listed, "elts", ()) if isinstance(one, ast.Name)]
 

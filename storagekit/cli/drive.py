@@ -152,9 +152,9 @@ def check(
 ) -> None:
     """Compare the model of a drive with measured service times: the demerit of reads and writes.
 
-    TRACE is a disksim-validate file, or a fio log with offsets and issue times. It has one request outstanding, and the
-    service time of each request. The demerit is the root mean square distance between the distributions of the measured
-    and the modelled times.
+    TRACE is a disksim-validate file, or a fio log with offsets and issue times. It was measured with one outstanding
+    request at a time, and contains the service time of each request. The demerit is the root mean square distance
+    between the distributions of the measured and the modelled times.
     """
     from storagekit.calibrate.drive_check import demerit_by_class, distributions, modelled
     from storagekit.calibrate.measured_drive import buffered_stream, measured_stream
@@ -205,9 +205,10 @@ def fit(
 ) -> None:
     """Fit the timing of a drive with known geometry to measured service times, and write a drive file.
 
-    TRACE has the form of `check`, with some thousand requests over the whole drive. The fit determines revolution, seek
-    curve, head switch, settling and overhead. If the initial model has them, it also determines the times of controller and
-    bus, and the settings of the buffer. The output has the standard error of each value, or the reason why it was not fitted.
+    TRACE has the same form as for `check`, with some thousand requests over the whole drive. The fit determines
+    revolution, seek curve, head switch, settling and overhead. If the initial model has a controller, a bus and a
+    buffer, the fit also determines the times of controller and bus, and the settings of the buffer. The output has the
+    standard error of each value, or the reason why it was not fitted.
     """
     from storagekit.calibrate.own_drive import fit_log, judged
     from storagekit.core.atomic_files import write_text
@@ -251,7 +252,7 @@ def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":
 
 
 def _plain(found: "DatasheetFigures") -> dict[str, float]:
-    """Figures under names that say their units."""
+    """Return the data-sheet values by names that include their units."""
     ms = {"revolution", "track_seek", "average_seek", "full_seek", "head_switch", "write_settle", "overhead"}
     told = {}
     for name, value in found._asdict().items():
@@ -326,7 +327,7 @@ def _zone_lines(zones) -> list[str]:
 
 
 def _classes(found) -> dict[str, dict[str, float | int | None]]:
-    """By class what `check` prints, times in ms."""
+    """Return the values that `check` prints, by class of requests, times in ms."""
     told = {}
     for kind in found.kind.values.tolist():
         one = found.sel(kind=kind)
@@ -352,7 +353,7 @@ def _check_lines(found) -> list[str]:
 
 
 def _aligned(rows: list[tuple[str, ...]], left: set[int]) -> list[str]:
-    """Columns as wide as their widest entry, set to the left or else to the right."""
+    """Return rows as lines with aligned columns: left-aligned for column numbers in `left`, others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

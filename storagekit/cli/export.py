@@ -1,4 +1,4 @@
-"""`storagekit export`: a board of the lab as one HTML file."""
+"""`storagekit export`: write an interactive page of the lab as one HTML file."""
 
 import os
 from pathlib import Path

@@ -26,10 +26,10 @@ class FolderReport(NamedTuple):
 
 
 def fill(folder: Path) -> FolderReport:
-    """Copy the package's notebooks into `folder`: the pages, and the papers' own into papers/ of it.
+    """Copy the pages of the package into `folder`, and the notebooks of the papers into its subfolder papers/.
 
-    A page that was only run there counts as unchanged: outputs are not compared. Raises InputError where nothing can be
-    written.
+    A page that the user has only run counts as unchanged, because outputs are not compared. Raises InputError if the
+    folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def fill(folder: Path) -> FolderReport:
 def find(page: str, folder: Path, pages: list[str]) -> str:
     """Return the path, relative to `folder`, of the notebook with the name `page` or with a board of this name.
 
-    The folder and the suffix of `page` are optional. Raises InputError if there is none.
+    The folder and the suffix of `page` are optional. Raises InputError if there is no such notebook.
     """
     wanted = page.removesuffix(".ipynb")
     for name in (wanted, f"{PAPERS}/{wanted}", _with_board(wanted)):
@@ -55,7 +55,7 @@ def find(page: str, folder: Path, pages: list[str]) -> str:
 
 
 def _with_board(board: str) -> str | None:
-    """Return the notebook of the package that contains this page of the lab."""
+    """Return the name of the package's notebook that opens the lab page `board`; None if there is none."""
     opens = re.compile(rf'lab\.open\(\s*"{re.escape(board)}"')
     for name, path in _shipped().items():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -75,7 +75,10 @@ def _pages(folder: Path) -> list[str]:
 
 
 def _brought(folder: Path, name: str, source: Path, record: dict[str, str]) -> bool:
-    """Whether the page in `folder` is the package's, copied now if it has to be. record: of what was copied; kept up."""
+    """Copy a page into `folder` unless the user has changed it there; return whether it now equals the package's page.
+
+    record: digest of each copied page, which the function updates.
+    """
     target = folder / f"{name}.ipynb"
     text = source.read_text(encoding="utf-8")
     ours = _digest(text)
@@ -99,7 +102,7 @@ def _record(folder: Path) -> dict[str, str]:
 
 
 def _digest(text: str) -> str:
-    """Of what a reader wrote in a notebook: its cells' kinds and sources; of the whole text where it is no notebook."""
+    """Return the digest of the types and sources of a notebook's cells; of the whole text if it is not a notebook."""
     try:
         cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
         text = json.dumps([cell for cell in cells if cell[1].strip()])

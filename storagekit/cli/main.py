@@ -156,8 +156,8 @@ for command in (trace, compare, drive, plan_schemes, sweep, lab, export):
 def main() -> None:
     """Run the command line and exit.
 
-    An error or a warning is one line on stderr. The exit status is 2 for bad input, 1 for a failed run or a failure of the
-    system, and 128 plus its number for a signal.
+    An error or a warning is one line on stderr. The exit status is 2 for bad input, and 1 for a failed run or a failure
+    of the system. If a signal ends the command, it is 128 plus the number of the signal.
     """
     stop_in_order()
     try:
@@ -213,7 +213,7 @@ def _remedy(fault: OSError) -> str:
 def _flushed() -> int:
     """Flush standard output. Return 0, or the exit status if it cannot be written.
 
-    Output that cannot be written is discarded, because Python would fail on it at exit.
+    Output that cannot be written is discarded, because Python would otherwise fail at exit when it flushes this output.
     """
     if sys.stdout is None:
         return 0

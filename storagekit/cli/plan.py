@@ -1,4 +1,4 @@
-"""The commands of a capacity planner: a layout for given disks, disks for a goal, memory against disks."""
+"""The commands of a capacity planner: the layout of given disks, the disks for a goal, and memory or disks."""
 
 import json
 from typing import Annotated
@@ -53,7 +53,7 @@ def layout(
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """Divide the disks into striping x replicas x mirrors, unless a command is given."""
+    """Divide the disks into striping x replicas x mirrors. A further command replaces this calculation."""
     if context.invoked_subcommand is not None:
         return
     if disks is None:

@@ -1,4 +1,4 @@
-"""The command that runs a sweep from a file: here, on workers of this machine, or on those of a cluster."""
+"""The command that runs a sweep from a file: in this process, or on workers of this machine or of a cluster."""
 
 import importlib.util
 import json
@@ -122,7 +122,7 @@ def _taken(file: Path, module: ModuleType) -> dict[str, Any]:
 
 @contextmanager
 def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
-    """Whose workers run it: None's, here."""
+    """Yield the client whose workers run the sweep; None to run the sweep in this process."""
     from storagekit.simulation import local_workers
     from storagekit.simulation.workers import client_of, sent_whole
 
@@ -135,7 +135,7 @@ def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
 
 
 def _make_room(path: Path) -> None:
-    """Raise InputError if `path` cannot be written, before hours of simulation rather than after."""
+    """Raise InputError if `path` cannot be written. It is called before the simulation, which may take hours."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
@@ -169,7 +169,7 @@ def _word(value: Any) -> str | bool | int | float:
 
 
 def _rows(data: "xr.Dataset") -> list[dict[str, Any]]:
-    """For each point what it is, and means with half their 95% intervals; times in ms."""
+    """Return one row for each point: its values on the axes, and means with half the 95% interval, times in ms."""
     from storagekit.simulation import interval
 
     shown = data[["request_rate", "response", "throughput"]]

@@ -124,9 +124,10 @@ def replay(
 
 
 def dispatcher_of(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
-    """Return the dispatcher of a name.
+    """Return the dispatcher with the name `name`.
 
-    latency: network latency in seconds. speeds: relative speeds of the bricks. service: returns their mean service times.
+    latency: network latency in seconds. speeds: relative speeds of the bricks. service: function that returns the mean
+    service time of each brick.
     """
     from storagekit.cli.catalogue import dispatchers
 
@@ -141,7 +142,7 @@ def dispatcher_of(name: str, latency: float, speeds: list[float], service: Calla
 def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
     """Return the mean service time in seconds of an access of `size` bytes on each brick.
 
-    A brick in an outage counts at full speed, because dispatchers do not know of outages.
+    A brick in an outage counts as a brick at full speed, because dispatchers have no information about outages.
     """
     from storagekit.analytic.forkjoin import Disk
 
@@ -187,7 +188,7 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 
 
 def array_of(drive, name: str, schedule, slots: int | None):
-    """Return an SR-Mirror as in the paper. The number of slots is found if none is given."""
+    """Return an SR-Mirror as in the paper srarray. If `slots` is None, the simulator determines the number of slots."""
     from storagekit.dispatch import NearestIdle
     from storagekit.engine import AUTO, System
     from storagekit.placement import SRMirror
@@ -240,7 +241,7 @@ def _report(data) -> dict:
 
 
 def chosen(what: str, name: str, known: dict):
-    """Return the value of a name. Raises InputError with the known names if it is unknown."""
+    """Return the value of `name` in `known`. If the name is unknown, raise InputError with all known names."""
     from storagekit.core.validation import one_of
 
     return known[one_of(*known)(what, name)]

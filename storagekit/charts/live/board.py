@@ -26,10 +26,10 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Shown:
-    """The content of a board at some values of its controls.
+    """The content of a board at given values of its controls.
 
-    said: text as HTML. spec: the chart in Vega-Lite, whose rows have the names `rows_0`, `rows_1` and so on; None if the
-    values are not `possible`. data: the rows by these names.
+    said: text as HTML. spec: the chart in Vega-Lite, in which the tables of rows have the names `rows_0`, `rows_1` and
+    so on; None if the values are not possible together. data: the tables of rows by these names.
     """
 
     said: str
@@ -42,12 +42,13 @@ class Shown:
 class Board:
     """A question with controls.
 
-    answer: called with the value of each control by its name; raises InputError if the values are not possible
-    together, and the message is shown. draw: returns the chart of an answer, or fills a `Template`, which is faster. If
-    only the rows of the chart change, only the rows are sent; so titles and scales should be the same for every answer,
-    and parameters need names. words: returns the answer as text, with the headline first, or as `Said`; by default the
-    printed form. controls: the controls by the argument names of `answer`, in the order of display.
-    waiting: text until the first answer is computed. If it is given, the board is shown before the first call.
+    answer: function of the values of the controls, by their names. It raises InputError if the values are not possible
+    together; the board then shows the message. draw: returns the chart of an answer, or fills a `Template`, which is
+    faster. If only the rows of the chart change, only the rows are sent. Titles and scales should therefore be the same
+    for every answer, and each parameter of the chart needs a fixed name. words: returns the answer as text, with the
+    headline first, or as `Said`; by default the text is the printed form of the answer. controls: the controls by the
+    argument names of `answer`, in the order of display. waiting: text until the first answer is computed. If this text
+    is given, the board is shown before the first call of `answer`.
     """
 
     answer: Annotated[Callable[..., Any], called]
@@ -76,7 +77,7 @@ class Board:
         return replace(self, controls=controls)
 
     def shown(self, values: Mapping[str, Any]) -> Shown:
-        """Return the content at these values. Nothing is printed; warnings become notes in the text."""
+        """Return the content at given values of the controls. Nothing is printed; warnings become notes in the text."""
         with warnings.catch_warnings(record=True) as noted, redirect_stderr(io.StringIO()):
             warnings.simplefilter("default")
             try:

@@ -16,7 +16,7 @@ _FEW = 5
 
 
 class Control(ABC):
-    """One number or choice. label: its text, with the unit."""
+    """A control for one number or one choice. label: its text, with the unit."""
 
     label: str
 
@@ -30,11 +30,11 @@ class Control(ABC):
 
     @abstractmethod
     def stops(self) -> list[tuple[str, Any]]:
-        """Return the values of the control in an exported page, in order, each after its text."""
+        """Return the values of the control in an exported page, in order, as pairs of text and value."""
 
     @abstractmethod
     def first(self) -> int:
-        """Return the initial stop."""
+        """Return the index of the initial value among the `stops`."""
 
     def beginning(self, value: Any) -> "Control":
         """Return the same control with another initial value."""
@@ -45,7 +45,8 @@ class Control(ABC):
 class Slider(Control):
     """A number from `low` to `high` in steps; an integer if value, low, high and step are integers.
 
-    few: the values of an exported page; by default five from end to end, and the initial value.
+    few: the values of an exported page; by default five evenly spaced values from `low` to `high`. The initial value is
+    always added.
     """
 
     label: str

@@ -74,7 +74,7 @@ def _controls(board: Board) -> dict[str, Control]:
 def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
     """Return the answers in order; the last control varies fastest.
 
-    An answer has its text, the number of its chart (-1 for none), and its rows.
+    An answer consists of its text, the index of its chart among the different charts (-1 for none), and its rows.
     """
     stops = [[value for _, value in one.stops()] for one in controls.values()]
     points = list(itertools.product(*stops))
@@ -99,7 +99,7 @@ def _point(shown: Shown, specs: list[dict[str, Any]]) -> list[Any]:
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the rows by column with five-digit numbers; this form takes a third of the space."""
+    """Return the rows column by column, with five-digit numbers. This form takes a third of the space."""
     names = list(rows[0]) if rows else []
     return {name: [_rounded(row.get(name)) for row in rows] for name in names}
 

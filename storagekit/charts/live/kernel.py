@@ -33,8 +33,8 @@ def live(
 ) -> "Box":
     """Return a board with its controls, its text and its chart for JupyterLab, from a `Board` or from its parts.
 
-    While a slider is dragged, at most one answer is pending. It is computed with the values at the time of the
-    computation. The last answer is therefore always for the last values. If the values are not possible, the message
+    While a slider is dragged, at most one answer is pending. When it is computed, it uses the values that the controls
+    then have. The last answer is therefore always for the last values. If the values are not possible, the message
     replaces the text, and the chart of the last answer fades.
     """
     require_extra("lab", "ipywidgets", "anywidget")
@@ -63,7 +63,7 @@ def live(
 
 @dataclass
 class Answering:
-    """Computes the answer when a control has changed: later if an event loop runs, otherwise immediately."""
+    """Computes the answer after a control has changed: later if an event loop runs, otherwise immediately."""
 
     board: Board
     controls: "Mapping[str, ValueWidget]"

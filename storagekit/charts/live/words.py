@@ -35,7 +35,7 @@ class Said:
 def html(said: Any) -> str:
     """Return an answer as HTML.
 
-    If the object has an HTML form, this is the result. Otherwise the first line of its text is the headline.
+    If the object has an HTML form, the result is this form. Otherwise the first line of its text is the headline.
     """
     own = getattr(said, "_repr_html_", None)
     if own is not None:
