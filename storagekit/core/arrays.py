@@ -1,4 +1,4 @@
-"""Types of annotations for code that treats arrays of NumPy and JAX alike, or arrays and single numbers alike."""
+"""Types for annotations of functions that accept arrays of NumPy and of JAX, or arrays and single numbers."""
 
 from typing import TYPE_CHECKING, Any
 

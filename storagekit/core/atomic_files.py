@@ -27,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises
     ------
     OSError
-        With the name of `path`, if the system does not write the temporary file.
+        If the temporary file cannot be written. The error names `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid4().hex}.part{path.suffix}")

@@ -142,7 +142,7 @@ def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayL
 
 
 def each_named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[Any], tuple]:
-    """Return a converter of a field of several numbers, each one number or one number for each run.
+    """Return a converter for a field with several entries. Each entry is one number, or one number for each run.
 
     Parameters
     ----------
@@ -244,13 +244,14 @@ def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *batch"
 
     Notes
     -----
-    The first halvings are elementwise, with neighbouring runs in the vector registers of a CPU. A plain reduction
-    processes one run after the other, with all operations that are fused into it. It costs 3 to 7% of an event with 16
-    or 48 rows. With 128 rows, one halving in place of three costs half an event.
+    The first steps halve the number of rows by elementwise operations, with neighbouring runs in the vector registers
+    of a CPU. A plain reduction instead processes one run after the other, with all operations that are fused into the
+    reduction. This costs 3 to 7% of the time of an event with 16 or 48 rows. With 128 rows, one halving in place of
+    three costs half the time of an event.
 
     The last step is a reduction, because its result is stored. An elementwise result would be computed again by every
-    reader. More halvings cost more, because the operations that are fused into them are repeated for each of the
-    combined rows: with 128 rows six of them take a third longer than three.
+    operation that uses it. More halvings take longer, because the operations that are fused into a halving are repeated
+    for each combined row. With 128 rows, six halvings take a third longer than three.
     """
     for _ in range(HALVINGS):
         if values.shape[0] <= 2 or values.shape[0] % 2:
@@ -284,7 +285,7 @@ def nth_least(values: Float[Array, "row *batch"], number: Int[Array, "1 *batch"]
 
     Notes
     -----
-    Ranks are counted, because sorting the rows of every run takes a third of an event on a CPU (30 rows).
+    The function counts ranks, because sorting 30 rows of every run takes a third of the time of an event on a CPU.
     """
     rank = jnp.sum(comes_before(values), axis=0, dtype=jnp.int32)
     return min_row(jnp.where(rank == number - 1, values, jnp.inf))
@@ -342,7 +343,7 @@ def first_min(
 
 
 def cheapest(cost: Float[Array, "row *batch"]) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the index of the entry of lowest cost, and that cost.
+    """Return the index of the entry with the lowest cost, and the lowest cost.
 
     Costs within `INSTANT` count as equal, because two requests at one angle have equal costs except for rounding.
 
@@ -409,7 +410,7 @@ def put(
     new: Shaped[Array, "*row_and_lanes"],
     axis: int = 0,
 ) -> Shaped[Array, "*rows_and_lanes"]:
-    """Return an array with another entry at an index of an axis, in every run, in place.
+    """Return an array in which the entry at an index of an axis is replaced, in every run.
 
     Parameters
     ----------
@@ -502,8 +503,8 @@ def stored(tree: PyTree) -> PyTree:
 
     Notes
     -----
-    XLA computes a value again for each row that it is masked into, unless the value is stored. Without this an event of
-    eight drives with a buffer takes half as long again.
+    XLA computes a value again for each row that it is masked into, unless the value is stored. If the values are not
+    stored, an event of eight drives with a buffer takes 1.5 times as long.
     """
     leaves, form = jax.tree.flatten(tree)
     words = [leaf.astype(jnp.int32) if leaf.dtype == bool else leaf.view(jnp.int32) for leaf in leaves]

@@ -37,9 +37,9 @@ def harmless(text: str, keep: str = "") -> str:
 class InputError(ValueError):
     """Invalid input: a file, value or option that cannot be used as given.
 
-    The message is one clear line in the terms of the user. It names the value, the limit that it breaks and the remedy.
-    A command line prints it without a traceback. It may quote any text, so that invisible characters are escaped as in
-    Python.
+    The message is one clear line in the terms of the user. The message names the value, the limit that the value
+    breaks, and the remedy. The command line prints the message without a traceback. The message may quote any text, so
+    invisible characters are escaped as in Python.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whole numbers of 64 bits in two words, for counters that are exact in a run of any length.
+"""Whole numbers of 64 bits in two numbers of 32 bits, for counters that are exact in a run of any length.
 
 JAX computes with 32 bits, and a float of 32 bits stops growing at 2^24 times the increment. These numbers wrap around
 at 2^64. `before` returns the order of any two numbers that differ by less than 2^63.
@@ -18,7 +18,7 @@ class Wide(NamedTuple):
     Parameters
     ----------
     high, low : array of uint32, shape `[*row]`
-        The two words.
+        The upper 32 bits and the lower 32 bits.
     """
 
     high: UInt32[Array, "*#row"]
@@ -63,7 +63,7 @@ def earlier(one: Wide, other: Wide) -> Wide:
 
 
 def product(one: UInt32[Array, "*#row"], other: UInt32[Array, "*#row"]) -> Wide:
-    """Return the product of two words, computed in halves of 16 bits."""
+    """Return the product of two numbers of 32 bits, computed from halves of 16 bits."""
     mask = jnp.uint32(0xFFFF)
     low = (one & mask) * (other & mask)
     middle, crossed = (one >> HALF) * (other & mask), (one & mask) * (other >> HALF)

@@ -22,9 +22,10 @@ def loader(
     package : str
         Name of the package.
     submodules : iterable of str
-        Its submodules that are imported when they are first used.
+        Names of submodules, which are imported when they are first used.
     homes : mapping of str to str, optional
-        Submodule of each other name. If the name in the submodule differs, it follows after `:`.
+        For each other name of the package, the submodule that defines it. If the submodule uses a different name, this
+        name follows after `:`.
 
     Returns
     -------

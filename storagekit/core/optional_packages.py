@@ -13,7 +13,7 @@ def require_extra(extra: str, *modules: str) -> None:
     extra : str
         Name of the extra.
     *modules : str
-        Names of its modules.
+        Names of the modules that the extra installs.
 
     Raises
     ------

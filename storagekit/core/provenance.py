@@ -33,7 +33,7 @@ def made_by(
     seeds : sequence of int, optional
         Seeds of its random part.
     wall : float, optional
-        Seconds of wall time that it took.
+        Wall time of the computation, seconds.
 
     Returns
     -------
@@ -72,8 +72,9 @@ def made_jointly(made: Sequence[Mapping[str, Any]], context: Any = None) -> dict
     Returns
     -------
     dict
-        Attributes on which all results that have them agree are kept. Otherwise wall times are added, seeds are united,
-        the first scenario is kept, and words and lengths of runs are listed. All other attributes are left out.
+        An attribute is kept if all results that have the attribute agree on its value. If they disagree, wall times are
+        added, seeds are merged, the first scenario is kept, and names of components and lengths of runs are listed. All
+        other attributes on which the results disagree are left out.
 
     Examples
     --------

@@ -8,8 +8,8 @@ import equinox as eqx
 class SystemFacts(NamedTuple):
     """Properties of a system, from which each of its components decides whether it fits.
 
-    A component raises InputError in `check(facts)` if it does not fit. With several runs a number is the largest of them,
-    and `spare` the smallest.
+    A component raises InputError in `check(facts)` if it does not fit. If the runs of a batch differ, every number is
+    the maximum over the runs, except `spare`, which is the minimum.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class SystemFacts(NamedTuple):
     drives, bricks, brick_drives : int
         Number of drives that the placement uses, number of bricks, and largest number of drives of a brick.
     needed, replicas : int
-        Parts that a read needs, and replicas of a part on its drive.
+        Number of parts that a read needs, and number of replicas of a part on its drive.
     spare : int
         Number of bricks that the placement can lose at once.
     alike : bool
@@ -26,17 +26,18 @@ class SystemFacts(NamedTuple):
     fragments : bool
         Whether a read may need several parts.
     rewrites : bool
-        Whether writes come after a read, or to several replicas; false if drives have no buffer, because only these need it.
+        Whether a write first reads, as with parity, or goes to several replicas. Only drives with a buffer need this
+        fact; for other drives it is False.
     competes : bool
         Whether drives compete for a request.
     lead : float
         Time between a choice and the end of the present access, seconds.
     withdraws : bool
-        Whether parts are withdrawn because others are served.
+        Whether parts are withdrawn because other parts of the request are served.
     withdraws_late : bool
         Whether parts may be withdrawn at the completion of the request.
     delays : bool
-        Whether writes may delay parts.
+        Whether a write may delay some of its parts until after its completion.
     stops : bool
         Whether bricks may stop.
     varies : bool
@@ -65,7 +66,7 @@ class SystemFacts(NamedTuple):
 
 
 class SystemPart(eqx.Module):
-    """Base class of all that a system consists of: drives, placements and components."""
+    """Base class of everything that a system consists of: drives, placements and components."""
 
     def check(self, facts: SystemFacts) -> None:
         """Raise InputError if this part does not fit a system; by default never.

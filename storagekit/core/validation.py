@@ -3,14 +3,15 @@
     @validate
     def response(rate: Rates, servers: Count) -> NDArray: ...
 
-`Rates` and `Count` are annotated types: `Annotated[ArrayLike, RATE.each]` and `Annotated[int, COUNT]`. The metadata of an
-annotated type is a validator, which is called with a name and a value. It returns the value, a whole number as an int.
-Otherwise it raises InputError with one line: the name, the value, the limit and, if the limit does not imply it, the
-remedy. `validate` uses the annotations of a function, `validate_fields` those of a dataclass or module. Text, bool,
-Literal, other classes, None and sequences of them are validated without metadata (`validator_of`).
+`Rates` and `Count` are annotated types: `Annotated[ArrayLike, RATE.each]` and `Annotated[int, COUNT]`. The metadata of
+an annotated type is a validator, which is called with a name and a value. The validator returns a valid value; it
+converts a whole number to an int. If the value is invalid, it raises InputError with one line: the name, the value, the
+limit and, unless the limit implies it, the remedy. `validate` uses the annotations of a function, `validate_fields`
+those of a dataclass or module. Text, bool, Literal, other classes, None and sequences of them are validated without
+metadata (`validator_of`).
 
-A number is invalid if it is not numeric (text is not), not finite, of the wrong sign, not whole, or out of range. Several
-numbers are invalid where one is expected. Traced values are unknown, and pass.
+A number is invalid if it is not numeric (such as text), not finite, of the wrong sign, not whole, or out of range.
+Several numbers are invalid where one number is expected. Values that JAX traces are unknown; they count as valid.
 """
 
 import functools
@@ -72,7 +73,7 @@ def traced(*values) -> bool:
 
 
 def shown(value) -> str:
-    """Return the text for a value in a message: numbers and words in full, other values by their type and its origin."""
+    """Return the text for a value in a message: numbers and words in full, other values as type and package."""
     if isinstance(value, type) or inspect.isroutine(value):
         return f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
     kind = type(value)
@@ -155,7 +156,7 @@ class Validator:
 
     @property
     def each(self) -> "Validator":
-        """Return the same validator for one number or every number of an array."""
+        """Return the same validator for values that are one number or an array of numbers."""
         return replace(self, many=True)
 
     def up_to(self, most: float, otherwise: str = "") -> "Validator":
@@ -192,7 +193,7 @@ class Validator:
         Returns
         -------
         number or array
-            The value, a whole number as an int.
+            The value. A whole number is converted to an int.
 
         Raises
         ------
@@ -411,9 +412,9 @@ def validator_of(hint: Any) -> Callable[[str, Any], Any] | None:
     Returns
     -------
     callable or None
-        The validator in the metadata of an annotated type. Without metadata the validator of str, bool, Literal, a class
-        of this package, or a union with None or a sequence of them. None for other annotations, such as `float` and
-        arrays.
+        For an annotated type, the validator in its metadata. Without metadata, the function has validators for str,
+        bool, Literal, a class of this package, and for a sequence or a union with None of these. For other annotations,
+        such as `float` and arrays, the result is None.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
@@ -528,7 +529,7 @@ def validate_fields(instance: Any) -> None:
 
 @functools.cache
 def _of_fields(kind: type) -> dict[str, Callable[[str, Any], Any]]:
-    """Return the validators of the fields of a class, those of its bases first."""
+    """Return the validators of the fields of a class, beginning with the fields of its base classes."""
     found: dict[str, Callable[[str, Any], Any]] = {}
     for base in reversed(kind.__mro__):
         own = inspect.get_annotations(base)
@@ -566,7 +567,7 @@ def unchecked(function: Call) -> Call:
 
 
 def require(holds, label: str, value, limit: str, unit: str = "") -> None:
-    """Raise InputError unless a condition is true.
+    """Raise InputError unless a condition on a value is true.
 
     Parameters
     ----------
@@ -650,7 +651,7 @@ def require_takes(label: str, function: Callable, given: Sequence[str]) -> None:
     Raises
     ------
     InputError
-        If the function cannot be called with them.
+        If the function cannot be called with these arguments.
     """
     try:
         inspect.signature(function).bind(*given)

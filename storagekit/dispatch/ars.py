@@ -33,16 +33,17 @@ OF_WRITES = 31
 
 
 class Clients(NamedTuple):
-    """Private state of all clients.
+    """Private state of all clients. A view is the performance of all nodes as one client has measured it.
 
     Parameters
     ----------
     observed : Observed
         Responses by operation, client and node.
     pool : Pool
-        Intervals of the clients.
+        Stored unit intervals of the clients.
     left : array of float32, shape `[view, *batch]`
-        Time until the performance of each view is computed, seconds.
+        Time until each view is next computed, seconds. There is one view for each client, or one view if all clients
+        share it.
     clock : array of int32, shape `[1, *batch]`
         Number of computations and tunings so far, which orders them in time.
     silence : Silence or None
@@ -68,15 +69,15 @@ def _shared(value: bool) -> Int[AnyArray, "..."]:
 
 
 class ARS(AsManyAsNeeded):
-    """Send a request to as many nodes as its data needs, selected by hashing in a unit interval of the nodes that hold it.
+    """Send a request to as many nodes as its data needs, which hashing selects in a unit interval of possible nodes.
 
-    The length of a node in the interval is in proportion to its performance. Each client measures the performance, for
-    reads and writes separately. The performance is the number of sectors of the responses in a window, divided by the
-    sum of their response times without the network.
+    The interval contains the nodes that hold the data. The length of a node in the interval is in proportion to its
+    performance. Each client measures the performance, for reads and writes separately. The performance is the number of
+    sectors of the responses in a window, divided by the sum of their response times without the network.
 
-    A node without responses in the last window keeps its previous value. A node without any response has an equal
-    share; at first this is true of all nodes. If the value of a node in an interval has changed, the interval is tuned
-    at its next use.
+    A node without responses in the last window keeps its previous performance. A node that has never responded has an
+    average share; at the start of a run this applies to all nodes. If the performance of a node in an interval has
+    changed, the interval is tuned at its next use.
 
     Parameters
     ----------
@@ -94,11 +95,12 @@ class ARS(AsManyAsNeeded):
         Number of clients that are distinguished, at least 1, by default 5. Requests of other clients count as requests
         of client number % clients.
     shared : bool
-        Whether all clients share one view and one pool, by default False.
+        Whether all clients share one view (the measured performance of the nodes) and one pool of intervals, by default
+        False.
     pool : int
-        Intervals of a client, at least 1, by default 16. If more are needed, the least recently tuned interval is
-        dropped. The default exceeds the number of intervals that four nodes need for reads and writes to all sets of
-        three and of four nodes.
+        Number of unit intervals that a client stores, at least 1, by default 16. If more are needed, the least recently
+        tuned interval is dropped. The default exceeds the number of intervals that four nodes need for reads and writes
+        to all sets of three and of four nodes.
     extra : int
         Largest number of additional nodes that a read is sent to, one for each silent node that holds its data, by
         default 0. The remaining parts are withdrawn when the read completes. A read that reaches too few nodes is sent
@@ -232,7 +234,10 @@ class ARS(AsManyAsNeeded):
         entering: Bool[Array, "1 *batch"],
         holds: Bool[Array, "node *batch"],
     ) -> tuple[Clients, Any]:
-        """Return the state, and the interval of the nodes that hold the entering request, tuned if necessary."""
+        """Return the state, and the interval of the nodes that hold the entering request.
+
+        The interval is tuned if necessary.
+        """
         nodes = holds.shape[0]
         client = self._view_of(request.client)
         key = _key(holds, request.read)

@@ -30,11 +30,11 @@ class View(NamedTuple):
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the waiting parts of the request in each slot, bit k for part k.
     places : pytree of arrays, shape `[slot, *batch]`
-        Locations of these requests.
+        Location of the request in each slot.
     busy : array of bool, shape `[drive, *batch]`
         Mask of the drives that have an access planned or in progress.
     falls_free : array of float32, shape `[drive, *batch]`
-        Time until that access ends, seconds from now; 0 if the drive has no access.
+        Time until the access of each drive ends, seconds; 0 if the drive has no access.
     free : array of bool, shape `[drive, *batch]`
         Mask of the idle drives.
     place : pytree of arrays, shape `[1, *batch]`
@@ -44,15 +44,15 @@ class View(NamedTuple):
     bricks : Grouping
         Drives of each brick.
     reach : callable
-        Function without arguments. It returns the positioning time of the entering request on each drive if the drive
-        were free, seconds, `[drive, *batch]`.
+        Function without arguments. It returns the positioning time that the entering request would have on each drive
+        if the drive were idle, seconds, `[drive, *batch]`.
     takes : callable
-        Function of drive numbers `[row, *batch]`. It returns the duration of the access on each of these drives if the
-        drive were free, seconds, `[row, *batch]`.
+        Function of drive numbers `[row, *batch]`. It returns the duration that the access would have on each of these
+        drives if the drive were idle, seconds, `[row, *batch]`.
     word : array of uint32, shape `[1, *batch]`
-        Random word of the entering request, different for each request and seed, and equal under every scheme and
-        setting. `workload.below(view.word, n)` is a number below n. `workload.scramble(view.word + k)` is a further
-        word for each k.
+        32 random bits for the entering request. They differ for each request and seed, and are equal under every scheme
+        and setting. `workload.below(view.word, n)` is a random number below n. `workload.scramble(view.word + k)` is 32
+        further random bits for each k.
     """
 
     waiting: UInt32[Array, "slot *batch"]
@@ -227,7 +227,7 @@ class Retries(eqx.Module):
         return ~bit_is_set(alive, self.entrance(routed, receiving))
 
     def again(self, alive: UInt32[Array, "*row"], asked: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-        """Return the parts to which a client sends a read at the second attempt.
+        """Return the parts to which a client sends a read at its second attempt.
 
         By default these are all parts whose bricks are up.
 

@@ -14,7 +14,7 @@ from storagekit.workload import fraction
 
 
 class Hashing(AsManyAsNeeded):
-    """Read from the replica with the number hash(address) mod replicas.
+    """Read from the replica whose number is hash(address) mod the number of replicas.
 
     References
     ----------

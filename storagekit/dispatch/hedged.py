@@ -14,7 +14,9 @@ from storagekit.workload import Requests
 
 
 class Hedged(AbstractDispatch):
-    """Read from replica hash(address) mod replicas, and after a delay without completion also from the next replica.
+    """Read from one replica and, if the read has not completed after a delay, also from the next replica.
+
+    The first replica has the number hash(address) mod the number of replicas.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from storagekit.core.batching import first_min, first_true, pick, put, row_index, where_tree
 from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
 
-# Number of the lowest bit of the node in a word. The bits below it contain the units that the node fills.
+# Number of the lowest bit of the node in a packed number. The bits below it contain the units that the node fills.
 SHIFT = 24
 NEVER = -1
 
@@ -28,9 +28,9 @@ class PooledInterval(NamedTuple):
     found : array of bool, shape `[1, *batch]`
         Whether the pool has an entry for the key.
     tuned : array of int32, shape `[1, *batch]`
-        Time of the last tuning, a number that increases with time.
+        Time of the last tuning, as a number that increases with time.
     interval : UnitInterval
-        Interval in that row. It belongs to another key if `found` is false.
+        Interval in the row `at`. It belongs to another key if `found` is false.
     """
 
     at: Int[Array, "1 *batch"]
@@ -49,7 +49,7 @@ class Pool(NamedTuple):
     tuned : array of int32, shape `[row, *batch]`
         Time of the last tuning of the interval, a number that increases with time; NEVER in a free row.
     mapped : array of int32, shape `[subregion, row, *batch]`
-        Owner and filled units of each subregion, in one word.
+        Owner and filled units of each subregion, packed into one number of 32 bits.
     """
 
     key: UInt32[Array, "row *batch"]
@@ -57,7 +57,7 @@ class Pool(NamedTuple):
     mapped: Int[Array, "subregion row *batch"]
 
     def entry(self, key: UInt32[Array, "1 *batch"], client: Int[Array, "1 *batch"], each: int) -> PooledInterval:
-        """Return the entry of a key in the pool of a client.
+        """Return the entry for a key in the pool of a client.
 
         If the pool has no such entry, return a free row, or else the row of the least recently tuned interval.
 

@@ -129,7 +129,7 @@ class LARD(AsManyAsNeeded):
     def _watched(
         self, private: LARDTable, load: Float[Array, "drive *batch"], entering: Bool[Array, "1 *batch"]
     ) -> LARDTable:
-        """Return the table with the loads at an arrival added, and with the window closed if its time has passed."""
+        """Add the loads at an arrival to the table, close the window if its time has passed, and return the table."""
         total = private.total + jnp.where(entering, load, 0.0)
         arrivals = private.arrivals + entering
         over = entering & (private.left <= 0)

@@ -24,7 +24,7 @@ def least_of(
     part: Int[Array, "brick *batch"],
     wanted: Int[Array, "1 *batch"],
 ) -> UInt32[Array, "1 *batch"]:
-    """Return the mask of the parts on the nodes of lowest cost that hold a part.
+    """Return the mask of the parts on the nodes with the lowest cost, among the nodes that hold a part.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def least_of(
 class Randomized(AsManyAsNeeded):
     """Select as many nodes as the data needs, at random for each request.
 
-    A random word of the request determines the nodes, so that a request is sent to the same nodes under every schedule.
+    32 random bits of the request determine the nodes, so that a request is sent to the same nodes under every
+    scheduler.
 
     References
     ----------
@@ -78,7 +79,7 @@ class Central(AsManyAsNeeded):
         Mean service time of a drive of each brick, seconds, above 0. A request is assumed to wait for all requests in
         its queue.
     write_service : sequence of float, optional
-        Mean service times of writes, seconds; by default those of reads.
+        Mean service times of writes, seconds; by default the values of `service`.
     exact : bool
         Whether the dispatcher uses the positions of the heads, by default False. If true, the time until completion on
         an idle drive is the duration of the access. On a busy drive it is the time until the end of the present access,

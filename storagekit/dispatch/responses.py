@@ -26,7 +26,7 @@ class Observed(NamedTuple):
     metric : array of float32, shape `[row, *batch]`
         Performance at the last computation, sectors a second; 0 before the first response.
     computed : array of int32, shape `[row, *batch]`
-        Time at which the present value was computed, a number that increases with time.
+        Time at which the present performance was computed, as a number that increases with time.
     """
 
     sectors: Float[Array, "row *batch"]
@@ -48,7 +48,7 @@ class Observed(NamedTuple):
         row : array of int32, shape `[1, *batch]`
             Row of the response.
         sectors, seconds : array of float32, shape `[1, *batch]`
-            Its length in sectors, and its response time in seconds.
+            Length of the response in sectors, and its response time in seconds.
         made : array of bool, shape `[1, *batch]`
             Runs where there is a response.
 
@@ -104,8 +104,9 @@ class Observed(NamedTuple):
         Returns
         -------
         weights : array of float32, shape `[node, *batch]`
-            Performance, sectors a second; 0 for other nodes. A node without a response has the mean of the others, so
-            that its share is average. All are 0 if no node has responded.
+            Performance, sectors a second; 0 for nodes without the data. A node that has never responded gets the mean
+            performance of the nodes that have responded, so that its share is average. All are 0 if no node has
+            responded.
         computed : array of int32, shape `[1, *batch]`
             Time of the latest computation, a number that increases with time.
         """
@@ -139,8 +140,8 @@ class Silence(NamedTuple):
     quiet : array of float32, shape `[row, *batch]`
         Time since the last response of a node to a client, seconds, one row for each client and node.
     missed : array of bool, shape `[row, *batch]`
-        Whether the node missed a request of the client and has not responded since. It misses a request that completes
-        without it after the patience of the client.
+        Whether the node missed a request of the client and has not responded since then. A node misses a request if the
+        request completes without a response of the node, later than the time `patience` of `settled`.
     """
 
     number: Int[Array, "slot *batch"]
@@ -163,9 +164,9 @@ class Silence(NamedTuple):
         Parameters
         ----------
         into : array of bool, shape `[slot, *batch]`
-            Mask of its slot; false everywhere if no request enters.
+            Mask of the slot of the request; false everywhere if no request enters.
         number, client : array of int32, shape `[1, *batch]`
-            Its number and its client.
+            Number and client of the request.
 
         Returns
         -------

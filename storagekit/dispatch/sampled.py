@@ -17,7 +17,8 @@ from storagekit.workload import scramble
 def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *batch"], UInt32[Array, "1 *batch"]]]:
     """Yield `count` drives that hold the entering request, drawn at random without repetition.
 
-    The draws are equal under every protocol. If fewer drives hold the request, the last drive is repeated.
+    The same drives are drawn under every protocol. If fewer than `count` drives hold the request, the last drive is
+    repeated.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *batch"], UInt
     drive : array of int32, shape `[1, *batch]`
         The drive.
     part : array of uint32, shape `[1, *batch]`
-        Mask of the part that it holds.
+        Mask of the part that the drive holds.
     """
     drive = row_index(view.busy.shape[0], view.busy)
     # Words that mix the word of the request with the number of the drive; their order is a random order of the drives.

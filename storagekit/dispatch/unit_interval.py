@@ -1,4 +1,4 @@
-"""The unit interval of ANU randomization: keys are hashed to nodes in variable shares, and few keys move if these change.
+"""The unit interval of ANU randomization: keys are hashed to nodes in given shares; few keys move if shares change.
 
 The interval is divided into equal subregions, and half of it is mapped to nodes. Each node fills its subregions
 completely, except at most one that it fills in part. A key is hashed to an offset. If the offset is not mapped, the
@@ -50,7 +50,7 @@ class UnitInterval(NamedTuple):
     owner : array of int32, shape `[subregion, *batch]`
         Node of each subregion, FREE for no node.
     filled : array of int32, shape `[subregion, *batch]`
-        Units that the node fills from the start of the subregion; 0 for no node.
+        Number of units that the node fills from the start of the subregion; 0 for no node.
     """
 
     owner: Int[AnyArray, "subregion *batch"]
@@ -103,9 +103,9 @@ def lengths_for(
 
     Notes
     -----
-    Weights are first rounded to whole parts, so that the largest weight has at least 2^21 / n parts for n nodes. A node
-    whose weight is at most half a part has no units. The remaining units are assigned to the largest remainders, and
-    among equal remainders to the lowest node.
+    Weights are first rounded to whole multiples of a step. The step is at most the largest weight, divided by 2^21 / n
+    for n nodes. A node whose weight is at most half a step has no units. The remaining units are assigned to the
+    largest remainders, and among equal remainders to the lowest node.
     """
     xp = weights.__array_namespace__()
     counts = usable & (weights >= LEAST_WEIGHT)
@@ -263,16 +263,17 @@ def probe(
 ) -> tuple[Int[AnyArray, "1 *batch"], Int[AnyArray, "1 *batch"]]:
     """Return the node that a key is hashed to, and the number of hash functions that were used.
 
-    The mean number is two. After MOST_PROBES functions the search ends, and the result is the first mapped node.
+    On average two functions are used. After MOST_PROBES functions the search ends, and the result is the first mapped
+    node.
 
     Parameters
     ----------
     interval : UnitInterval
         The interval.
     key : array of uint32, shape `[1, *batch]`
-        A random word.
+        32 random bits.
     start : int or array of int
-        First function of the family, for each run or for all, by default 0.
+        Number of the first hash function, for each run or for all runs, by default 0.
     wanted : array of bool, shape `[1, *batch]`, optional
         Runs where the node is needed, by default all. In other runs the node is FREE, and the number of functions is 0.
 
@@ -321,7 +322,7 @@ def select(
     interval : UnitInterval
         The interval.
     key : array of uint32, shape `[1, *batch]`
-        A random word.
+        32 random bits.
     count : array of int32, shape `[1, *batch]`
         Number of rounds that are needed.
     usable : array of bool, shape `[node, *batch]`
@@ -371,8 +372,8 @@ def select(
 def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, "node"]:
     r"""Return the probability that each node is among the nodes selected by successive sampling.
 
-    Nodes are selected one after the other, each time in proportion to the shares of the remaining nodes. If these have
-    no share, they have equal probabilities.
+    Nodes are selected one after the other, each time in proportion to the shares of the remaining nodes. If none of the
+    remaining nodes has a share, they have equal probabilities.
 
     Parameters
     ----------
@@ -393,8 +394,9 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
 
     Notes
     -----
-    Let p_i be the share of node i divided by the sum of shares. The probability is p_i for one node. It is
-    p_i + \sum_j p_j p_i / (1 - p_j) for two, with j not i. Each further node adds one step to the recursion.
+    Let p_i be the share of node i divided by the sum of shares. If one node is selected, the probability is p_i. If two
+    nodes are selected, it is p_i + \sum_j p_j p_i / (1 - p_j), with the sum over all nodes j except i. Each further
+    node adds one step to the recursion.
     """
     given = np.asarray(shares, float)
     require((given >= 0) & np.isfinite(given), "a share of", given, "0 or more and finite")

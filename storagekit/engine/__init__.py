@@ -1,14 +1,14 @@
 """The simulator: the state, one event, the loop over events, and the batch.
 
-This package contains all loops over events. `event` processes one event, one step after the other. `state` describes
-the data that an event changes, `answer` the completion of a request, and `record` the results. Independent runs form a
-batch. The axes of the batch are the last axes of every array. An array has the shape `[1, *batch]` if it contains one
-number for each run, and otherwise a shape such as `[slot, *batch]` or `[drive, *batch]`. The argument `lanes` is the
-shape of the batch, `()` for a single run (see `storagekit.core.batching`). The components of a system make its
-decisions; they receive events and store private state (see `storagekit.component.events`).
+This package contains all loops over events. `event` processes one event in several steps. `state` describes the data
+that an event changes, `answer` the completion of a request, and `record` the results. Independent runs form a batch.
+The axes of the batch are the last axes of every array. An array has the shape `[1, *batch]` if it contains one number
+for each run, and otherwise a shape such as `[slot, *batch]` or `[drive, *batch]`. The argument `lanes` is the shape of
+the batch, `()` for a single run (see `storagekit.core.batching`). The components of a system make all decisions,
+receive events and store private state (see `storagekit.component.events`).
 
-The engine does not contain recursions over requests in a fixed order, without choices and timers; see
-`analytic.forkjoin` and `calibrate.measured_drive`.
+Models that serve requests in a fixed order, without choices and timers, are recursions over requests. They are not in
+this package; see `analytic.forkjoin` and `calibrate.measured_drive`.
 """
 
 from storagekit.engine.batch import Outcome as Outcome

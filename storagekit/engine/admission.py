@@ -61,7 +61,7 @@ def admit(
     into: Bool[Array, "slot *batch"],
     admitted: Bool[Array, "1 *batch"],
 ) -> tuple[State, Admission]:
-    """Admit a request to a slot, send it to the drives that may serve it, and wake the idle ones among them.
+    """Admit a request to a slot, send it to the drives that may serve it, and wake the idle drives among these.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def admit(
     place : pytree of arrays, shape `[1, *batch]`
         Its location.
     word : array of uint32, shape `[1, *batch]`
-        Random word for its dispatcher.
+        32 random bits for the dispatcher.
     arrival, entry : array of float32, shape `[1, *batch]`
         Time until the request arrives, and time until it enters the system, seconds. It enters later than it arrives if
         it waits for a slot.
@@ -246,7 +246,7 @@ def view_for(
     place : pytree of arrays, shape `[1, *batch]`
         Its location.
     word : array of uint32, shape `[1, *batch]`
-        Random word for the dispatcher.
+        32 random bits for the dispatcher.
     entry : array of float32, shape `[1, *batch]`
         Time until the request enters, seconds.
     part : array of int32, shape `[drive, *batch]`

@@ -2,8 +2,8 @@
 
 The completion time is known in advance if no other access can change it. If a request needs all its parts, or if the
 parts that it does not need are withdrawn, this time is the end of the last part. If the request needs one of several
-parts, this time is the end of the first part. A third case is a request that needs several parts while more than these
-may be in service. For such a request the engine counts the ends of parts, unless the claims determine the time
+parts, this time is the end of the first part. In a third case, a request needs several parts, and more parts than it
+needs may be in service. For such a request the engine counts the ends of parts, unless the claims determine the time
 (`Decision.answer`).
 """
 
@@ -38,7 +38,7 @@ class Underway(NamedTuple):
     Parameters
     ----------
     first, last : array of float32, shape `[slot, *batch]`
-        Time until the first and until the last of these accesses ends, seconds; inf and -inf for none.
+        Time until the first and until the last of these accesses ends, seconds; inf and -inf if there are none.
     count : array of int32, shape `[slot, *batch]`
         Number of the accesses.
     """
@@ -89,7 +89,7 @@ def rule_of(
 def enough_of(
     scenario: Scenario, some: UInt32[Array, "*row"], parts: UInt32[Array, "*row"], needed: Int[AnyArray, "*#row"]
 ) -> UInt32[Array, "*row"]:
-    """Return enough parts to read the data: the given parts, and further parts if the given parts are too few.
+    """Return enough parts to read the data: the given parts and, if they are too few, further parts.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Part(NamedTuple):
     Parameters
     ----------
     rule : CompletionRule
-        Condition under which its request completes.
+        Condition under which the request of the part completes.
     read : array of bool, shape `[1, *batch]`
         Whether the request is a read.
     waiting : array of uint32, shape `[1, *batch]`
@@ -289,7 +289,7 @@ def _end_of_enough(
     needed: Int[Array, "1 *batch"],
     ended: Int[Array, "1 *batch"],
 ) -> Float[Array, "1 *batch"]:
-    """Return the time at which enough parts of request `number` have ended, according to the reports of their drives.
+    """Return the time at which enough parts of request `number` have ended, as reported by the drives of the parts.
 
     The time is inf if enough parts ended so long ago that their drives have reported later ends since. A drive that
     chooses its next access in advance reports an end before it happens. It reports the end of a long access further in
@@ -328,7 +328,7 @@ def when_stopped(
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the parts still to be written.
     answer : array of float32, shape `[slot, *batch]`
-        Completion times known before, seconds from now; inf if they depended on that brick.
+        Completion times before the brick stopped, seconds from now; inf if a time depended on that brick.
     others : Underway
         Accesses of the other bricks.
     now : array of float32, shape `[1, *batch]`

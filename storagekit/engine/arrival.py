@@ -23,11 +23,11 @@ class Incoming(NamedTuple):
     requests : Requests
         The requests.
     place : pytree of arrays
-        Their locations.
+        Locations of the requests.
     gap : array of float32, shape `[row, *batch]`
         Time from each request to the next, seconds.
     word : array of uint32, shape `[row, *batch]`
-        Random word of each request, for the dispatcher.
+        32 random bits for each request, which a dispatcher may use.
     """
 
     requests: Requests
@@ -46,8 +46,8 @@ class Next(NamedTuple):
     leaving : array of int32, shape `[1, *batch]`
         Slot of the request that completes.
     vacates : array of bool, shape `[1, *batch]`
-        Whether the completion is processed together with the arrival, and frees the slot because the request has no
-        work left.
+        Whether the completion is processed together with the arrival, and frees the slot because no part of the request
+        is left to serve.
     """
 
     arrival: Float[Array, "1 *batch"]
@@ -64,11 +64,11 @@ class Passage(NamedTuple):
     answered : RequestCompleted
         The request that completed.
     admitted : array of bool, shape `[1, *batch]`
-        Whether a request was admitted.
+        Whether a request was admitted. The next three fields describe this request.
     entered : array of float32, shape `[1, *batch]`
-        Time of its admission, seconds.
+        Time until its admission, seconds.
     held_up : array of bool, shape `[1, *batch]`
-        Whether the request had waited for a slot.
+        Whether it had waited for a slot.
     admission : Admission
         Result of its admission.
     vacant : array of float32, shape `[1, *batch]`
@@ -84,7 +84,7 @@ class Passage(NamedTuple):
 
 
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch"]:
-    """Return the parts of each request that still wait after its completion.
+    """Return the parts of each request that still wait after the request has completed.
 
     A write still waits at all other drives, unless its policy treats writes as reads. A read still waits at drives that
     no claim has reached.
@@ -119,7 +119,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
     Returns
     -------
     Next
-        Their times, and the slot of the completion.
+        Times of the arrival and the completion, and the slot of the request that completes.
     """
     leaving, answer = first_min(state.slots.answer)
     arrival = scenario.arrivals.next_arrival(state.arrivals, state.arrived + state.gap, answer)
@@ -167,7 +167,9 @@ def admissible(
 def _opening(
     since: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
 ) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the slot that a request enters, and the time: a free slot, or else the slot that becomes free first.
+    """Return the slot that a request enters, and the time.
+
+    The slot is a free slot or, if there is none, the slot that becomes free first.
 
     since: time from which each slot is free; inf if unknown.
     """
@@ -190,7 +192,7 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> Re
 
 
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *batch"]) -> State:
-    """Return the state after the arrivals have received the completion, if requests have clients."""
+    """Return the state after the component `arrivals` has received the completion, if requests have clients."""
     if state.slots.client is None:
         return state
     client = pick(state.slots.client, coming.leaving)

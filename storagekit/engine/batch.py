@@ -28,13 +28,13 @@ SCENARIO = instance_of(Scenario, "a Scenario(system, arrivals)")
 
 
 def _called(label: str, value: Any) -> Any:
-    """Return the value. Raise InputError unless it is a function that accepts the amount done."""
+    """Return the value. Raise InputError unless it is a function of one argument, the amount that is done."""
     require_takes(label, value, ("done",))
     return value
 
 
 def _members(label: str, value: Any) -> np.ndarray:
-    """Return the numbers of runs as an array. Raise InputError for any other value."""
+    """Return a list of run numbers as an array. Raise InputError for any other value."""
     given = np.asarray(NUMBER.each(label, value))
     if given.ndim != 1:
         raise InputError(f"{label} of shape {list(given.shape)}: give a one-dimensional list of run numbers")
@@ -180,10 +180,10 @@ def batches(
         compilation.
     together : int
         Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. They are divided
-        among batches only if a batch contains fewer runs than that.
+        among batches only if a batch has room for fewer runs than this number.
     among : int, optional
-        Number of runs of the whole sweep to which these runs belong; by default only these runs. This number determines
-        the width. A single remaining run therefore uses the same program as the whole sweep.
+        Number of runs of the sweep to which these runs belong, by default the number of these runs. It determines the
+        width of the batches. A single remaining run of a sweep therefore uses the same program as the whole sweep.
 
     Yields
     ------

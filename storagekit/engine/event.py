@@ -34,15 +34,15 @@ class Report(NamedTuple):
     admitted, held_up : array of bool, shape `[1, *batch]`
         Whether a request was admitted, and whether it had waited for a slot.
     entered : array of float32, shape `[1, *batch]`
-        Time until its admission, seconds.
+        Time until the admission of this request, seconds.
     admission : Admission
-        Result of its admission.
+        Result of the admission of this request.
     lost : array of int32, shape `[1, *batch]`
         Number of reads that are sent again because a brick has stopped.
     chose : array of bool, shape `[1, *batch]`
         Whether a drive chose a part.
     candidates : array of int32, shape `[1, *batch]`
-        Number of parts from which it chose.
+        Number of parts from which the drive chose.
     unanswered : array of int32, shape `[1, *batch]`
         Number of these parts whose requests have not completed. The chosen part is not counted.
     claimed : array of bool, shape `[1, *batch]`
@@ -153,7 +153,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 def _access(
     state: State, which: Int[Array, "1 *batch"], served: Bool[Array, "drive *batch"]
 ) -> dict[str, Shaped[Array, "1 *batch"] | None]:
-    """Return the fields of the report for the access of drive `which`. Valid only where `served` marks a drive."""
+    """Return the fields of the report for the access of drive `which`; valid only where `served` marks a drive."""
     plan, certain = state.drives.plan, any_row(served)
     seek, rotation, transfer = (jnp.where(certain, pick(part, which), 0.0) for part in plan[:3])
     number = jnp.where(certain, pick(plan.number, which), NO_REQUEST)

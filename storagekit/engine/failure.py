@@ -99,8 +99,8 @@ def foreseen(
     """Return the latest time of a completion that may be processed now.
 
     The entry of a request may stop the brick that is about to complete another request. Completions after the next
-    entry are therefore not processed yet. If the entry and the choice have the same time, the choice comes first.
-    Completions that the choice depends on then do not wait for the entry.
+    entry are therefore not processed yet. If the entry and the choice have the same time, the choice comes first. The
+    choice may depend on completions at that time, which are then processed before the entry.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     """Stop a brick whose outage begins, and wake the drives whose outage ends.
 
     One event stops at most one brick. After their time-out, clients send three kinds of reads again to the other
-    bricks: reads that the brick had claimed, reads that waited at no other brick, and reads that a lost access was to
-    serve by reading their data into memory. A write completes without the parts on the brick, and these parts are not
-    written later. An access counts as complete if its brick has already chosen the next access.
+    bricks: reads that the brick had claimed, reads that waited at no other brick, and reads that wait for a lost access
+    to read their data into memory. A write completes without the parts on the brick, and these parts are not written
+    later. An access counts as complete if its brick has already chosen the next access.
 
     Parameters
     ----------
@@ -251,10 +251,10 @@ def _woken(
     again: Bool[Array, "1 *batch"],
     now: Float[Array, "1 *batch"],
 ) -> Drives:
-    """Return the drives after the drives in `down` have stopped and the outages of the drives in `back` have ended.
+    """Return the state of the drives after the drives in `down` have stopped and the outages in `back` have ended.
 
-    The drives in `back` wake. Where `again` is true, all idle drives wake that are not down, because parts may wait for
-    them again.
+    The drives in `back` wake. Where `again` is true, all idle drives that are not down wake, because parts may wait for
+    these drives again.
     """
     woken = (drives.idle & ~down & again) | back
     wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
@@ -275,7 +275,7 @@ def _aborted(
     """Return the parts that the stopping brick had planned or started, and the reads that depended on one of them.
 
     The first result contains a mask of parts for each request. The second result is a mask of reads. Each of these
-    reads was to complete from memory, and a lost access was reading its data into memory.
+    reads waited for its data in memory, and a lost access was reading the data into memory.
     """
     slots, drives, system = state.slots, state.drives, scenario.system
     row, dropped = row_index(system.slots, slots.arrival_time), jnp.zeros_like(slots.waiting)

@@ -50,10 +50,10 @@ class Sum:
     Parameters
     ----------
     name : str
-        Name of its values.
+        Name of the sum in the results.
     of : callable
-        Function of the `Report` of one event. It returns the value that the event adds, 0 if the event does not count.
-        The shape is `[1, *batch]`, or `[drive, *batch]` with `by_drive`.
+        Function of the `Report` of one event. It returns the value that the event adds to the sum; 0 if the event does
+        not count. The shape is `[1, *batch]`, or `[drive, *batch]` with `by_drive`.
     kind : type
         int for counts, float for measured values, by default float. Both have 32 bits and are stored after each chunk
         of events.
@@ -165,7 +165,7 @@ ANSWERED = Sum("answered", answered, int)
 ADMITTED = Sum("admitted", lambda report: report.admitted, int)
 CHOICES = Sum("choices", lambda report: report.chose, int)
 CORE = (ANSWERED, ADMITTED, CHOICES)
-# largest number of streams of a log, because streams are bits of a word
+# largest number of streams of a log, because streams are bits of a number of 32 bits
 MOST_LOGGED = WORD
 
 
@@ -206,7 +206,7 @@ class ResponseLog(AbstractLog):
 
 
 class Accesses(NamedTuple):
-    """Access that becomes final in an event, and request that completes.
+    """The access that becomes final in an event, and the request that completes in this event.
 
     Parameters
     ----------

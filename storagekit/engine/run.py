@@ -33,7 +33,7 @@ from storagekit.engine.system import AUTO, Scenario, System
 from storagekit.workload import words
 
 CHUNK = 128
-# block of random words for dispatchers; workloads use the first blocks, three for each thread
+# block of random bits for dispatchers; workloads use the first blocks, three for each thread
 OF_DISPATCH = 2**31 - 1
 # range of a seed of JAX's generator
 SEEDS = several(Validator(least=0, most=2**32 - 1, whole=True), 1, "seeds")
@@ -85,9 +85,9 @@ def begin(
 
 
 def incoming(scenario: Scenario, run: Run) -> Incoming:
-    """Return the requests that a chunk may admit, their locations, and a random word for each.
+    """Return the requests that a chunk may admit, their locations, and 32 random bits for each request.
 
-    If the dispatcher does not read the words, XLA removes the code that draws them.
+    If the dispatcher does not use the random bits, XLA removes the code that draws them.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Ru
     run : Run
         The run after the chunks.
     results : tuple
-        The sums, and the log, with a leading chunk axis.
+        The sums and the log. In both, the first axis is the chunk.
     """
     return jax.lax.scan(lambda run, _: chunk(scenario, run, record), run, None, length=count)
 

@@ -141,7 +141,8 @@ class Chosen(NamedTuple):
     usable : array of uint32, shape `[1, *batch]`, or None
         Mask of the replicas that may be chosen; None for all.
     delayed : array of int32, shape `[1, *batch]`, or None
-        Row of its write in the table of delayed writes, negative for none; None if no write is ever delayed.
+        Row of the part's write in the table of delayed writes; negative if the write is not delayed. None if no write
+        is ever delayed.
     """
 
     number: Int[Array, "1 *batch"]
@@ -163,9 +164,9 @@ class Best(NamedTuple):
     Parameters
     ----------
     found : array of bool, shape `[1, *batch]`
-        Whether there is an access.
+        Whether there is an access that the drive can begin.
     slot : array of int32, shape `[1, *batch]`
-        Slot of the request; without meaning if the part is `late`.
+        Slot of the request; without meaning if the part belongs to a delayed write (`chosen.late`).
     chosen : Chosen
         The part.
     target : Target
@@ -179,8 +180,8 @@ class Best(NamedTuple):
     start, finish : array of float32, shape `[1, *batch]`
         Time at which the access is issued to the disk, and time at which it ends.
     idle_until : array of float32, shape `[1, *batch]`
-        Earliest time from which the drive may choose a part, if there is no access now; inf for not before another
-        event.
+        If there is no access now, the earliest time at which the drive may choose a part; inf if it may not choose
+        before another event.
     candidates : array of int32, shape `[1, *batch]`
         Number of parts from which the drive chose.
     unanswered : array of int32, shape `[1, *batch]`
@@ -365,7 +366,7 @@ def _access(
 def _given(
     system: System, state: State, which: Int[Array, "1 *batch"]
 ) -> tuple[UInt32[Array, "slot *batch"], Float[Array, "slot *batch"]]:
-    """Return the mask of the parts that the brick has issued to a drive, and when it issued them."""
+    """Return the mask of the parts that the brick has issued to a drive, and the times at which it issued them."""
     slots, brick = state.slots, system.brick_of(which)
     handed = system.queue.handed(state.queue, slots.waiting, brick)
     return handed, system.queue.enqueue_time(state.queue, slots.arrival_time, brick)
@@ -374,7 +375,7 @@ def _given(
 def _whose(
     scenario: Scenario, slots: Slots, best: Best
 ) -> tuple[Int[Array, "1 *batch"] | None, Int[Array, "1 *batch"] | None]:
-    """Return the stream of the chosen part, and its number of sectors; 0 sectors for a delayed part."""
+    """Return the stream and the number of sectors of the chosen part. A delayed part counts as 0 sectors."""
     if slots.stream is None or slots.sectors is None:
         return None, None
     chosen, sectors = best.chosen, pick(slots.sectors, best.slot)
@@ -383,7 +384,7 @@ def _whose(
 
 
 def _on_drive(system: System, place: Any, part: Int[Array, "row *batch"], which: Int[Array, "1 *batch"]) -> Target:
-    """Return the location of parts of requests at `place` on drive `which`."""
+    """Return the location on drive `which` of the given parts of requests whose location is `place`."""
     return system.drive.seen(system.placement.target_on(part, place), which)
 
 
@@ -457,9 +458,9 @@ def candidates(
     Returns
     -------
     now : array of bool, shape `[slot, *batch]`
-        Mask of the requests that it may choose now.
+        Mask of the requests that the drive may choose now.
     choosable_from : array of float32, shape `[slot, *batch]`
-        Time from which it may choose each request, seconds; inf for requests that it may not choose before another
+        Time from which the drive may choose each request, seconds; inf if it may not choose the request before another
         event.
     """
     system, slots = scenario.system, state.slots

@@ -87,15 +87,15 @@ class Plan(NamedTuple):
     seek, rotation, transfer : array of float32, shape `[drive, *batch]`
         Components of the access time, seconds.
     finish : array of float32, shape `[drive, *batch]`
-        Time at which it ends.
+        Time at which the access ends.
     end : Arm
         Position of the arm at the end of the access.
     number, slot : array of int32, shape `[drive, *batch]`
-        Number and slot of its request; for a delayed copy `slot` has no meaning.
+        Number and slot of the request of the access; for a delayed copy `slot` has no meaning.
     replica : array of int32, shape `[drive, *batch]`
-        Replica of the part.
+        Replica that the access reads or writes.
     stream, sectors : array of int32, shape `[drive, *batch]`, or None
-        Stream, and length in sectors; None if requests have no clients.
+        Stream of the access, and its length in sectors; None if requests have no clients.
     """
 
     seek: Float[Array, "drive *batch"]
@@ -122,9 +122,9 @@ class Drives(NamedTuple):
     free : array of float32, shape `[drive, *batch]`
         Time at which the last final access ends.
     arm : Arm
-        Position of the arm at that time.
+        Position of the arm at the time `free`.
     plan : Plan
-        The next access, which a better claim may still take away.
+        The next access of each drive. A better claim may still take the access away from the drive.
     planned : array of bool, shape `[drive, *batch]`
         Whether the drive has planned its next access.
     idle : array of bool, shape `[drive, *batch]`
@@ -132,7 +132,7 @@ class Drives(NamedTuple):
     last : array of int32, shape `[drive, *batch]`, or None
         Number of the request of the last final access; None if no component needs it.
     buffer : pytree of arrays
-        State of its buffer.
+        State of the buffer of each drive.
     """
 
     wake: Float[Array, "drive *batch"]
@@ -158,10 +158,10 @@ class State(NamedTuple):
     arrived : array of float32, shape `[1, *batch]`
         Time at which the last request of an open stream arrived.
     gap : array of float32, shape `[1, *batch]`
-        Time from that arrival to the next one, seconds. It is stored separately, so that a short gap after a long one
-        keeps its precision.
+        Time from that arrival to the next arrival, seconds. It is stored separately, so that a short gap after a long
+        gap keeps its precision.
     taken : array of int32, shape `[1, *batch]`
-        Number of requests admitted since the window of requests was drawn.
+        Number of requests admitted since the requests of the present chunk were drawn.
     arrivals : pytree of arrays
         Private state of the arrivals.
     dispatch, claims, write, queue, schedule, cache, condition : pytree of arrays
@@ -282,7 +282,7 @@ def hand_over(
     busy : array of bool, shape `[drive, *batch]`
         Mask of the busy drives.
     which : array of int32, shape `[1, *batch]`, optional
-        Drive that has become free; None if parts have arrived.
+        Drive that has become free; None if the reason is that parts have arrived.
 
     Returns
     -------
@@ -342,8 +342,8 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
 def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[Array, "2 *batch"]) -> State:
     """Return the state before the first event: arms at cylinder 0, and all drives asleep.
 
-    In a closed loop, the first `outstanding` slots contain requests that complete now. Each completion leads to a new
-    request.
+    In a closed loop, the first `outstanding` slots contain requests that complete at the start. Each completion leads
+    to a new request.
 
     Parameters
     ----------
