@@ -1,16 +1,17 @@
-"""Models of a single disk drive: the position of arm and platter, and the time until the data have passed.
+"""Models of a single disk drive: the positions of arm and platter, and the times of seek, rotation and transfer.
 
 A `Drive` describes a disk (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`). Its layout
 gives the location of requests. Its mechanics give the times of arm and platter. The parameters of controller, bus and
 buffer are separate (`load_electronics`), and so is the model of their behaviour (`storagekit.drive.buffer`). `Buffered`
 (`load_buffered` by name) combines all of these into a drive for a system. Closed-form models need fewer parameters.
-Each takes them from a drive as follows:
+These calls take the parameters from a drive:
 
     analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
     analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate
     analytic.headtracking.HeadTracking.like(drive)    the spindle that a driver follows; `Access.like`: its tracks and seeks
 
-`DriveFigures`, `Disk`, `HeadTracking` and `Access` can also be created from plain numbers, for papers that give only these.
+`DriveFigures`, `Disk`, `HeadTracking` and `Access` can also be created from numbers, for papers that give only these
+numbers.
 """
 
 from storagekit.drive.base import AbstractBuffer as AbstractBuffer

@@ -16,7 +16,7 @@ from storagekit.core.system_facts import SystemFacts, SystemPart
 
 
 class Arm(NamedTuple):
-    """Position of the arm: its cylinder, and the head last used."""
+    """Position of the arm: its cylinder, and the head that was used last."""
 
     cylinder: Int[AnyArray, "*#row"]
     head: Int[AnyArray, "*#row"]
@@ -26,11 +26,11 @@ class Target(NamedTuple):
     """Location of a request on a drive.
 
     cylinder, head: cylinder and head of its first sector. angle: angle at which its first sector begins, turns from the
-    index mark, in [0, 1). transfer: time from its first sector to the end of its last, including track and cylinder
-    crossings, seconds. end: position of the arm at the end of its last sector. again: turns between reading and
-    writing, 1 for a write that covers only part of a physical sector, which must be read first, and 0 otherwise; None
-    on drives with sectors of 512 bytes. sector, count: its address and number of sectors, on drives with a buffer;
-    otherwise None.
+    index mark, in [0, 1). transfer: time from the start of its first sector to the end of its last sector, including
+    track and cylinder crossings, seconds. end: position of the arm at the end of its last sector. again: 1 for a write
+    that covers only part of a physical sector, because the drive reads this sector and writes it one turn later;
+    otherwise 0; None on drives with sectors of 512 bytes. sector, count: its address and number of sectors on drives
+    with a buffer, otherwise None.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -79,16 +79,16 @@ class AbstractLayout(eqx.Module):
 
     @abstractmethod
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Any:
-        """Return the location of `count` sectors from logical address `sector`.
+        """Return the location of `count` sectors that begin at logical address `sector`.
 
-        It is a `Target`, or for drives of several kinds a structure with one location for each kind
+        The location is a `Target`. For drives of several kinds, it is a structure with one location for each kind
         (`AbstractDrive.seen`). Addresses may be NumPy arrays (of 64 bits) or JAX arrays.
         """
 
     def locate_on(
         self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
     ) -> Any:
-        """Return the location of `count` sectors from address `sector` of drive `which`.
+        """Return the location of `count` sectors that begin at address `sector` of drive `which`.
 
         The result is only valid as an argument of `seen` for the same drive. Addresses may extend to the end of this
         drive. For drives of several kinds, the result has fewer fields than the result of `locate`.
@@ -113,16 +113,16 @@ class AbstractMechanics(eqx.Module):
         """Return the positioning time from `arm` to each target, if the platter is at `angle` turns now."""
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
-        """Return the time from the first sector of each target to the end of its last, seconds."""
+        """Return the time from the start of the first sector to the end of the last sector of each target, seconds."""
         return target.transfer
 
     @abstractmethod
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "AbstractMechanics":
-        """Return the mechanics with arm and platter at a fraction of their speed; 1 is full speed."""
+        """Return the mechanics with the arm at speed `seek` and the platter at speed `turning`; 1 is full speed."""
 
     @abstractmethod
     def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Return the revolutions in `seconds`."""
+        """Return the number of revolutions in `seconds`."""
 
     @abstractmethod
     def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
@@ -130,7 +130,7 @@ class AbstractMechanics(eqx.Module):
 
     @abstractmethod
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Return the angle by which the platter has moved after `seconds`, turns in [0, 1), for any length of time."""
+        """Return the angle by which the platter has moved after `seconds`, in turns, without whole turns: in [0, 1)."""
 
 
 class Through(AbstractMechanics):
@@ -149,10 +149,10 @@ class Through(AbstractMechanics):
 
 
 class HostAccess(NamedTuple):
-    """Access as its host observes it.
+    """An access as the host of the drive observes it.
 
     positioning: time of seek and rotation, seconds. transfer: time from the end of the positioning to the completion,
-    seconds. after: state of the buffer after the access, with times in seconds from its beginning.
+    seconds. after: state of the buffer after the access, with times in seconds from the beginning of the access.
     """
 
     positioning: Positioning
@@ -164,8 +164,8 @@ class AbstractBuffer(eqx.Module):
     """Controller, bus and buffer between the platters of a drive and its host.
 
     The state of the buffers of all drives is a pytree that the event loop carries (`init`, `elapse`); `of` returns the
-    state of one drive. A drive has one request at a time, and receives the next one after the completion has reached
-    the host.
+    state of one drive. A drive has one request at a time, and receives the next request after the completion has
+    reached the host.
     """
 
     @property
@@ -190,7 +190,7 @@ class AbstractBuffer(eqx.Module):
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
-        """Return the mechanics of the drive as a scheduler sees them.
+        """Return the mechanics of the drive that a scheduler uses to compare requests.
 
         Data in the buffer are available immediately, and read-ahead may have moved the arm.
         """
@@ -216,9 +216,9 @@ class AbstractBuffer(eqx.Module):
         target : Target
             Location of the request.
         read : bool, `[1, *batch]`
-            Whether it is a read.
+            Whether the request is a read.
         positioning : Positioning
-            Its positioning time by the mechanics that `seen` returns, seconds.
+            Positioning time of the request, from the mechanics that `seen` returns, seconds.
         transfer : float, `[1, *batch]`
             Time of the platter after the positioning, seconds.
 
@@ -303,7 +303,7 @@ class AbstractDrive(AbstractLayout, SystemPart):
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """Return the mechanics of brick `which`, a number for each run, `[1, *batch]`, or for each row."""
+        """Return the mechanics of brick `which`: one number for each run, `[1, *batch]`, or one for each row."""
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:

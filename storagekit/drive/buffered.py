@@ -1,4 +1,4 @@
-"""Drives with a controller, a bus and a buffer, as drives of a system."""
+"""Drives with a controller, a bus and a buffer, for use in a system."""
 
 from functools import reduce
 from pathlib import Path

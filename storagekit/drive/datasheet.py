@@ -42,13 +42,13 @@ class Sheet(NamedTuple):
     capacity : float
         Capacity, bytes.
     head_switch, write_settle : float
-        Time of a head switch, and time by which the seek of a write exceeds the seek of a read, seconds.
+        Time of a head switch, and difference between the seek times of a write and of a read, seconds.
     heads : int
         Number of heads.
     sector_bytes : int
         Size of a physical sector, bytes, by default 512.
     media_rate : float, optional
-        Rate within a track, the same on all tracks, bytes per second.
+        Rate within a track, equal on all tracks, bytes per second.
     outer_rate, inner_rate : float, optional
         In place of `media_rate`: sustained rates of the outermost and the innermost cylinders, bytes per second. They
         include head and cylinder switches.
@@ -116,9 +116,9 @@ class Sheet(NamedTuple):
         return seek_from_three(self.track_seek, self.average_seek, self.full_seek, cylinders)
 
     def geometry(self) -> Geometry:
-        """Return zones with the track lengths that give the rates, and enough cylinders for the capacity.
+        """Return zones whose track lengths give the rates of the sheet, with enough cylinders for the capacity.
 
-        The skews just cover a head switch and a one-cylinder seek.
+        The skews are just large enough for a head switch and a seek of one cylinder.
         """
         lengths = self._lengths()
         mean = float(np.mean(lengths))

@@ -1,9 +1,9 @@
 """Conversion of DiskSim 3 and 4 parameter files into the fields of a drive file.
 
-A file has one `disksim_disk`, or one `dm_disk` only, with `dm_layout_g1` and `dm_mech_g1`. These parameters are
-ignored: slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low water
-mark, reading of free blocks, and parameters that have an effect only with several outstanding requests. A buffer that
-differs from the model in other ways raises InputError.
+A file has one `disksim_disk`, or only one `dm_disk`. Either contains `dm_layout_g1` and `dm_mech_g1`. These parameters
+are ignored: slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low
+water mark, reading of free blocks, and parameters that have an effect only with several outstanding requests. A buffer
+that differs from the model in other ways raises InputError.
 
 References
 ----------
@@ -154,7 +154,7 @@ def disksim_electronics(path: Path) -> dict[str, Any] | None:
     -------
     dict or None
         Controller, bus and buffer; None if the file has no `disksim_disk`. The time of a sector on the bus is the
-        longest among the buses in the file and the drive's bulk sector transfer time.
+        longest of the times of the buses in the file and of the drive's bulk sector transfer time.
 
     Raises
     ------
@@ -261,7 +261,8 @@ def _seek(mechanics: ParameterBlock, cylinders: int) -> list[list[float]]:
 def _curve(path: Path, mechanics: ParameterBlock) -> list[list[float]]:
     """Return the points `[cylinders, ms]` of a seek curve file.
 
-    The file has `Seek distances measured: N`, then N lines of a distance in cylinders, a comma, a time in ms.
+    The file has `Seek distances measured: N`, then N lines. Each line has a distance in cylinders, a comma and a time
+    in ms.
     """
     try:
         lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]

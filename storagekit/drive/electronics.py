@@ -19,7 +19,7 @@ from storagekit.drive.library import drive_name, drive_path, file_facts
 class Overheads(NamedTuple):
     """Times of the controller, seconds, by default 0.
 
-    Suffixes `_after_read` and `_after_write` distinguish whether the request before was a read or a write.
+    The suffixes `_after_read` and `_after_write` state whether the request before was a read or a write.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Overheads(NamedTuple):
     first_reselect : float
         Time until the drive has the bus again.
     other_reselect : float
-        The same after an extra disconnect.
+        Time until the drive has the bus again after an extra disconnect.
     preparation : float
         Time before data move on the bus.
     read_completion, write_completion : float
@@ -119,13 +119,14 @@ class Buffer(NamedTuple):
         track. 2: to the end of the cylinder. 3: as far as `most_ahead` allows. 4: to the end of the track, or of the
         next track.
     most_ahead : int
-        Largest number of sectors that are read ahead; 0, the default, for the size of a segment.
+        Largest number of sectors that are read ahead. 0, the default, means the size of a segment.
     over_requested : bool
-        Whether the size of a segment counts from the end of the request, not from its beginning.
+        Whether the limit of read-ahead, the size of a segment, is counted from the end of the request instead of its
+        beginning.
     ahead_on_hit : bool
         Whether a read that is completely in the buffer starts read-ahead.
     stops_in_sector : bool
-        Whether a request stops read-ahead within a sector, without waiting for its end.
+        Whether a request stops read-ahead within a sector, without waiting for the end of the sector.
     zero_latency_read, zero_latency_write : bool
         Whether a head that arrives within a request reads or writes the rest of the request first.
     writes_behind : bool
@@ -163,7 +164,7 @@ class Buffer(NamedTuple):
 
 
 class Electronics(NamedTuple):
-    """Controller, bus and buffer of a drive.
+    """Parameters of the controller, the bus and the buffer of a drive.
 
     Parameters
     ----------
@@ -320,7 +321,7 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
     -------
     dict
         Groups of parameters. Times are in ms, under names that end in `_ms`. Parameters with their default value are
-        left out, and so is the group of the extra disconnect if there is none.
+        left out. The group of the extra disconnect is left out if `extra` is None.
     """
     groups = {
         "extra_disconnect" if name == "extra" else name: group for name, group in known._asdict().items() if group

@@ -1,6 +1,6 @@
 """Conversion between drives and the fields of a drive file.
 
-The fields are validated first. Geometry, seek curve and times are made from them.
+The fields are validated first. Geometry, seek curve and times are then made from the fields.
 """
 
 from collections.abc import Mapping
@@ -135,7 +135,7 @@ def facts_of(
 
 
 def _settles_on_switch(facts: dict[str, Any], source: str) -> bool:
-    """Return whether a write settles after a head switch. By default it does, as in DiskSim."""
+    """Return whether a write settles after a head switch; by default True, as in DiskSim."""
     if "settles_on_switch" not in facts:
         return True
     return checked(facts, "settles_on_switch", FieldRule(bool), f"drive file {source}")
@@ -151,7 +151,10 @@ def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:
 
 
 def _quickest(seek: SeekTable, value: dict) -> float:
-    """Return the shortest time of an arm movement, or of a head switch if that takes time, seconds."""
+    """Return the shortest time of an arm movement or of a head switch, seconds.
+
+    A head switch that takes no time is ignored.
+    """
     moves = np.asarray(seek.times)[1:].min()
     switch = value["head_switch_ms"] * units.MS
     return float(min(moves, switch) if switch > 0 and value["heads"] > 1 else moves)

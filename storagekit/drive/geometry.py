@@ -1,14 +1,14 @@
 """Zoned geometry: cylinder, head and angle of a logical sector.
 
-The rules are the rules of DiskSim 4.0's layout modules. Within a zone, sector s of track h (its order within the
-cylinder) of the zone's c-th cylinder begins at
+The rules are the rules of DiskSim 4.0's layout modules. Within a zone, cylinder c (from 0) has the tracks h = 0, 1, ...
+in the order of addresses. Sector s of track h begins at
 
     angle = ([h + (heads-1) c] track_skew + c cylinder_skew + s + first_offset) / sectors_per_track   (mod 1 turn)
 
 A transfer that crosses to the next track or cylinder therefore continues one skew later. A serpentine layout uses the
 heads of odd cylinders in reverse. A transfer that crosses to the next zone waits there for its data, because tracks of
-that zone have another length and begin at another angle. Slipped and remapped sectors are not modelled: 64 of the Atlas
-10K's 17.9 million.
+that zone have another length and begin at another angle. Slipped and remapped sectors are not modelled; the Atlas 10K
+has 64 of these among its 17.9 million sectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ SLACK = 1e-5
 class SectorLocation(NamedTuple):
     """The position of a sector.
 
-    passed: rotation of the platter from the zone's first sector to this one, in sectors, including skews and spares.
+    passed: rotation of the platter from the zone's first sector to this sector, in sectors, including skews and spares.
     angle: where the sector begins, in turns after angle 0.
     """
 
@@ -42,7 +42,7 @@ class SectorLocation(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """Parameters of the zone of each sector, and of its drive (see `Geometry`)."""
+    """For each sector, the parameters of its zone and of its drive (see `Geometry`)."""
 
     origin: Int[AnyArray, "*#row"]
     first_cylinder: Int[AnyArray, "*#row"]
@@ -66,7 +66,9 @@ class Zone(NamedTuple):
         revolution: Float[AnyArray, "..."],
         step: Callable[[Int[AnyArray, "*row"]], Float[AnyArray, "*row"]],
     ) -> Target:
-        """Return the positions of requests with first and last sectors `ends` (see `first_and_last`) in these zones.
+        """Return the positions of requests in these zones.
+
+        ends: first and last sector of each request (see `first_and_last`).
 
         revolution: time of a turn of the platter, seconds. If a request crosses into the next zone, the arm moves for
         `step(cylinders)` seconds, and the request then waits for its data to pass under the head. A request may not
@@ -121,10 +123,10 @@ class Geometry(eqx.Module):
     which describe the drive.
 
     track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: number of tracks and
-    of data sectors of a group of cylinders that shares spares. group_spares: spare sectors of the group on a track with
-    data, past which the platter has to turn. begin, close: `SectorLocation.passed` of the zone's first data sector, and
-    of the end of its last data sector. onward: distance from this end to the data of the next zone, including spare
-    cylinders, in cylinders.
+    of data sectors of a group of cylinders that shares spares. group_spares: spare sectors of the group that are on a
+    track with data, so that the platter has to turn past these sectors. begin, close: `SectorLocation.passed` of the
+    zone's first data sector, and of the end of its last data sector. onward: distance from the end of the last data
+    sector to the data of the next zone, including spare cylinders, in cylinders.
     """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
@@ -149,7 +151,7 @@ class Geometry(eqx.Module):
 
     @property
     def origin(self) -> Int[AnyArray, "zone"]:
-        """Return the address of the first sector of each zone if reserved sectors are counted too."""
+        """Return the address that the first sector of each zone would have if reserved sectors had addresses too."""
         return self.first_sector - self.reserved
 
     def zone_of(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
@@ -170,7 +172,7 @@ class Geometry(eqx.Module):
 
 
 def first_and_last(sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Int[AnyArray, "2 *row"]:
-    """Return the first and the last of `count` sectors from address `sector`, stacked along the first axis."""
+    """Return the first and the last of `count` sectors that begin at address `sector`, stacked along the first axis."""
     if isinstance(sector, np.ndarray | np.integer):
         return np.stack(np.broadcast_arrays(sector, sector + count - 1))
     # No concatenation: XLA's CPU compiler emits code that is fused with a concatenation once for each operand. Nested
@@ -183,7 +185,10 @@ def first_and_last(sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
 def zone_number(
     shapes: Sequence[Geometry], kind: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"]
 ) -> Int[Array, "*row"]:
-    """Return the number of the zone of each sector on the geometry of its `kind`, over all geometries in order."""
+    """Return the number of the zone of each sector. The zones of all `shapes` are numbered one after another.
+
+    kind: index of the geometry in `shapes` to which the sector belongs.
+    """
     ends = np.cumsum([0, *(shape.first_sector.size for shape in shapes)])
     edges = jnp.asarray(np.stack([ends[:-1], ends[1:]]), jnp.int32)
     begin, end = jnp.take(edges, jnp.expand_dims(kind, tuple(range(sector.ndim - kind.ndim))), axis=1, mode="clip")
@@ -200,8 +205,9 @@ def _last_not_above(
 ) -> Int[Array, "*row"]:
     """Return the index of the last entry of ascending `firsts`, from `begin` to before `end`, that is at most `sector`.
 
-    It is `begin` where all entries are above `sector`. The binary search is a loop of the program because XLA stores
-    the values that a loop carries; XLA's CPU compiler would emit an unrolled search again for each use of its result.
+    The index is `begin` where all entries are above `sector`. The binary search is a loop of the program because XLA
+    stores the values that a loop carries; XLA's CPU compiler would emit an unrolled search again for each use of its
+    result.
     """
     steps = (firsts.size - 1).bit_length()
 
@@ -213,7 +219,7 @@ def _last_not_above(
 
 
 def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zone:
-    """Return the zones with these numbers (see `zone_number`)."""
+    """Return the zones with the given numbers (see `zone_number`)."""
 
     def column(name: str) -> Int[Array, "zone"]:
         return jnp.concatenate([jnp.broadcast_to(getattr(one, name), one.first_sector.shape) for one in shapes])
@@ -292,7 +298,7 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
 def plain_zone(
     cylinders: int, sectors_per_track: int, track_skew: int = 0, cylinder_skew: int = 0, first: int = 0
 ) -> dict:
-    """Return the fields of a zone without spares, from cylinder `first`. Skews are in sectors."""
+    """Return the fields of a zone without spares that begins at cylinder `first`. Skews are in sectors."""
     return {
         "first_cylinder": first,
         "cylinders": cylinders,

@@ -43,9 +43,9 @@ def load_drive(name: Annotated[str | Path, drive_name]) -> Drive:
         One of these:
 
         - a name of `drive_names()`;
-        - a JSON file with the same fields;
+        - a drive file in JSON, with the fields of the files in data/drives;
         - a data sheet, TOML or JSON (`drive_from_sheet`);
-        - DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`);
+        - a parameter file of DiskSim, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`);
         - a data sheet in a line, such as `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB`
           (`storagekit.drive.sheet_words`).
 
@@ -139,9 +139,9 @@ def ideal_drive(
     Parameters
     ----------
     full_seek : float
-        Seek time from end to end S, seconds.
+        Seek time S from end to end, seconds.
     revolution : float
-        Time of a revolution R, seconds.
+        Time R of a revolution, seconds.
     cylinders : int
         Number of cylinders, by default 10,000.
     sectors_per_track : int

@@ -41,7 +41,7 @@ class Drive(OneKind):
     geometry : Geometry
         Zones, heads and skews.
     seek : AbstractSeek
-        Seek time of a read by distance.
+        Seek time of a read as a function of distance.
     revolution : float
         Time of a revolution, seconds.
     head_switch : float
@@ -54,8 +54,8 @@ class Drive(OneKind):
     name : str
         Name of the drive.
     grain : int
-        Sectors of 512 bytes in a physical sector. A read of part of a physical sector reads the whole sector. A write
-        of part of a physical sector first reads the sector, and writes it one revolution later.
+        Number of sectors of 512 bytes in a physical sector. A read of part of a physical sector reads the whole sector.
+        A write of part of a physical sector first reads the sector, and writes it one revolution later.
     settles_on_switch : int
         1 if a write also settles after a head switch, as in DiskSim; 0 if it does not.
 
@@ -124,7 +124,7 @@ class Drive(OneKind):
         return self.geometry.at(ends).locate(ends, self.revolution, self.step)
 
     def step(self, cylinders: Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
-        """Return the time from the last track of a zone to the first track of the next, seconds.
+        """Return the time that the arm takes from the last track of a zone to the first of the next zone, seconds.
 
         cylinders: distance between the two tracks, cylinders.
         """
@@ -193,8 +193,8 @@ class Drive(OneKind):
     ) -> "Drive":
         """Return a drive from the values of a data sheet.
 
-        Track lengths follow from the rates, and the number of cylinders follows from the capacity. Skews just cover a
-        head switch and a one-cylinder seek.
+        Track lengths follow from the rates, and the number of cylinders follows from the capacity. Skews are just large
+        enough for a head switch and a seek of one cylinder.
 
         Parameters
         ----------

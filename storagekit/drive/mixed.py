@@ -36,19 +36,20 @@ class Mixed(AbstractDrive):
     members : iterable of AbstractDrive
         A drive of each kind.
     kinds : iterable of int
-        Number of the kind of each brick, from 0; each may differ between the runs of a batch.
+        Number of the kind of each brick; the first kind has number 0. Each number may differ between the runs of a
+        batch.
 
     Raises
     ------
     InputError
-        If there is no drive, a drive has a buffer, or a number is out of range.
+        If there are no drives, if a drive has a buffer, or if a number is out of range.
 
     Notes
     -----
-    The capacity of every drive is the capacity of the smallest. A request is located on a drive of each kind, and the
-    brick that receives it determines which location is used. Mechanical drives (`Drive`) of several kinds cost little
-    more than drives of one kind (see `storagekit.drive.picked`). With drives of other classes, every access is computed
-    once for each kind.
+    The system uses only the capacity of the smallest drive on every drive. A request is located on a drive of each
+    kind, and the brick that receives the request determines which location is used. Mechanical drives (`Drive`) of
+    several kinds cost little more than drives of one kind (see `storagekit.drive.picked`). With drives of other
+    classes, every access is computed once for each kind.
     """
 
     members: tuple[AbstractDrive, ...]
@@ -155,7 +156,7 @@ class Mixed(AbstractDrive):
 
 
 class OfKind(AbstractMechanics):
-    """Mechanics of a brick: the mechanics `members[kind]`, of any classes.
+    """Mechanics of a brick, selected by `kind` from `members`, which may be of any classes.
 
     members: mechanics of each kind. kind: number of the kind, from 0.
     """

@@ -25,7 +25,8 @@ _MARKS = frozenset("{}[],=;:?")
 class ParameterBlock(NamedTuple):
     """A block of a parameter file.
 
-    kind: its type. name: its name, "" for none. values: its parameters, in order. file: the file that contains it.
+    kind: type of the block. name: its name, "" if it has none. values: its parameters, in order. file: the file that
+    contains it.
     """
 
     kind: str
@@ -74,7 +75,7 @@ def read_blocks(path: Path) -> list[ParameterBlock]:
 def _tokens(path: Path, above: tuple[Path, ...]) -> Iterator[_Token]:
     """Return the tokens of a file, with each included file at its position.
 
-    above: the files that include this one, outermost first.
+    above: the files that include this file, outermost first.
     """
     tokens = _of_text(_text(path, above), path)
     for token in tokens:

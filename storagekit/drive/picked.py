@@ -1,8 +1,9 @@
 """Mechanical drives of several kinds, with one computation for each access instead of one for each kind.
 
-The parameters of a brick's drive are selected by its kind, and a single computation uses them. A scheduler compares
-requests by their starts. The start of each request is located on every kind and stored. The end and the transfer time
-are computed only for the chosen request, from its address on the drive that serves it.
+The kind of a brick's drive selects the parameters of the drive, and a single computation uses these parameters. A
+scheduler compares requests only by the location where each request begins, its start. The start of each request on a
+drive of every kind is computed and stored. The end and the transfer time are computed only for the chosen request, from
+its address on the drive that serves it.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from storagekit.drive.slowed import Slowed
 
 
 class Start(NamedTuple):
-    """The start of a request on a drive.
+    """The location on a drive where a request begins.
 
     place: its cylinder and, in the lowest bits, its head (see `head_bits`). angle: angle at which it begins, turns.
     """
@@ -36,8 +37,8 @@ class Start(NamedTuple):
 class Starts(NamedTuple):
     """Addresses of requests, and their starts on drives.
 
-    of_kind: the starts on a drive of each kind; or a single entry, the start of each request on the drive that serves
-    it.
+    of_kind: one entry for each kind, with the starts on a drive of this kind; or a single entry, with the start of each
+    request on the drive that serves it.
     """
 
     sector: Int[AnyArray, "*#row"]
@@ -46,15 +47,15 @@ class Starts(NamedTuple):
 
 
 def of_kind(kind: Int[AnyArray, "*#row"], found: Sequence[Num[AnyArray, "*#row"]]) -> Num[AnyArray, "*#row"]:
-    """Return the value for kind `kind`.
+    """Return, for each element of `kind`, the value of this kind.
 
-    found: one value for each kind.
+    found: the values of all kinds, in order.
     """
     return reduce(lambda chosen, new: jnp.where(kind == new[0], new[1], chosen), enumerate(found[1:], 1), found[0])
 
 
 def head_bits(drives: Sequence[Drive]) -> int:
-    """Return the number of bits that hold the number of a head of any of the drives."""
+    """Return the number of bits that are needed to store the number of a head of any of the drives."""
     return (max(drive.heads for drive in drives) - 1).bit_length()
 
 
@@ -74,7 +75,7 @@ def start_on_one(
     sector: Int[AnyArray, "*#row"],
     count: Int[AnyArray, "*#row"],
 ) -> Starts:
-    """Return the starts of requests, each on a drive of kind `kind`."""
+    """Return the start of each request on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, zone_number(shapes, kind, sector))
     start = zone.place(sector)
@@ -99,7 +100,7 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
 def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:
     """Return a drive with the times of kind `kind`.
 
-    It must not locate requests: its geometry is the geometry of the first drive.
+    This drive must not locate requests, because its geometry is the geometry of the first drive.
     """
 
     def picked(name: str) -> Float[AnyArray, "*#row"] | Int[AnyArray, "*#row"]:
@@ -125,7 +126,7 @@ class Picked(AbstractMechanics):
     drives : sequence of Drive
         A drive of each kind.
     kind : int, `[*row]`
-        Number of the kind, from 0.
+        Number of the kind; the first kind has number 0.
     """
 
     drives: tuple[Drive, ...]
@@ -157,7 +158,7 @@ class Picked(AbstractMechanics):
 class PickedTable(AbstractSeek):
     """One of several measured seek curves, which are stored one after the other in `times`.
 
-    first: entry at which the curve begins. longest: its longest distance, cylinders.
+    first: index of the first entry of the curve in `times`. longest: longest distance of the curve, cylinders.
     """
 
     times: Float[AnyArray, "entry"]

@@ -1,4 +1,4 @@
-"""Seek curves: time of an arm movement by its distance in cylinders."""
+"""Seek curves: the time of an arm movement as a function of its distance in cylinders."""
 
 from abc import abstractmethod
 from functools import partial
@@ -21,7 +21,7 @@ CYLINDERS = Validator(least=2, most=10**8, whole=True)
 class AbstractSeek(eqx.Module):
     """Time of an arm movement, seconds, as a function of its distance in cylinders; 0 at distance 0.
 
-    For a NumPy array it returns a NumPy array, without compilation.
+    For a NumPy array, the call returns a NumPy array, without compilation.
     """
 
     @abstractmethod
@@ -34,7 +34,7 @@ class SeekTable(AbstractSeek):
     Parameters
     ----------
     times : float, `[distance]`
-        Time for each distance from 0, seconds.
+        Times for the distances 0, 1, 2, ... cylinders, seconds.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class SeekFit(AbstractSeek):
     Notes
     -----
     For d >= 1 cylinders the time is settle + acceleration * sqrt(d) + coast * d seconds. The square root describes an
-    arm that accelerates all the way. The linear term describes movement at full speed.
+    arm that accelerates or brakes during the whole movement. The linear term describes movement at full speed.
 
     References
     ----------
@@ -121,7 +121,7 @@ class LinearSeek(AbstractSeek):
 
 
 class ScaledSeek(AbstractSeek):
-    """The seek curve `curve` times `factor`."""
+    """The seek curve `curve` with all times multiplied by `factor`."""
 
     curve: AbstractSeek
     factor: Float[AnyArray, "..."]
@@ -156,14 +156,14 @@ def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
 
 
 def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
-    """Return the seek curve through measured points, piecewise linear between them and beyond the last.
+    """Return the seek curve through measured points, linear between neighbouring points and beyond the last point.
 
     Parameters
     ----------
     points : array_like, `[point, 2]`
         Distance in cylinders and time in seconds of each point.
     cylinders : int
-        Number of cylinders; the table has distances 0 to cylinders - 1.
+        Number of cylinders. The table has the distances 0 to `cylinders` - 1.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
 def fit_seek(
     table: Annotated[SeekTable, instance_of(SeekTable, "a measured curve, as sk.drive.SeekTable([0.0, 0.001, 0.002])")],
 ) -> SeekFit:
-    """Return the smooth seek curve nearest to a measured one.
+    """Return the smooth seek curve that is nearest to a measured curve.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def fit_seek(
     Returns
     -------
     SeekFit
-        Its non-negative least-squares fit over all distances from 1.
+        Non-negative least-squares fit to the measured curve, over all distances of 1 or more.
 
     Raises
     ------
@@ -246,8 +246,8 @@ def seek_from_three(single: float, average: float, full: float, cylinders: int) 
 
     Notes
     -----
-    The average is over two independent, uniformly distributed cylinders. Their distance d has E d = C/3 and
-    E sqrt(d) = 8 sqrt(C)/15.
+    The average is over two independent, uniformly distributed cylinders. The distance d between the two has the means E
+    d = C/3 and E sqrt(d) = 8 sqrt(C)/15.
     """
     longest = cylinders - 1
     terms = np.array(

@@ -1,4 +1,4 @@
-"""Drives without mechanics: flash memory, and the single server of queueing theory (service time is size over rate)."""
+"""Drives without mechanics: flash memory, and a single server whose service time is the size divided by the rate."""
 
 from functools import partial
 
@@ -93,14 +93,14 @@ class Flash(Still):
     overhead : float
         Time of every request, seconds, by default 0.
     amplification : float
-        Pages that the drive programs for each page that is written, by default 1. The other pages are moved by the
-        drive to free blocks.
+        Number of pages that the drive programs for each page that the host writes, by default 1. The additional pages
+        are pages that the drive moves in order to free blocks.
     page : int
-        Sectors of a page, by default 32.
+        Number of sectors in a page, by default 32.
     channels : int
-        Pages that are read or programmed simultaneously, by default 8.
+        Number of pages that are read or programmed simultaneously, by default 8.
     block : int
-        Pages that are erased together, by default 256.
+        Number of pages that are erased together, by default 256.
     capacity : int
         Number of sectors, by default 2^31 - 1.
 
@@ -140,9 +140,9 @@ class Flash(Still):
         AMOUNT.each("amplification above 1", self.amplification - 1)
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
-        """Return the location of a request; its head is the number of pages that the busiest channel accesses in turn.
+        """Return the location of a request. Its field `head` is the number of pages that the busiest channel accesses.
 
-        Schedulers see a single cylinder.
+        For schedulers, all requests are on a single cylinder.
         """
         pages = (sector + count - 1) // self.page - sector // self.page + 1
         return super().locate(sector, count)._replace(head=-(-pages // self.channels))

@@ -14,7 +14,7 @@ _RATE = FieldRule(float, 0, 1e5)
 
 
 def _time(meaning: str) -> FieldRule:
-    """Return the limits of a time in ms with this meaning, such as "seek"."""
+    """Return the limits of a time in ms, given its meaning, such as "seek"."""
     return FieldRule(float, 0, MOST_SECONDS[meaning] / units.MS)
 
 
@@ -60,7 +60,7 @@ def drive_from_sheet(facts: Annotated[dict[str, Any], FACTS], source: str) -> Dr
         The fields. Required are rpm; capacity_tb or capacity_gb; track_seek_ms, average_seek_ms and full_seek_ms of a
         read; and media_rate_mb_s, or outer_rate_mb_s and inner_rate_mb_s. TB, GB and MB are 10^12, 10^9 and 10^6 bytes.
         Optional are heads, sector_bytes, head_switch_ms, write_settle_ms and overhead_ms; and the texts name, source
-        and assumed, for assumptions beyond the data sheet. See `Drive.from_datasheet`.
+        and assumed. The text assumed states assumptions that are not in the data sheet. See `Drive.from_datasheet`.
     source : str
         Name of the file in error messages, and of the drive if field `name` is missing.
 

@@ -33,9 +33,9 @@ def sheet_facts(line: str) -> dict[str, Any]:
     line : str
         Pairs `word=value`, separated by commas. Required are rpm; seek, the track-to-track, average and full-stroke
         seek of a read; rate, the sustained rates of the outermost and the innermost tracks; and size. If a single rate
-        is given, it is the rate of the outermost tracks, and the innermost tracks have half of it. Optional are heads
-        and sector; switch, the time of a head switch; settle, the extra seek time of writes; and overhead. For drives
-        above 2 TB, the defaults are one head for each TB and sectors of 4096 bytes.
+        is given, it is the rate of the outermost tracks, and the rate of the innermost tracks is half of it. Optional
+        are heads and sector; switch, the time of a head switch; settle, the extra seek time of writes; and overhead.
+        For drives above 2 TB, the defaults are one head for each TB and sectors of 4096 bytes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Mechanics of arm and platter below their full speed."""
+"""Mechanics of a drive whose arm or platter is slower than its full speed."""
 
 from jaxtyping import Bool, Float
 
@@ -7,12 +7,12 @@ from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target, T
 
 
 class Slowed(Through):
-    """Mechanics below full speed, for targets that were located at full speed. Transfer times are lengthened accordingly.
+    """Mechanics below full speed. Targets are located at full speed, and their transfer times are lengthened here.
 
     Parameters
     ----------
     mechanics : AbstractMechanics
-        Mechanics with their present times.
+        Mechanics with the times at the present speed.
     turning : float
         Speed of the platter, 1 for full speed.
     """

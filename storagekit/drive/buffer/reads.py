@@ -22,10 +22,11 @@ from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 class BufferHit(NamedTuple):
     """Result of the search for the data of a read in the buffer.
 
-    hit: a segment holds all sectors of the read. part: a segment holds only its first sectors. segment: number of this
-    segment; after a miss, number of the segment that the read takes. start, end: first sector that this segment holds,
-    and the sector after its last; after a miss both are the first sector of the request. there: number of the request's
-    sectors in the segment. runs: the drive reads ahead into this segment.
+    hit: whether a segment holds all sectors of the read. part: whether a segment holds only the first sectors of the
+    read. segment: number of this segment; after a miss, number of the segment that the read takes. start, end: first
+    sector in this segment, and the sector after the last sector in it; after a miss both are the first sector of the
+    request. there: number of the request's sectors in the segment. runs: whether the drive reads ahead into this
+    segment.
     """
 
     hit: Bool[Array, "1 *batch"]
@@ -46,9 +47,9 @@ class Media(NamedTuple):
 
     piece: sectors that the head reads without a pause. since: time at which the head is at the first of these sectors.
     landing: time at which the arm reaches the track of these sectors. ends: time at which the last sector of a miss has
-    passed. first, most: number of sectors in the order of a zero-latency read. On the first track, the head first reads
-    the request's sectors after `first`, up to `most`. It then reads the first `first` sectors. `first` equals `most` if
-    the head reads all sectors in order.
+    passed. first, most: two numbers of sectors that define the order of a zero-latency read. On the first track, the
+    head first reads the request's sectors number `first` + 1 to `most`. It then reads the sectors number 1 to `first`.
+    `first` equals `most` if the head reads all sectors in order.
     """
 
     piece: Stretch
@@ -77,7 +78,7 @@ def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
 
 
 def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *batch"]:
-    """Return the address at which read-ahead after a read stops, the first sector that is not read."""
+    """Return the address at which read-ahead after a read stops: the address of the first sector that is not read."""
     buffer, geometry = segments.electronics.buffer, segments.drive.geometry
     if buffer.read_ahead == 0:
         return request.end
@@ -107,7 +108,7 @@ def read(
     """Return the time until a read that arrives now completes, seconds, and the state of the buffer after it.
 
     found: result of `find`. piece: sectors that the head reads next. reached: times at which the arm and the head reach
-    them.
+    these sectors.
     """
     buffer = segments.electronics.buffer
     media = _media(segments, memory, request, found, piece, reached)
@@ -182,7 +183,7 @@ def _there_at(
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which sector `number` of the request, from 1, is in the buffer, seconds.
 
-    It is LONG_AGO if the sector was in the buffer before.
+    The time is LONG_AGO if the sector was already in the buffer when the request arrived.
     """
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
     piece = media.piece
@@ -227,7 +228,8 @@ def _deciding(
 ) -> list[Int[Array, "1 *batch"]]:
     """Return the numbers of the sectors of a request that may determine the end of its transfer on the bus.
 
-    Among consecutive sectors of a track, only the first or the last may. Among tracks, only the first or the last may.
+    Among consecutive sectors of a track, only the first or the last sector may determine the end. Among the tracks of a
+    request, only the first or the last track may contain that sector.
     """
     # In a zero-latency read, sectors that the head reads earlier wait for the first sectors of the track.
     late = [media.first] if segments.electronics.buffer.zero_latency_read else []

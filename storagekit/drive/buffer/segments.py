@@ -1,10 +1,11 @@
-"""Model of a drive as its host sees it: arm and platter behind a controller, a bus and a buffer in segments.
+"""Model of a complete drive: arm and platter behind a controller, a bus and a buffer that is divided into segments.
 
 The drive serves one request at a time. Its rules follow the definitions of DiskSim 4.0's parameters (reference manual,
 disk module):
 
 - A request arrives after the completion of the request before it.
-- A read is a hit if a segment holds all of its sectors. Its time is the sum of overhead, bus transfer and completion.
+- A read is a hit if a segment holds all of its sectors. The time of a hit is the sum of overhead, bus transfer and
+  completion.
 - A read whose first sectors are in a segment gets the rest from the platter. The arm does not move if the drive is
   reading ahead into this segment.
 - Any other read is a miss. Read-ahead stops. The read takes a segment that has no data to be written, and empties it.
@@ -20,12 +21,12 @@ The model omits:
 - the minimum amount of read-ahead;
 - further costs of giving up the bus during a read (in all drives of this package, these costs are zero, or the drive
   holds the bus);
-- a bus that is never given up, except for misses;
+- for accesses other than misses, a bus that the drive never gives up;
 - zero-latency reads beyond the first track of a request;
 - read-ahead across the end of a zone (in the model, it stops there);
 - for reads that begin in a segment, the wait for the data of the next zone;
-- read-ahead without a pause for more than 10 s;
-- for a write that joins another, the check that the segment has space for it.
+- read-ahead that continues without a pause for more than 10 s;
+- for a write that joins another write, the check that the segment has space for it.
 """
 
 from enum import StrEnum
@@ -55,7 +56,7 @@ DRIVE = instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
 
 
 class Faster(StrEnum):
-    """The faster carrier of a sector: the bus, the platter, or either, depending on the zone."""
+    """Which of bus and platter takes less time for a sector: the bus, the platter, or either, depending on the zone."""
 
     BUS = "bus"
     PLATTER = "platter"
@@ -81,13 +82,13 @@ class BufferRequest(NamedTuple):
 class BufferMemory(NamedTuple):
     """State of the buffer, and of the drive's background work; times are seconds from now.
 
-    start, end: first sector that each segment holds, and the sector after its last; a segment is empty if they are
-    equal. limit: sector at which read-ahead into the segment stops. used: value of `uses` at the last use of the
+    start, end: first sector in each segment, and the sector after the last sector in it; if both are equal, the segment
+    is empty. limit: sector at which read-ahead into the segment stops. used: value of `uses` at the last use of the
     segment. ahead: segment into which the drive reads ahead, or NO_REQUEST. base: sector from which the head has read
-    without a pause. since: time at which the head was at its beginning. landing: time at which the arm was on its
-    track. dirty: segment that is written behind, or NO_REQUEST. settled: time at which this write no longer needs the
-    arm. last: segment of the request before. after_read: whether this request was a read. uses: number of requests so
-    far. arm: position of the arm at the end of the last access.
+    without a pause. since: time at which the head was at the beginning of sector `base`. landing: time at which the arm
+    was on the track of sector `base`. dirty: segment that is written behind, or NO_REQUEST. settled: time at which this
+    write no longer needs the arm. last: segment of the request before. after_read: whether this request was a read.
+    uses: number of requests so far. arm: position of the arm at the end of the last access.
     """
 
     start: Int[Array, "segment *batch"]
@@ -111,7 +112,7 @@ class BufferMemory(NamedTuple):
         return row_index(self.start.shape[0], self.start)
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
-        """Return the memory a given time later, seconds. Times before `LONG_AGO` are replaced by it."""
+        """Return the memory `time` seconds later. Times before `LONG_AGO` are replaced by `LONG_AGO`."""
         later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
         since, landing, settled = later
         return self._replace(since=since, landing=landing, settled=settled)
@@ -122,7 +123,7 @@ class BufferMemory(NamedTuple):
 
 
 class ReadAheadStop(NamedTuple):
-    """State of the buffer now, and the time that it takes to stop read-ahead.
+    """State of the buffer now, and the time that the drive takes to stop read-ahead.
 
     residue: time until the arm may move for a request that stops read-ahead, seconds.
     """
@@ -237,7 +238,7 @@ class BufferSegments(eqx.Module):
     def readable(self, memory: BufferMemory) -> Bool[Array, "segment *batch"]:
         """Return a mask of the segments that may serve reads.
 
-        It includes the segment that is written behind if reads are served from data that writes left.
+        The mask includes the segment that is written behind, if data that writes left may serve reads.
         """
         if not self.electronics.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
@@ -246,7 +247,7 @@ class BufferSegments(eqx.Module):
         return memory.number >= int(self.apart)
 
     def holds(self, memory: BufferMemory, sector: Int[Array, "row *batch"]) -> Bool[Array, "row *batch"]:
-        """Return whether a segment holds the first sector of a read, for reads that begin at `sector`."""
+        """Return whether each segment holds the first sector of a read that begins at `sector`."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
         for number in range(self.electronics.buffer.segments):
             own = slice(number, number + 1)
@@ -282,7 +283,7 @@ class BufferSegments(eqx.Module):
         Returns
         -------
         BufferReach
-            Times of landing, and of the beginning of the first sector, seconds from now.
+            Time at which the arm is on the track, and time at which the first sector begins, seconds from now.
         """
         drive, place = self.drive, piece.place(piece.sector)
         here = Arm(place.cylinder, place.head)
@@ -295,15 +296,15 @@ class BufferSegments(eqx.Module):
         return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
     def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *batch"]:
-        """Return the sectors between the beginning of a stretch and a head that has landed behind it.
+        """Return by how many sectors the head is past the beginning of a stretch when the arm lands.
 
-        It is 0 if the head lands exactly at the beginning.
+        The number is 0 if the head lands exactly at the beginning.
         """
         wait = self.drive.turns(reached.begins - reached.landing)
         return jnp.where(wait > 0, (1.0 - wait) * piece.length, 0.0)
 
     def now(self, memory: BufferMemory) -> ReadAheadStop:
-        """Return the buffer with the data that the drive has read ahead and written behind by now."""
+        """Return the state of the buffer with all data that the drive has read ahead and written behind by now."""
         drive, buffer = self.drive, self.electronics.buffer
         piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
@@ -363,7 +364,8 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     Returns
     -------
     Faster
-        BUS or PLATTER if it is no slower than the other in all zones, for reads and for writes; otherwise EITHER.
+        BUS or PLATTER if this carrier is at least as fast as the other in all zones, for reads and for writes;
+        otherwise EITHER.
 
     Raises
     ------

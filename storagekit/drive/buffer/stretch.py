@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
 
     @property
     def length(self) -> Float[AnyArray, "*#row"]:
-        """Return the number of sectors of a revolution."""
+        """Return the number of sectors that pass in a revolution."""
         return self.zone.sectors_per_track.astype(np.float32)
 
     @property
@@ -42,7 +42,7 @@ class Stretch(NamedTuple):
         return jnp.where(count > 0, (last.passed - self.passed + 1) / self.length, 0.0)
 
     def reached(self, turns: Float[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
-        """Return the number of sectors that have passed completely after `turns`, the inverse of `turns`."""
+        """Return the number of sectors that have passed completely after `turns`: the inverse of the method `turns`."""
         zone = self.zone
         data, track = zone.sectors_per_track - zone.track_spares, zone.sectors_per_track + zone.track_skew
         skew = zone.cylinder_skew - zone.track_skew
@@ -64,7 +64,7 @@ class Stretch(NamedTuple):
         return self.zone.place(jnp.clip(sector, self.sector, self.limit - 1))
 
     def track(self, sector: Int[AnyArray, "*#row"]) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
-        """Return the first sector of the track of `sector`, and the sector after its last."""
+        """Return the first sector of the track of `sector`, and the sector after the last sector of this track."""
         data = self.zone.sectors_per_track - self.zone.track_spares
         _, within = divided(sector - self.zone.origin, self.zone.group_sectors)
         _, on_track = divided(within, data)
@@ -84,7 +84,7 @@ class Stretch(NamedTuple):
 def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
     """Return the stretch that begins at `sector`.
 
-    Addresses beyond the drive are replaced by its last sector.
+    Addresses beyond the end of the drive are replaced by the last sector of the drive.
     """
     sector = jnp.clip(sector, 0, geometry.capacity - 1)
     zone = geometry.at(sector)

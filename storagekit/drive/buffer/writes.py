@@ -28,8 +28,8 @@ FEW, LONG, MANY = 10, 45, 15
 class BufferedWrite(NamedTuple):
     """The segment that a write takes.
 
-    joins: the write continues a write that is not yet on the platter. again: the write follows a write in this segment,
-    without continuing it.
+    joins: whether the write continues a write that is not yet on the platter. again: whether the write follows another
+    write in this segment, without continuing it.
     """
 
     segment: Int[Array, "1 *batch"]
@@ -38,10 +38,10 @@ class BufferedWrite(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """Times of a write on the arm and on the bus, seconds from now.
+    """Times of the steps of a write at the arm and on the bus, seconds from now.
 
-    begins: when the arm may move. bus: when the data begin to cross the bus. disconnect: time after this transfer until
-    the drive gives up the bus. reselect: time that the drive then takes to get the bus back.
+    begins: when the arm may move. bus: when the data begin to cross the bus. disconnect: time from the end of this
+    transfer until the drive gives up the bus. reselect: time that the drive then takes to get the bus back.
     """
 
     begins: Float[Array, "1 *batch"]
@@ -85,7 +85,7 @@ def write(
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time until a write that arrives now completes, seconds, and the state of the buffer after it.
 
-    piece: sectors from the beginning of the write. reached: times at which the arm and the head reach them.
+    piece: sectors from the beginning of the write. reached: times at which the arm and the head reach these sectors.
     """
     overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
     crosses = request.count * real(segments.electronics.bus.write)
@@ -121,7 +121,10 @@ def write(
 
 
 def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWrite) -> Ways:
-    """Return the times on the arm and on the bus that precede a write."""
+    """Return when the arm may move for a write, and the times of its steps on the bus.
+
+    These are when its data begin to cross the bus, and how long the drive takes to give up the bus and to get it back.
+    """
     memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
     busy = memory.settled > 0
     overhead = segments.after("write_hit" if segments.electronics.buffer.writes_behind else "write_miss", memory)
@@ -178,9 +181,11 @@ def _under(
 def _crossed(
     segments: BufferSegments, request: BufferRequest, taken: BufferedWrite, ways: Ways, number: Int[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """Return the time at which sector `number` of a request, from 1, may be written, seconds from now.
+    """Return the time at which sector `number` of a request may be written, seconds from now.
 
-    The sector has then crossed the bus.
+    The first sector has number 1.
+
+    At that time the sector has crossed the bus.
     """
     if segments.electronics.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
@@ -202,8 +207,8 @@ def _in_any_order(
     are in the buffer when the head lands (`there`). Otherwise only the sectors that arrive too late are written a
     revolution later. A write of several tracks is written in order.
 
-    otherwise: lateness of the first and of the last sector, and the time at which all sectors are on the platter if
-    they are written in order, seconds.
+    there: time at which all data are in the buffer. otherwise: three values for writing in order, seconds: the lateness
+    of the first sector, the lateness of the last sector, and the time at which all sectors are on the platter.
     """
     late_first, late_last, settled = otherwise
     sector, each = segments.drive.seconds(1 / piece.length), real(segments.electronics.bus.write)
