@@ -1,13 +1,14 @@
 """Simulate head tracking in software: how accurately a driver predicts the head position (Monte Carlo).
 
-The driver predicts the position from time stamps of one sector (srarray, section 3.2). There is no closed form. A result is
-a mean over random drives or requests, and it has the statistical error of their number.
+The driver predicts the position from time stamps of one sector (srarray, section 3.2). There is no closed form. A
+result is a mean over random drives or requests, and its statistical error depends on the number of these.
 
-The driver reads a fixed reference sector from time to time. Between two of these reads, the platter makes a whole number of
-turns. The completion times of the reads therefore give the time of a turn and the position of the platter. Two
-disturbances remain: the delay between a completion and its time stamp, and the slow random change of the spindle's speed.
-Draws are exact in distribution and need no time steps. The paper states results, but it does not state the noise. The
-defaults come from specifications or known properties of the hardware, not from these results, and can be changed.
+The driver reads a fixed reference sector from time to time. Between two of these reads, the platter makes a whole
+number of turns. The completion times of the reads therefore give the time of a turn and the position of the platter.
+Two disturbances remain: the delay between a completion and its time stamp, and the slow random change of the spindle's
+speed. Random draws have the exact distribution and need no time steps. The paper states results, but it does not state
+the size of the disturbances. The defaults of these sizes come from specifications or known properties of the hardware,
+not from the results in the paper.
 
 Times are seconds, angles are turns (revolutions). Only deviations of the delay from its mean have an effect: a constant
 delay shifts the reads of the reference sector and the reads of requests equally.
@@ -91,9 +92,9 @@ class HeadTracking:
     delay_mean : float
         Mean of the gamma-distributed time from completion to time stamp, seconds; 30 us by default.
     delay_shape : float
-        Shape of this distribution; 2 by default. The delay is positive and skewed: an interrupt and a deferred call on
-        a PC of 733 MHz (Table 1) take tens of us, and occasionally several times as long. 30 us and shape 2 give a
-        standard deviation of 21 us.
+        Shape of the gamma distribution of the delay; 2 by default. The delay is positive and skewed: an interrupt and a
+        deferred call on a PC of 733 MHz (Table 1) take tens of us, and occasionally several times as long. 30 us and
+        shape 2 give a standard deviation of 21 us.
     first_interval : float
         Time between the first two reads, seconds; 0.1 by default. The interval is so short that its number of turns is
         unambiguous in spite of `speed_tolerance`.
@@ -102,8 +103,8 @@ class HeadTracking:
         this value.
     baseline : float, optional
         Time between the two reads that determine the turn time, seconds: the latest read and an earlier read. Only the
-        latest read determines the phase (section 3.2). The paper gives no baseline. By default it is the number k of
-        intervals that minimizes the error of predictions under the assumed noise.
+        latest read determines the phase (section 3.2). The paper gives no baseline. By default it is a whole number k
+        of intervals: the k that minimizes the error of predictions with the assumed disturbances.
 
     Raises
     ------
@@ -112,8 +113,9 @@ class HeadTracking:
 
     Notes
     -----
-    Consider a prediction for a time uniform in an interval T. Time stamps with a standard deviation s contribute a
-    variance of s^2 (1 + 1/k + 2/(3 k^2)), and the wander w contributes w^2 T^3 (k/9 + 1/12).
+    Consider a prediction for a random time, uniform in an interval of length T after a read, with a baseline of k
+    intervals. Time stamps with a standard deviation s contribute s^2 (1 + 1/k + 2/(3 k^2)) to the variance of the
+    error. The wander w contributes w^2 T^3 (k/9 + 1/12).
     """
 
     revolution: Positive
@@ -184,8 +186,8 @@ class TrackedAccess:
     sectors : int
         Number of sectors transferred; 16 by default, which are 8 KB.
     seek_deviation : float
-        Standard deviation of the actual minus the predicted seek time, seconds; 30 us by default. The settling times
-        of an arm vary by some tens of us.
+        Standard deviation of the error of a predicted seek time (actual minus predicted), seconds; 30 us by default.
+        The settling times of an arm vary by some tens of us.
     candidates : int
         Number of waiting requests, of which the request with the smallest predicted positioning time is served (RSATF);
         1 by default, because the request rate of Cello leaves queues nearly empty (section 4.1).
@@ -214,16 +216,16 @@ class TrackedAccess:
         striping: _Divisor = 1.0,
         locality: _Divisor = 1.0,
     ) -> TrackedAccess:
-        """Return an access with a drive's mean track size, and its mean seek time within a share of its cylinders.
+        """Return an access with the mean track size of a drive, and its mean seek time within a share of its cylinders.
 
         Parameters
         ----------
         drive : Drive
             A mechanical drive.
         striping : float
-            D_s, 1 or more; 1 by default. Seeks are within 1/(D_s L) of the cylinders.
+            Striping D_s, 1 or more; 1 by default. Seeks are within the share 1/(D_s L) of the cylinders.
         locality : float
-            L, 1 or more; 1 by default.
+            Locality L, 1 or more; 1 by default.
 
         Returns
         -------
@@ -355,7 +357,9 @@ def calibrate(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> Tracked:
 
 @validate
 def prediction_error(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> NDArray:
-    """Return the predicted minus the true angle, at a uniform random time in the interval after a reference read.
+    """Return the error of a predicted angle (predicted minus true) at a random time in the interval after a read.
+
+    The time is uniform in the interval between two reads of the reference sector.
 
     Parameters
     ----------
@@ -397,7 +401,7 @@ def confidence(error: Annotated[ArrayLike, REAL.each], within: Amount = 0.01) ->
     Returns
     -------
     float
-        Share, 0 to 1; the paper states 98% within 1% of a turn.
+        Share, 0 to 1. In the paper, 98% of the errors are within 1% of a turn.
 
     Raises
     ------
@@ -414,7 +418,7 @@ def confidence(error: Annotated[ArrayLike, REAL.each], within: Amount = 0.01) ->
 
 @validate
 def accesses(tracking: _Tracking, access: _Access, slack: _Slack, requests: _Counted, *, seed: Seed) -> TrackedAccesses:
-    """Return accesses by a driver that skips replicas predicted to be less than `slack` sectors away.
+    """Return accesses by a driver that skips a replica if it is predicted to be less than `slack` sectors away.
 
     Parameters
     ----------
@@ -521,13 +525,13 @@ def adjust_slack(
 
     Notes
     -----
-    After a round, the slack grows by `gain` for each miss above half of the misses that the goal allows. It shrinks
-    by the same amount for each miss below this number. The half leaves a margin for random variation. The slack remains
-    between 0 and a turn.
+    After a round, the slack grows by `gain` for each miss above half of the misses that the goal allows. It shrinks by
+    the same amount for each miss below this number. The number is half of the allowed misses in order to leave a margin
+    for random variation. The slack remains between 0 and a turn.
 
     References
     ----------
-    srarray, section 3.2, which does not give its feedback loop.
+    srarray, section 3.2. The paper does not describe its feedback loop.
     """
     if not 0 < goal < 1:
         raise InputError(f"goal {goal:g}: must be above 0 and below 1")
@@ -612,11 +616,11 @@ def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -
 def _turned(
     tracking: HeadTracking, draw: np.random.Generator, turns: NDArray, turn: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Return the time of the next `turns`, seconds, and the turn time after them.
+    """Return the time that the next `turns` turns take, seconds, and the time of a turn after these turns.
 
-    The relative turn time changes as w B(t), with the Brownian motion B. Over a time T it changes by w sqrt(T) a. The
-    integral of the change is the time gained or lost, w T^(3/2) (a/2 + b/sqrt(12)), with independent standard normal a
-    and b.
+    The relative turn time changes as w B(t), with w = `wander` and a Brownian motion B. Over a time T it changes by w
+    sqrt(T) a. The integral of the change is the time that is gained or lost: w T^(3/2) (a/2 + b/sqrt(12)). Here a and b
+    are independent standard normal numbers.
     """
     steady = turns * turn
     change, bridge = draw.standard_normal((2, *turns.shape))

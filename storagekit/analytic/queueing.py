@@ -76,7 +76,7 @@ def response_md1(rate: Rates, service: Times) -> NDArray:
     -----
     The mean is, with rho = rate S,
 
-        T = S + rho S / 2 (1 - rho)
+        T = S + rho S / (2 (1 - rho))
 
     References
     ----------
@@ -113,7 +113,7 @@ def response_mg1(rate: Rates, service: Times, second_moment: Annotated[ArrayLike
     -----
     The mean is, with rho = rate S,
 
-        T = S + rate E S^2 / 2 (1 - rho)
+        T = S + rate E S^2 / (2 (1 - rho))
 
     References
     ----------
@@ -152,10 +152,10 @@ def response_mmc(rate: Rates, service: Times, servers: Count) -> NDArray:
     -----
     The mean is
 
-        T = S + C S / (c - a),  a = rate S,  C Erlang's probability of waiting
+        T = S + C S / (c - a)
 
-    C = c B / (c - a (1 - B)) follows from Erlang's blocking probability B. A recursion over the servers gives B: B_0 = 1,
-    B_k = a B_(k-1) / (k + a B_(k-1)).
+    where a = rate S, and C is Erlang's probability that a request has to wait. C = c B / (c - a (1 - B)) follows from
+    Erlang's blocking probability B. A recursion over the servers gives B: B_0 = 1, B_k = a B_(k-1) / (k + a B_(k-1)).
 
     References
     ----------
@@ -176,7 +176,7 @@ def waiting_probability(load: Any, servers: int) -> Any:
     Parameters
     ----------
     load : float or array of float
-        Offered load a, below the number of servers.
+        Offered load a = rate S, below the number of servers.
     servers : int
         Number c of servers.
 
@@ -218,7 +218,8 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
 
     Notes
     -----
-    The result is from mean value analysis with n = 1 to N customers. Q_k is the mean number of customers at station k:
+    The result is from mean value analysis with n = 1 to N customers. R_k is the response time at station k, Q_k the
+    mean number of customers at station k, and X the throughput:
 
         R_k(n) = D_k (1 + Q_k(n-1)),  X(n) = n / (Z + sum R_k(n)),  Q_k(n) = X(n) R_k(n)
 

@@ -1,10 +1,11 @@
 """Calculate the queue and the idle time of a disk when Q requests are distributed over the disks at random.
 
-A closed loop keeps Q requests outstanding. Each request goes to a random one of N locations. When it completes, it goes to
-another random location. A disk with more requests to choose from is faster. Assume that service times are exponential with
-a mean of s (1 + (r - 1)/n) if n requests wait. The numbers of requests at the locations then have a product form: the share
-x of a location is distributed as Beta(r, r (N - 1)), and n is binomial. With r = 1 the service does not depend on n. If
-service times vary less than exponential times, the locations are busier; this part is an approximation.
+A closed loop keeps Q requests outstanding. Each request goes to a random one of N locations. When it completes, it goes
+to another random location. A disk with more requests to choose from is faster. Assume that service times are
+exponential with a mean of s (1 + (r - 1)/n) if n requests wait. The numbers of requests at the locations then have a
+product form: the share x of the requests that are at a location is distributed as Beta(r, r (N - 1)), and n is binomial
+with this share. With r = 1 the service does not depend on n. If service times vary less than exponential times, the
+locations are busier; this part is an approximation.
 """
 
 from typing import Annotated
@@ -51,7 +52,8 @@ def waiting_at_choice(
     outstanding : float or array of float
         Number Q of outstanding requests.
     shape : float or array of float
-        r of the product form, at least 1; by default 1, for a service that does not depend on n.
+        Parameter r of the product form (see the module), at least 1; by default 1, for a service that does not depend
+        on n.
 
     Returns
     -------
@@ -65,10 +67,11 @@ def waiting_at_choice(
 
     Notes
     -----
-    A request that leaves a location finds n other requests there with the probability that n of Q - 1 requests are there. A
-    request that arrives at an idle location is the only one to choose from. With b = r (N - 1) and the Beta function B,
+    A request that leaves a location leaves n requests there with the probability that n of Q - 1 requests are there. A
+    location that is idle when a request arrives has only this request to choose from. With b = r (N - 1) and the Beta
+    function B,
 
-        E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / Q B(r, b) - P_0/2,  P_0 = B(r, b + Q - 1) / B(r, b)
+        E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / (Q B(r, b)) - P_0/2, P_0 = B(r, b + Q - 1) / B(r, b)
     """
     from scipy.special import betaln  # not at the top: without it, formulas of open arrivals start faster
 
@@ -148,7 +151,8 @@ def staffed(
 
         1 - sum over n < m of (1 - n/m) P(n)
 
-    with r = m in the product form. If only one of m servers works, a service takes m times as long as if all of them work.
+    where P(n) is the probability of n requests at a location, with r = m in the product form. If only one of m servers
+    works, a service takes m times as long as if all m servers work.
     """
     from scipy.special import betaln, gammaln
 
@@ -170,18 +174,18 @@ def shape_of(
     more: Annotated[NDArray, SPAN.each],
     share: Positive,
 ) -> NDArray:
-    """Return r of the relative service time 1 + (r - 1)/n, from the service times at two queue lengths.
+    """Return r such that service times are proportional to 1 + (r - 1)/n, from the service times at two queue lengths.
 
     Parameters
     ----------
     waiting : array of float
         Number n of requests that wait.
     time : array of float
-        Service time with this number, seconds.
+        Service time if n requests wait, seconds.
     more : array of float
-        Service time with the larger number (1 + share) n, seconds.
+        Service time if (1 + share) n requests wait, seconds.
     share : float
-        Relative growth of the number, above 0.
+        Relative increase of the number of waiting requests, above 0.
 
     Returns
     -------
@@ -229,15 +233,16 @@ def busy_share(
 
     Notes
     -----
-    This is mean value analysis with Schweitzer's estimate: an arriving request finds f = (Q - 1)/Q of the mean queue. If the
-    request comes from another location, the residual time of the service in progress is (1 + c^2)/2 mean service times. If
-    it returns to the location that it left, the residual time is a whole service time. The mean residual time is therefore
-    g = 1/N + (1 - 1/N)(1 + c^2)/2 service times, and
+    The method is mean value analysis with Schweitzer's estimate: an arriving request finds f = (Q - 1)/Q of the mean
+    queue. If the request comes from another location, the residual time of the service in progress is (1 + c^2)/2 mean
+    service times. If it returns to the location that it left, the residual time is a whole service time. The mean
+    residual time is therefore g = 1/N + (1 - 1/N)(1 + c^2)/2 service times. With c^2 = `variation`, the share U of the
+    time that a location works is
 
         U = q / (1 + f (q - U) + f g U)
 
-    If the service time depends on n, U is multiplied by the ratio of the busy shares of the two product forms, with r and
-    with r = 1.
+    If the service time depends on n, U is multiplied by the busy share of the product form with r, divided by the busy
+    share of the product form with r = 1.
     """
     places, queue = np.asarray(places, float), np.asarray(queue, float)
     met = np.maximum(1 - 1 / (places * queue), 0)

@@ -6,8 +6,8 @@ the last disk ends.
 
 The throughput uses the rotation of equations 12 to 16, but differs from these equations in three points:
 
-- An elevator for which n requests always wait crosses 2/3(n + 1) of the cylinders to the next request, not 1/n
-  (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
+- If n requests always wait for an elevator, it crosses the share 2/(3 (n + 1)) of the cylinders to the next request,
+not 1/n (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
 - The number of requests that wait when a disk chooses is random, and q is only its mean
   (`closed_loop.waiting_at_choice`).
 - Disks are idle less often than with requests that are placed independently at random (`closed_loop.busy_share`).
@@ -88,7 +88,7 @@ class Load:
 
     @property
     def unpropagated(self) -> NDArray:
-        """Return p of equation 8, the share of requests that do not propagate copies in the foreground."""
+        """Return the share of requests that do not propagate copies in the foreground: p of equation 8 of srarray."""
         reads = np.asarray(self.read_share, float)
         writes = 1 - reads
         return _unpropagated_share(reads, writes * self.background, writes * (1 - np.asarray(self.background)))
@@ -97,7 +97,7 @@ class Load:
     def settled_once(self) -> NDArray:
         """Return the share of requests that are writes with background propagation.
 
-        They count like reads, because only their first copy is written in the foreground.
+        These writes count like reads, because only their first copy is written in the foreground.
         """
         return (1 - np.asarray(self.read_share, float)) * self.background
 
@@ -288,9 +288,9 @@ def _occupied(
     """Return the disk time of a request, seconds, and the share of the time that a disk works.
 
     The disks of a mirror have one queue. A read that finds idle disks goes to the idle disk whose head arrives first.
-    Otherwise it waits at all disks of the mirror. A write always waits at all of them. Each disk chooses among the requests
-    that the other disks have not taken. Positioning times are assumed to have the variance of a uniform distribution, a
-    third of the square of their mean.
+    Otherwise it waits at all disks of the mirror. A write always waits at all disks of the mirror. Each disk chooses
+    among the requests that the other disks have not taken. Positioning times are assumed to have the variance of a
+    uniform distribution from 0 to twice their mean, which is a third of the square of the mean.
     """
     p, heads, written = load.unpropagated, layouts.heads, layouts.written
     arc = np.divide(spindle.revolution, layouts.replicas)
@@ -334,11 +334,12 @@ def _occupied(
 def _beside_reads(
     spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
 ) -> tuple[NDArray, NDArray]:
-    """Return two factors of writes: access time relative to a read, and last access relative to a mean access.
+    """Return two ratios of times for writes: write access to read access, and last access to mean access.
 
-    They apply to writes on several disks that are not mirrors, as with parity. Without a queue, the last access takes longer
-    because positioning times differ. With a long queue, it takes longer by H of `visible`, the factor of exponential times.
-    For mirrors the factors are 1 and H.
+    A write on several disks has one access on each disk, and ends with its last access. The first ratio differs from 1
+    only if the disks are not mirrors, as with parity. Without a queue, the last access takes longer than the mean
+    access because positioning times differ. With a long queue, the second ratio is H = 1 + 1/2 + ... + 1/w for w
+    accesses, the ratio for exponential times (see `visible`). For mirrors the ratios are 1 and H.
     """
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
@@ -358,7 +359,7 @@ def visible(
     longer: Annotated[Numbers, POSITIVE.each],
     last: Annotated[Numbers, POSITIVE.each],
 ) -> tuple[NDArray, NDArray]:
-    """Return the ratio of the requests waiting at a disk to the requests of its mirror, and the share of reads.
+    """Return the requests waiting at a disk for each request at its group of mirrored disks, and the share of reads.
 
     Parameters
     ----------
@@ -367,16 +368,17 @@ def visible(
     heads : array of int, shape `[layout]`
         Number of disks that hold a block.
     written : array of int, shape `[layout]`
-        Number of disks that a write occupies, w.
+        Number w of disks that a write occupies.
     longer : float or array of float
         Ratio of the time of a write access to the time of a read access.
     last : float or array of float
-        The factor H, or another factor that replaces it.
+        Ratio of the time until a write completes to the time that it waits at one disk; for exponential times this is H
+        of the notes.
 
     Returns
     -------
     waiting : array of float
-        Number of requests that wait at a disk, for each outstanding request of its mirror.
+        Number of requests that wait at a disk, for each outstanding request at its group of mirrored disks.
     reads : array of float
         Share of reads among the accesses of a disk.
 
@@ -387,9 +389,10 @@ def visible(
 
     Notes
     -----
-    Let T be the time that a request waits at a disk. A read leaves after T/h, because the first of h heads serves it. A
-    write of w accesses leaves after H T, with the last of its accesses, where H = 1 + 1/2 + ... + 1/w for exponential times.
-    The waiting times at all disks add up to T for a read and to w T for a write.
+    Let T be the time that a request waits at a disk, h = `heads` and w = `written`. A read leaves after T/h, because
+    the first of h heads serves it. A write of w accesses leaves with the last of these accesses, after H T, where H =
+    `last`. For exponential times, H = 1 + 1/2 + ... + 1/w. The waiting times at all disks add up to T for a read and to
+    w T for a write.
     """
     accesses = p + (1 - p) * written
     present = p + (1 - p) * written * longer
@@ -404,7 +407,7 @@ def occupied(
     write: Annotated[NDArray, SPAN.each],
     settle: Annotated[Numbers, SPAN.each],
 ) -> NDArray:
-    """Return the disk time of a mean request, seconds.
+    """Return the mean disk time of a request, seconds.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Scheduler(ABC):
         waiting : float or array of float
             Number of waiting requests, at least 1; it need not be whole.
         crowding : float or array of float
-            Density of requests ahead of an elevator; see `crowding_of`. 3/2 by default.
+            Density of requests ahead of an elevator, relative to the density elsewhere (`crowding_of`); 3/2 by default.
 
         Returns
         -------
@@ -58,8 +58,8 @@ class RLOOK(Scheduler):
 class RSATF(Scheduler):
     """Shortest access time first, over all replicas: serve the request that arm and platter reach first.
 
-    Requests that were not chosen are farther away than random locations. A disk therefore takes 5% to 25% more positioning
-    time than this model states, equally in all layouts.
+    Requests that were not chosen are farther away than random locations. The positioning times of a disk are therefore
+    5% to 25% longer than in this model, equally in all layouts.
     """
 
     name = "RSATF"
@@ -90,13 +90,13 @@ def crowding_of(heads: Annotated[Numbers, Validator(least=1, most=MOST_COUNTED).
 
     Notes
     -----
-    The number of requests at a location is proportional to the time since the last visit of an elevator. An elevator on its
-    way up visited location u (0 to 1) a time of 2u before; on its way down, a time of 2(1 - u) before. It finds the requests
-    of this time, unless another elevator has visited u since then. The probability that an independent elevator has visited
-    u within t is the probability that an interval of 2u or 2(1 - u) has ended. The ratio of the mean over u ahead of an
-    elevator to the mean anywhere is
+    The number of requests at a location is proportional to the time since the last visit of an elevator. An elevator on
+    its way up last visited location u (0 to 1) a time of 2u ago; on its way down, a time of 2(1 - u) ago. It finds the
+    requests that have arrived at u in this time, unless another elevator has visited u since then. The probability that
+    an independent elevator has visited u within t is the probability that an interval of 2u or 2(1 - u) has ended. The
+    ratio of the mean over u ahead of an elevator to the mean anywhere is
 
-        c = (h + 1)(h + 2) / h(h + 3)
+        c = (h + 1)(h + 2) / (h (h + 3))
     """
     heads = np.asarray(heads, float)
     return (heads + 1) * (heads + 2) / (heads * (heads + 3))

@@ -1,10 +1,11 @@
 """Formulas of the SR-Array: seek and rotation of striped, replicated and mirrored data, and the best aspect ratio.
 
-Symbols: S `full_seek`, seconds of arm movement from end to end, linear in distance; R `revolution`, seconds; D
-`disks`, over which a data set with the capacity of one disk is spread; D_s `striping`: 1/D_s of the cylinders is
-used; D_r `replicas` of a block at even angles of one cylinder, D = D_s D_r; p `share` of requests that do not
-propagate copies in the foreground; q `queue`, requests in one stroke of a disk; L `locality`, by which the paper
-divides S; T_o `overhead`, seconds.
+Symbols: S `full_seek`, seconds of arm movement from end to end, linear in distance; R `revolution`, seconds; D `disks`,
+the number of disks over which a data set with the capacity of one disk is spread; D_s `striping`, where the data uses
+1/D_s of the cylinders of each disk; D_r `replicas`, the number of replicas of a block at even angles of one cylinder,
+with D = D_s D_r; p `share`, the share of requests that do not propagate copies in the foreground; q `queue`, the number
+of requests in one stroke of a disk; L `locality`, by which the paper divides S; T_o `overhead`, the overhead of a
+request in seconds.
 
 Every argument is a number or an array of NumPy or JAX. Arrays broadcast. JAX differentiates a formula where it is
 smooth. A value out of range raises InputError. Only the times of equations 15 and 16 include the overhead. For an
@@ -63,14 +64,14 @@ _KINDS = {
 
 
 class Aspect(NamedTuple):
-    """Division of D disks into striping and replicas.
+    """Division of D disks into striping D_s and replicas D_r: the aspect ratio of the array.
 
     Parameters
     ----------
     striping : float or array of float
-        D_s, not necessarily whole.
+        Striping D_s, not necessarily whole.
     replicas : float or array of float
-        D_r, not necessarily whole.
+        Number of replicas D_r, not necessarily whole.
     """
 
     striping: Any
@@ -94,9 +95,9 @@ def seek_mirrored(full_seek, copies):
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds.
+        Seek time S from end to end, seconds.
     copies : float or array of float
-        D, the number of heads.
+        Number D of heads.
 
     Returns
     -------
@@ -131,9 +132,9 @@ def seek_striped(full_seek, disks):
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds.
+        Seek time S from end to end, seconds.
     disks : float or array of float
-        D, the number of disks.
+        Number D of disks.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def seek_striped(full_seek, disks):
     -----
     The mean is
 
-        S_s(D) = S / 3D
+        S_s(D) = S / (3 D)
 
     References
     ----------
@@ -165,9 +166,9 @@ def rotation_even(revolution, replicas):
     Parameters
     ----------
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     replicas : float or array of float
-        D, the number of replicas.
+        Number D of replicas.
 
     Returns
     -------
@@ -183,7 +184,7 @@ def rotation_even(revolution, replicas):
     -----
     The mean is
 
-        R_r(D) = R / 2D
+        R_r(D) = R / (2 D)
 
     References
     ----------
@@ -199,9 +200,9 @@ def rotation_random(revolution, replicas):
     Parameters
     ----------
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     replicas : float or array of float
-        D, the number of replicas.
+        Number D of replicas.
 
     Returns
     -------
@@ -228,14 +229,14 @@ def rotation_random(revolution, replicas):
 
 @_formula
 def rotation_write_all(revolution, replicas):
-    """Return the mean rotation time until all of D replicas at even angles are written.
+    """Return the mean rotation time until all D replicas at even angles are written.
 
     Parameters
     ----------
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     replicas : float or array of float
-        D, the number of replicas.
+        Number D of replicas.
 
     Returns
     -------
@@ -251,7 +252,7 @@ def rotation_write_all(revolution, replicas):
     -----
     The mean is
 
-        R_w(D) = R - R / 2D
+        R_w(D) = R - R / (2 D)
 
     References
     ----------
@@ -267,15 +268,15 @@ def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds.
+        Seek time S from end to end, seconds.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     striping : float or array of float
-        D_s.
+        Striping D_s: the data uses 1/D_s of the cylinders.
     replicas : float or array of float
-        D_r.
+        Number D_r of replicas of a block on its disk.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -291,7 +292,7 @@ def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1
     -----
     The mean is, with S/L instead of S,
 
-        T_R(D_s, D_r) = S / 3D_s + R / 2D_r
+        T_R(D_s, D_r) = S / (3 D_s) + R / (2 D_r)
 
     References
     ----------
@@ -307,18 +308,18 @@ def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
     Aspect
-        D_s and D_r, with 1 <= D_r <= D.
+        Striping D_s and number of replicas D_r, with 1 <= D_r <= D.
 
     Raises
     ------
@@ -329,9 +330,9 @@ def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
     -----
     The aspect is, with S/L instead of S,
 
-        D_s = sqrt(2S D / 3R),  D_r = sqrt(3R D / 2S)
+        D_s = sqrt(2 S D / (3 R)),  D_r = sqrt(3 R D / (2 S))
 
-    The bounds of D_r are not in the paper; `unbounded_replicas` does not apply them.
+    The bounds of D_r are not in the paper; `unbounded_replicas` does not apply these bounds.
 
     References
     ----------
@@ -347,13 +348,13 @@ def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -369,7 +370,7 @@ def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
     -----
     The mean is, with S/L instead of S,
 
-        T_best = sqrt(2SR / 3D)
+        T_best = sqrt(2 S R / (3 D))
 
     If the best aspect is at a bound, the mean is equation 4 at this bound.
 
@@ -387,15 +388,15 @@ def write_latency(full_seek, revolution, striping, replicas, locality: Number = 
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds.
+        Seek time S from end to end, seconds.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     striping : float or array of float
-        D_s.
+        Striping D_s: the data uses 1/D_s of the cylinders.
     replicas : float or array of float
-        D_r.
+        Number D_r of replicas of a block on its disk.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -411,7 +412,7 @@ def write_latency(full_seek, revolution, striping, replicas, locality: Number = 
     -----
     The mean is, with S/L instead of S,
 
-        T_W(D_s, D_r) = S / 3D_s + R - R / 2D_r
+        T_W(D_s, D_r) = S / (3 D_s) + R - R / (2 D_r)
 
     References
     ----------
@@ -435,7 +436,7 @@ def unpropagated_share(
 ):
     """Return the share of requests that do not propagate copies in the foreground.
 
-    All arguments are counts, all are rates or all are shares.
+    The three arguments must have the same unit: counts, rates or shares.
 
     Parameters
     ----------
@@ -449,7 +450,7 @@ def unpropagated_share(
     Returns
     -------
     float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
 
     Raises
     ------
@@ -477,17 +478,17 @@ def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Nu
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds.
+        Seek time S from end to end, seconds.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     striping : float or array of float
-        D_s.
+        Striping D_s: the data uses 1/D_s of the cylinders.
     replicas : float or array of float
-        D_r.
+        Number D_r of replicas of a block on its disk.
     share : float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -503,7 +504,7 @@ def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Nu
     -----
     The mean is, with S/L instead of S,
 
-        T(D_s, D_r) = S / 3D_s + p R / 2D_r + (1 - p) (R - R / 2D_r)
+        T(D_s, D_r) = S / (3 D_s) + p R / (2 D_r) + (1 - p) (R - R / (2 D_r))
 
     References
     ----------
@@ -520,20 +521,20 @@ def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> A
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     share : float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
     Aspect
-        D_s and D_r, with 1 <= D_r <= D; pure striping if p <= 1/2.
+        Striping D_s and number of replicas D_r, with 1 <= D_r <= D; pure striping if p <= 1/2.
 
     Raises
     ------
@@ -544,7 +545,7 @@ def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> A
     -----
     The aspect is, with S/L instead of S,
 
-        D_s = sqrt(2S D / 3R(2p - 1)),  D_r = sqrt(3R(2p - 1) D / 2S)
+        D_s = sqrt(2 S D / (3 R (2 p - 1))),  D_r = sqrt(3 R (2 p - 1) D / (2 S))
 
     References
     ----------
@@ -560,15 +561,15 @@ def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     share : float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -584,7 +585,7 @@ def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1
     -----
     The mean is, with S/L instead of S,
 
-        T_best = sqrt(2SR(2p - 1) / 3D) + (1 - p) R
+        T_best = sqrt(2 S R (2 p - 1) / (3 D)) + (1 - p) R
 
     If the best aspect is at a bound, the mean is equation 9 at this bound.
 
@@ -603,19 +604,19 @@ def rlook_service(full_seek, revolution, striping, replicas, share, queue, local
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds.
+        Seek time S from end to end, seconds.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     striping : float or array of float
-        D_s.
+        Striping D_s: the data uses 1/D_s of the cylinders.
     replicas : float or array of float
-        D_r.
+        Number D_r of replicas of a block on its disk.
     share : float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
     queue : float or array of float
-        q, above 0.
+        Number q of requests in one stroke of a disk, above 0.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -631,7 +632,7 @@ def rlook_service(full_seek, revolution, striping, replicas, share, queue, local
     -----
     The mean is, with S/L instead of S,
 
-        T(D_s, D_r) = S / q D_s + p R / 2D_r + (1 - p) (R - R / 2D_r)
+        T(D_s, D_r) = S / (q D_s) + p R / (2 D_r) + (1 - p) (R - R / (2 D_r))
 
     For q <= 3 the mean is equation 9, which equals this equation at q = 3.
 
@@ -651,22 +652,22 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     share : float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
     queue : float or array of float
-        q, above 0.
+        Number q of requests in one stroke of a disk, above 0.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
     Aspect
-        D_s and D_r, with 1 <= D_r <= D; pure striping if p <= 1/2.
+        Striping D_s and number of replicas D_r, with 1 <= D_r <= D; pure striping if p <= 1/2.
 
     Raises
     ------
@@ -677,9 +678,9 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
     -----
     The aspect is, with S/L instead of S,
 
-        D_s = sqrt(2S D / R(2p - 1) q),  D_r = sqrt(R(2p - 1) q D / 2S)
+        D_s = sqrt(2 S D / (R (2 p - 1) q)),  D_r = sqrt(R (2 p - 1) q D / (2 S))
 
-    For q <= 3 the aspect is that of equation 10.
+    For q <= 3 the aspect is given by equation 10.
 
     References
     ----------
@@ -698,17 +699,17 @@ def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Num
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     share : float or array of float
-        p, 0 to 1.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1.
     queue : float or array of float
-        q, above 0.
+        Number q of requests in one stroke of a disk, above 0.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
@@ -724,7 +725,7 @@ def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Num
     -----
     The mean is, with S/L instead of S,
 
-        T_best = sqrt(2SR(2p - 1) / qD) + (1 - p) R
+        T_best = sqrt(2 S R (2 p - 1) / (q D)) + (1 - p) R
 
     If the best aspect is at a bound, the mean is equation 12 at this bound. For q <= 3 the mean is equation 11.
 
@@ -743,14 +744,14 @@ def disk_throughput(overhead, service):
     Parameters
     ----------
     overhead : float or array of float
-        T_o, seconds.
+        Overhead T_o of a request, seconds.
     service : float or array of float
-        T, seconds.
+        Service time T of a request without the overhead, seconds.
 
     Returns
     -------
     float or array of float
-        N_1, requests a second.
+        Throughput N_1, requests a second.
 
     Raises
     ------
@@ -777,16 +778,16 @@ def array_throughput(disks, outstanding, one_disk):
     Parameters
     ----------
     disks : float or array of float
-        D.
+        Number D of disks.
     outstanding : float or array of float
-        Q.
+        Number Q of outstanding requests.
     one_disk : float or array of float
-        N_1, throughput of one busy disk, requests a second.
+        Throughput N_1 of one busy disk, requests a second.
 
     Returns
     -------
     float or array of float
-        N_D, requests a second.
+        Throughput N_D, requests a second.
 
     Raises
     ------
@@ -813,9 +814,9 @@ def idle_share(disks, outstanding):
     Parameters
     ----------
     disks : float or array of float
-        D.
+        Number D of disks.
     outstanding : float or array of float
-        Q, the number of outstanding requests.
+        Number Q of outstanding requests.
 
     Returns
     -------
@@ -849,22 +850,22 @@ def unbounded_replicas(
     Parameters
     ----------
     full_seek : float or array of float
-        S, seconds, above 0.
+        Seek time S from end to end, seconds, above 0.
     revolution : float or array of float
-        R, seconds.
+        Time R of a revolution, seconds.
     disks : float or array of float
-        D.
+        Number D of disks.
     share : float or array of float
-        p, 0 to 1; 1 by default, for equation 5.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1; 1 by default, for equation 5.
     queue : float or array of float
-        q, above 0; 3 by default. For q <= 3 the result is D_r of equation 10.
+        Number q of requests in one stroke of a disk, above 0; 3 by default. For q <= 3 the result is D_r of equation 10.
     locality : float or array of float
-        L; 1 by default.
+        Locality L, by which the paper divides S; 1 by default.
 
     Returns
     -------
     float or array of float
-        D_r; 0 if p <= 1/2.
+        Number of replicas D_r; 0 if p <= 1/2.
 
     Raises
     ------
@@ -873,7 +874,7 @@ def unbounded_replicas(
 
     Notes
     -----
-    If D_r is below 1, the costs of replicas exceed their benefits. If it is above D, even D replicas are too few.
+    If D_r is below 1, the costs of replicas exceed their benefits. If D_r is above D, even D replicas are too few.
 
     References
     ----------

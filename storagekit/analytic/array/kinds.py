@@ -1,4 +1,4 @@
-"""Describe the disks of an array, of one kind or of several, and share requests between them."""
+"""Describe the disks of an array, of one kind or of several kinds, and divide the requests among the disks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class Population:
     Raises
     ------
     InputError
-        If there are no kinds, or one has another type.
+        If there are no kinds, or an entry is not a `DiskKind`.
     """
 
     kinds: Annotated[tuple[DiskKind, ...], several(instance_of(DiskKind), 1, "kinds of disks")]
@@ -141,7 +141,7 @@ def _alike(one, other) -> bool:
 
 @dataclass(frozen=True)
 class SharedCosts:
-    """Costs of each layout, and the shares of the requests that its disks receive.
+    """Costs of each layout, and the shares of the requests that the disks receive in each layout.
 
     Parameters
     ----------
@@ -189,9 +189,9 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
 
     Notes
     -----
-    The share of the data on a disk is inversely proportional to the time that its requests take. This time grows with the
-    share, so the shares are found by iteration. The iteration is damped. It converges because seek times grow no faster
-    than the reach.
+    The share of the data on a disk is inversely proportional to the time that a request to this disk takes. This time
+    grows with the share, so the shares are found by iteration. The iteration is damped. It converges because seek times
+    grow no faster than the reach.
     """
     counts = disks.counts[:, None]
 

@@ -1,7 +1,8 @@
 """Calculate the distribution of response times of an array under Poisson arrivals with FCFS scheduling.
 
-Each disk is an M/G/1 queue. Its waiting time is a geometric sum of residual service times (Pollaczek and Khinchine).
-The sum is computed by Fourier transform, which gives the distribution and not only the mean:
+Each disk is an M/G/1 queue with the utilization rho. Its waiting time W is a sum of residual service times, whose
+number N has a geometric distribution (Pollaczek and Khinchine). The sum is computed by Fourier transform, which gives
+the distribution of W and not only its mean:
 
     W = sum of N residual services,  P(N = n) = (1 - rho) rho^n
 
@@ -9,10 +10,10 @@ The result is exact if service times are independent. Above 98% utilization, wai
 
 Three parts are approximations:
 
-- A read that any of h heads can serve waits if no head is idle. The probability is that of Erlang's formula for h
-  servers, and the h heads serve the queue of the read together.
-- If writes occupy all heads, the heads act as a single server. The two cases are weighted with the share of the busy time
-  that writes take.
+- A read that any of h heads can serve waits if no head is idle. The probability of waiting is given by Erlang's formula
+for h servers, and the h heads serve the queue of the read together.
+- If writes occupy all heads, the heads act as a single server. The case of writes is weighted with the share of the
+busy time that writes take, and the case of reads with the rest.
 - The waiting times at the disks of a write are equal if the disks are mirrors. For other disks, the distribution is a
   mixture of equal and of independent waiting times. The weight of equal waiting times is the share of the work that two
   disks have in common.
@@ -58,14 +59,14 @@ _SPANS, _SHARES = SPAN.each, SHARE.each
 
 @dataclass(frozen=True)
 class TransferSizes:
-    """Transfer and overhead times of the request sizes, and the share of each size.
+    """For each request size, the transfer time with overhead, and the share of the requests.
 
     Parameters
     ----------
     seconds : array of float, shape `[size]`
         Transfer time and overhead of a request of each size, seconds.
     shares : array of float, shape `[size]`
-        Share of each size among the requests; they sum to 1.
+        Share of each size among the requests. The shares sum to 1.
     again : float or array of float, shape `[size]`
         Additional time of a write that covers a part of a physical sector and therefore reads the sector first, seconds;
         0 by default.
@@ -175,7 +176,7 @@ class _Services:
 
     @cached_property
     def _staircase(self) -> tuple[NDArray, NDArray]:
-        """Return the sorted seeks, and the integral of their distribution function up to each of them."""
+        """Return the sorted seek times, and the integral of their distribution function up to each seek time."""
         ordered = np.sort(self.seeks)
         return ordered, np.concatenate([[0.0], np.cumsum(np.diff(ordered) * np.arange(1, ordered.size) / ordered.size)])
 
@@ -189,24 +190,24 @@ class _Served:
 
     @cached_property
     def _misses(self) -> list[NDArray]:
-        """Return the probability that a read by one head takes longer than each time, one array for each size."""
+        """Return, for each size, the probabilities that a read by one head takes longer than each of the times."""
         return [1 - self.services.positioned(self.time - each) for each in self.services.sizes.seconds]
 
     def read(self, heads: int) -> NDArray:
-        """Return the probability that a read by the nearest of `heads` heads takes at most each time."""
+        """Return the probabilities that a read by the nearest of `heads` heads takes at most each of the times."""
         shares = self.services.sizes.shares
         parts = (share * (1 - miss**heads) for share, miss in zip(shares, self._misses, strict=True))
         return sum(parts, start=np.zeros_like(self.time))
 
     @cached_property
     def writes(self) -> NDArray:
-        """Return the probability that a write of each size takes at most each time on one disk, `[size, time]`."""
+        """Return the probability that a write of each size takes at most each of the times on one disk, `[size, time]`."""
         later = self.time - self.services.turn - self.services.settle
         return np.array([self.services.positioned(later - each) for each in self.services.sizes.written])
 
     @cached_property
     def write(self) -> NDArray:
-        """Return the probability that a write of any size takes at most each time on one disk."""
+        """Return, for each time, the probability that a write of random size takes at most this time on one disk."""
         return self.services.sizes.shares @ self.writes
 
 
@@ -306,7 +307,10 @@ class _Ways:
 
     @property
     def together(self) -> float:
-        """Return the share of a disk's busy time for writes. A write occupies all heads of its block simultaneously."""
+        """Return the share of a disk's busy time that writes take.
+
+        A write occupies all heads of its block simultaneously.
+        """
         means, share = self.moments[0], self.of_reads
         return (1 - share) * means[-1] / (share * means[0] + (1 - share) * means[-1])
 
@@ -314,9 +318,9 @@ class _Ways:
     def alike(self) -> float:
         """Return the weight, 0 to 1, of the case that the waiting times at the disks of a write are equal.
 
-        In this case, the write ends with its longest access. The disks of a mirror have the same queue, so the weight is
-        1. For other disks, the weight is the share of their work that is writes, multiplied by the share of the writes
-        that two disks have in common.
+        In this case, the write ends with its longest access. The disks of a mirror have the same queue, so the weight
+        is 1. For other disks, the weight is a product: the share of a disk's work that writes cause, multiplied by the
+        share of its writes that a second disk also has.
         """
         if self.shape.heads > 1:
             return 1.0
@@ -334,7 +338,7 @@ class _Ways:
         return np.array([np.trapezoid(weight * exceeds, time) for weight in (1.0, 2 * time)])
 
     def moment(self, busy: float, power: int) -> float:
-        """Return the mean, for a `power` of 1, or the mean square, for 2, of the service time of an access."""
+        """Return the mean (for `power` 1) or the mean square (for `power` 2) of the service time of an access."""
         chances, of = self.found_idle(busy), self.moments[power - 1]
         return float(self.of_reads * (chances[0] * of[0] + chances[1:] @ of[:-1]) + (1 - self.of_reads) * of[-1])
 
@@ -346,7 +350,7 @@ class _Ways:
         return self.of_reads * read + (1 - self.of_reads) * served.write
 
     def left(self, busy: float) -> float:
-        """Return the mean waiting time of those requests that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
+        """Return the mean waiting time of the requests that wait at one disk, seconds: E S^2 / (2 E S (1 - rho))."""
         return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
 
     def busy(self, arrivals: float) -> float:
@@ -361,7 +365,7 @@ class _Ways:
 
 
 def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
-    """Return the share of requests that complete within each of evenly spaced times."""
+    """Return, for each of evenly spaced times, the share of requests that complete within this time."""
     # In heavy traffic, waiting times are exponential, and service times are shorter than the step of the time grid.
     many, time = busy > _HEAVY, served.time
     waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(served, busy), busy)
@@ -378,7 +382,7 @@ def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
 
 
 def _written(ways: _Ways, served: _Served, waits: "_Waits", busy: float) -> NDArray:
-    """Return the share of writes that complete within each of evenly spaced times."""
+    """Return, for each of evenly spaced times, the share of writes that complete within this time."""
     # All copies of a write, or its data and parity, have the same size.
     ones, written, shares = served.writes, ways.shape.written, served.services.sizes.shares
     found = np.zeros_like(served.time)

@@ -1,8 +1,8 @@
 """Calculate the mean of the smallest and of the largest of n positioning times (seek time plus rotational latency).
 
 The n heads of a mirror are at independent distances and angles. A read goes to the head that arrives first, and a write
-waits for the last head. Each time is seek + U, with U uniform over an `arc`, the seconds from one replica to the next. With
-G(t) the probability that one time exceeds t,
+waits for the last head. The positioning time of a head is seek + U, with U uniform from 0 to `arc`, the time from one
+replica to the next. If G(t) is the probability that this time exceeds t, the means over n heads are
 
     E least = integral of G(t)^n,  E most = integral of 1 - (1 - G(t))^n
 """
@@ -155,14 +155,14 @@ def _looked_up(full, arc, copies, table) -> NDArray:
 
 
 def _column(copies: NDArray) -> NDArray:
-    """Return the numbers along the last axis, which are equal along all other axes."""
+    """Return the numbers of heads by layout, the last axis. The numbers are equal along all other axes."""
     return copies.reshape(-1, copies.shape[-1])[0] if copies.size else copies.reshape(-1)
 
 
 def _least_of_some(full, arc, copies) -> NDArray:
     """Return the mean of the smallest positioning time, for a number of heads that need not be whole.
 
-    The mean is nearly a power of the number, so its logarithm is interpolated in a table.
+    The mean is nearly a power of the number of heads, so the logarithm of the mean is interpolated in a table.
     """
     whole = full + arc
     crowds, table = _crowd_table()
@@ -177,28 +177,33 @@ def _least_of_some(full, arc, copies) -> NDArray:
 
 @lru_cache(maxsize=1)
 def _crowd_table() -> tuple[NDArray, NDArray]:
-    """Return the logarithms of numbers of heads up to 10,000, and of the mean smallest time, `[number, part]`."""
+    """Return the logarithms of numbers of heads up to 10,000, and of the mean smallest times, `[number, ratio]`.
+
+    The ratios are seek / (seek + arc), as in `_PARTS`. The times are relative to seek + arc.
+    """
     crowds = np.geomspace(1, 1e4, 41)
     return np.log(crowds), np.log([_least_table(crowd) for crowd in crowds])
 
 
 @lru_cache(maxsize=256)
 def _least_table(copies: float) -> NDArray:
-    """Return the mean of the smallest time for each part, as a share of seek + arc."""
+    """Return the mean smallest time, relative to seek + arc, for each ratio seek / (seek + arc) in `_PARTS`."""
     exceeds, weights = _nodes()
     return (exceeds**copies * weights).sum(axis=1)
 
 
 @lru_cache(maxsize=256)
 def _most_table(copies: int) -> NDArray:
-    """Return the mean of the largest time for each part, as a share of seek + arc."""
+    """Return the mean largest time, relative to seek + arc, for each ratio seek / (seek + arc) in `_PARTS`."""
     exceeds, weights = _nodes()
     return ((1 - (1 - exceeds) ** copies) * weights).sum(axis=1)
 
 
 @lru_cache(maxsize=1)
 def _nodes() -> tuple[NDArray, NDArray]:
-    """Return G and the weights of its integral, `[part, node]`, for a seek of at most `part` and an arc of 1 - part.
+    """Return G at the nodes of a quadrature and the weights of the nodes, `[ratio, node]`.
+
+    For each ratio in `_PARTS`, the longest seek is the ratio, and the arc is 1 - ratio.
 
     G is a polynomial between the ends of seek and arc. Gaussian quadrature is therefore exact for up to 21 copies, and
     nearly exact for more.

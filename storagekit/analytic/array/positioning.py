@@ -1,4 +1,4 @@
-"""Calculate mean seek times of a drive within a reach, and the smallest and largest of several positioning times.
+"""Calculate mean seek times of a drive within a reach, and mean times of the first and last of several heads.
 
 A reach is a distance as a share of the full stroke: the cylinders that hold data, divided by the locality.
 """
@@ -45,7 +45,7 @@ class DriveFigures:
     write_settle : float
         Additional seek time of a write, compared with a read, seconds; 0 by default.
     capacity : float
-        Capacity in any unit that all drives of a population share; 1 by default.
+        Capacity, in the same arbitrary unit for all drives of an array; 1 by default.
     name : str
         Name of the drive.
 
@@ -116,9 +116,9 @@ class Spindle(ABC):
         -----
         At position u the elevator finds the requests that have arrived since its last visit. Their number is
         proportional to u on the way up, and to 1 - u on the way down. The waiting requests are therefore always a third
-        of the requests that are served in a round, which covers twice the reach. The distance to the next request is 2/3n
-        of the reach if the number n is large, and 1/3 if n is 1. The formula 2/3(n + 1) has both limits, and it is at
-        most 7% too low between them. With c instead of 3/2, the distance is
+        of the requests that are served in a round, which covers twice the reach. The distance to the next request is
+        2/(3n) of the reach if the number n of waiting requests is large, and 1/3 if n is 1. The formula 2/(3 (n + 1))
+        has both limits. Between the limits it is at most 7% too low. With c instead of 3/2, the distance is
 
             1/(c (n - 1) + 3)
 
@@ -170,7 +170,7 @@ class Spindle(ABC):
 
 @dataclass(frozen=True)
 class Linear(Spindle):
-    """Timing of a drive with seek times linear in distance; the elements of an array describe different drives.
+    """Timing of a drive whose seek times are linear in distance. If fields are arrays, each element describes a drive.
 
     Parameters
     ----------
@@ -225,13 +225,14 @@ class Curve(Spindle):
     Parameters
     ----------
     times : array of float, shape `[distance]`
-        Seek time for each distance in cylinders, from 0, seconds.
+        Seek times for the distances 0, 1, 2, ... cylinders, seconds.
     inner : array of float, shape `[distance]`
         Integral of `times` from 0.
     outer : array of float, shape `[distance]`
         Integral of `inner` from 0.
     held : array of float, shape `[boundary]`
-        Share of the data before each of evenly spaced cylinders; outer cylinders hold more data than inner cylinders.
+        For each of evenly spaced cylinders, the share of the data that is on the cylinders before it. Outer cylinders
+        hold more data than inner cylinders.
     revolution : float
         Time of a revolution, seconds.
     overhead : float
@@ -241,8 +242,8 @@ class Curve(Spindle):
 
     Notes
     -----
-    If both ends of a seek are uniform within X cylinders, its distance d has the density 2 (X - d) / X^2. The mean seek
-    time is therefore 2 outer(X) / X^2.
+    If both ends of a seek are uniform within X cylinders, the distance d of the seek has the density 2 (X - d) / X^2.
+    The mean seek time is therefore 2 `outer`[X] / X^2.
     """
 
     times: NDArray
@@ -341,7 +342,7 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
 
 
 def _held(drive: Drive) -> NDArray:
-    """Return the share of the sectors before each of evenly spaced cylinders."""
+    """Return, for each of evenly spaced cylinders, the share of the sectors that are on the cylinders before it."""
     sectors = np.linspace(0, drive.capacity - 1, 513).astype(np.int64)
     place = drive.locate(cast(Array, sectors), cast(Array, np.ones_like(sectors)))
     return np.interp(np.linspace(0, 1, 513), np.asarray(place.cylinder) / (drive.cylinders - 1), sectors / sectors[-1])

@@ -12,10 +12,11 @@ from storagekit.core.validation import Amount, Count, Positive, Whole, validate_
 class Shapes(Protocol):
     """Several layouts of the same disks; each property is an array with one number for each layout.
 
-    replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block; any of
-    them can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
-    immediately. turned: revolutions that a write takes on each of these disks in addition to positioning and transfer: from
-    the first replica to the last, or from reading the old data to writing. room: bytes on disk for each byte of data.
+    replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block; any
+    of them can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
+    immediately. turned: revolutions that a write takes on each of these disks in addition to positioning and transfer:
+    the rotation from the first replica to the last replica, or from reading the old data to writing. room: bytes on
+    disk for each byte of data.
     """
 
     @property
@@ -54,7 +55,7 @@ class Shape:
         Number of disks that serve one queue, if it is larger than `heads`; 0 by default. On a ring, for example, each
         disk shares the load with its neighbours, which share their load with their own neighbours.
     group : int
-        Number of disks in a group, of which a write occupies `written` disks; by default 0, for mirrors.
+        Number of disks in a parity group, of which a write occupies `written` disks; by default 0, for mirrors.
 
     Raises
     ------

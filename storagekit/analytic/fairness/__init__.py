@@ -1,9 +1,9 @@
-"""Proportional sharing in distributed storage (dsfq): bounds on unfairness, long-run rates, unfairness of a run.
+"""Proportional sharing in distributed storage (paper dsfq): bounds on unfairness, long-run rates, unfairness of a run.
 
-`bounds` contains the bounds of equations 4 and 8, the cap of delays of equation 11, and the minimum service that this cap
-guarantees. `levels` implements theorem 3: streams that are backlogged at the same bricks. `maxmin` computes rates for any
-streams at any bricks. `hybrid` computes the rates if delays are capped for minimum shares. `witness` finds the worst
-interval in the log of a run, to which the bounds apply.
+`bounds` contains the bounds of equations 4 and 8, the cap of delays of equation 11, and the minimum service that this
+cap guarantees. `levels` implements theorem 3, for streams that are backlogged at the same bricks. `maxmin` computes
+rates for any streams at any bricks. `hybrid` computes the rates if delays are capped in order to guarantee minimum
+shares. `witness` finds the worst interval in the log of a run, to which the bounds apply.
 """
 
 from storagekit.analytic.fairness.bounds import Reading as Reading

@@ -42,14 +42,14 @@ class Side:
     largest : float or array of float
         Largest cost of the stream's requests to A.
     largest_anywhere : float or array of float, optional
-        Largest cost of its requests to any brick; by default the largest cost to A.
+        Largest cost of the stream's requests to any brick; by default the largest cost to A.
     bricks : int or array of int
-        Number N of bricks that receive its requests; 1 by default.
+        Number N of bricks that receive requests of the stream; 1 by default.
     largest_batch : float or array of float, optional
-        Largest batchcost at A: the cost of a request to A, plus the cost of all requests that its coordinator has
-        sent to other bricks since the previous request to A. With several coordinators it is the largest over all of
-        them. It is infinite if a coordinator sends nothing to A. By default it is only the cost of the request, as
-        with one brick.
+        Largest batchcost at A: the cost of a request to A, plus the cost of all requests that its coordinator has sent
+        to other bricks since the previous request to A. With several coordinators it is the largest value over all
+        coordinators. It is infinite if a coordinator sends nothing to A. By default it is only the cost of the request
+        to A, as with one brick.
     coordinators : int or array of int
         Number n of coordinators that send requests of the stream; 1 by default.
 
@@ -101,7 +101,7 @@ Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
 
 def _reading(label: str, value: Reading) -> Reading:
-    """Return the value. Raises InputError unless it is a function of one side."""
+    """Return the value. Raises InputError unless it is a function of one `Side`, such as `printed`."""
     if not callable(value):
         raise InputError(f"{label}: given {shown(value)}; give printed or repaired, the interpretation of equation 8")
     require_takes(label, value, ["side"])
@@ -110,7 +110,9 @@ def _reading(label: str, value: Reading) -> Reading:
 
 @validate
 def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
-    """Return the terms of equation 8 as printed: the largest cost at the brick, and D_SFQ + 1 batches.
+    """Return two terms of equation 8 as printed: the largest cost at the brick, and 1, which is added to D_SFQ.
+
+    Equation 8 contains the largest batchcost D_SFQ + 1 times. See `repaired` for the corrected terms.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
     cost : float or array of float
         Largest cost of the stream's requests to the brick.
     batches : int
-        1, also for several coordinators.
+        1, also if the stream has several coordinators.
 
     Raises
     ------
@@ -139,7 +141,9 @@ def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
 
 @validate
 def repaired(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
-    """Return the terms of equation 8 with the largest cost at any brick, and D_SFQ + n batches for n coordinators.
+    """Return two terms of equation 8, corrected: the largest cost at any brick, and n, which is added to D_SFQ.
+
+    n is the number of coordinators of the stream. See `printed` for the terms in the paper.
 
     Parameters
     ----------
@@ -221,8 +225,8 @@ def bound_total(
     waiting : float or array of float
         D_SFQ, the largest number of requests of one stream that wait at a brick.
     reading : callable
-        `printed`: c is the largest cost at the brick, and n = m = 1. `repaired`: c is the largest cost at any brick,
-        and n and m are the numbers of coordinators of f and of g.
+        Interpretation of equation 8. With `printed`, c is the largest cost at the brick, and n = m = 1. With
+        `repaired`, c is the largest cost at any brick, and n and m are the numbers of coordinators of f and of g.
 
     Returns
     -------
@@ -266,7 +270,7 @@ def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) 
 
 @validate(together=require_broadcast)
 def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[ArrayLike, numbers]) -> NDArray:
-    """Return the largest delay of a request, as a multiple of its cost, that keeps a minimum share of every brick.
+    """Return the largest delay of a request, as a multiple of its cost, that guarantees a minimum share of every brick.
 
     Parameters
     ----------
@@ -322,7 +326,7 @@ def floor(
     Parameters
     ----------
     work : float or array of float
-        W_A, the work of the brick for all streams in the interval.
+        Work W_A of the brick for all streams in the interval, as a cost.
     share : float or array of float
         Minimum share m.
     largest : float or array of float
@@ -335,7 +339,7 @@ def floor(
     Returns
     -------
     array of float
-        W_f, a cost; below 0 in a short interval.
+        Lower bound on W_f, the work for the stream, as a cost; below 0 in a short interval.
 
     Raises
     ------
@@ -348,8 +352,9 @@ def floor(
 
         W_f >= m W_A - (D + 1) ((1 - m) c_f + m sum of c_g)
 
-    If delays are at most `delay_factor`, the stream is served as with weight m, and the weights of the other streams sum
-    to 1 - m. Theorem 1 applies to the stream and each of the other streams, and is summed over the other streams.
+    If delays are at most `delay_factor` times the cost, the stream is served as if its weight were m and the weights of
+    the other streams summed to 1 - m. Theorem 1 applies to the stream and each of the other streams, and is summed over
+    the other streams.
 
     References
     ----------
@@ -365,7 +370,7 @@ def shortfall(
     others: Annotated[ArrayLike, numbers],
     depth: Annotated[ArrayLike, numbers],
 ) -> NDArray:
-    """Return the largest work by which a stream may fall behind its minimum share of a brick, as in `floor`.
+    """Return the largest work by which a stream may fall behind its minimum share of a brick; see `floor`.
 
     Parameters
     ----------

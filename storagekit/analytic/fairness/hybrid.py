@@ -1,15 +1,15 @@
 """Calculate rates under HYBRID-DSFQ: proportional total shares, with minimum shares of every brick.
 
-A stream receives at least its minimum share at every brick where it is backlogged. The minimum share caps the delay of a
-request at F times its cost, with F from `delay_factor`. Let the virtual time of a brick rise at the rate v. A backlogged
-stream receives service at the rate x there and at the rate o elsewhere. Its requests advance its tags by their cost plus
-delay, divided by phi:
+A stream receives at least its minimum share at every brick where it is backlogged. The minimum share caps the delay of
+a request at F times its cost, with F from `delay_factor`. Let the virtual time of a brick rise at the rate v. A
+backlogged stream receives service at the rate x at this brick, and at the rate o at all other bricks. Each request
+advances the tags of its stream by the cost of the request plus its delay, divided by the weight phi of the stream:
 
     v = (x + min(o, F x)) / phi,   so that   x = max(phi v - o, phi v / (1 + F))
 
-The rate v is the value at which the brick is fully used. If all streams wait at a brick and only one stream is capped, the
-share of this stream is its minimum. Its share is larger if some streams are elsewhere, or if streams that are not capped
-also receive service elsewhere.
+The rate v is the value at which the brick is fully used. If all streams wait at a brick and only one stream is capped,
+the share of this stream is its minimum. Its share is larger if some streams do not wait at the brick, or if streams
+that are not capped also receive service at other bricks.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,8 @@ class WithMinimums:
     rates : MaxMin
         Rates, allocation and bottlenecks.
     lifted : array of bool, shape `[stream, brick]`
-        Whether the stream's minimum determines its service at the brick, because its total exceeds that of the others.
+        Whether the stream's minimum share determines its service at the brick. It does if the stream's total service
+        exceeds the total at which the brick serves streams without minimum shares.
     """
 
     rates: MaxMin
@@ -46,7 +47,7 @@ class WithMinimums:
 
 
 class _Brick(NamedTuple):
-    """Inputs for filling a brick, all `[stream]`: weights, weights / (1 + F), service elsewhere, and demand."""
+    """Inputs for filling a brick, all `[stream]`: weights, weights / (1 + F), service at other bricks, and demand."""
 
     weight: np.ndarray
     least: np.ndarray
@@ -67,7 +68,9 @@ def hybrid_rates(
     demand: Numeric = np.inf,
     minimum: Numeric = 0.0,
 ) -> WithMinimums:
-    """Return the long-run rates of streams, which are backlogged where `demand` is infinite and otherwise limited by it.
+    """Return the long-run rates of streams with demands and minimum shares.
+
+    A stream is backlogged where its demand is infinite. Elsewhere its demand limits its service.
 
     Parameters
     ----------
@@ -127,7 +130,7 @@ def _capped(weights: np.ndarray, minimum: np.ndarray) -> np.ndarray:
 def _settled(
     capacity: np.ndarray, weights: np.ndarray, least: np.ndarray, demand: np.ndarray, served: np.ndarray
 ) -> tuple[Float[np.ndarray, "stream brick"], Float[np.ndarray, " brick"]]:
-    """Return the settled service, `[stream, brick]`, and the level of each brick, infinite if it is not full."""
+    """Return the final service, `[stream, brick]`, and the level of each brick, infinite if the brick is not full."""
     served, level = served.copy(), np.zeros(len(capacity))
     for _ in range(_ROUNDS):
         before = served.copy()
@@ -142,7 +145,7 @@ def _settled(
 
 
 def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:
-    """Return the service of each stream if the brick is full or all demand is met, and the level at which this is so.
+    """Return the service of each stream, and the level at which the brick is full or all demand is met.
 
     The level is infinite if all demand is met.
     """

@@ -14,9 +14,9 @@ class WaterLevel(NamedTuple):
     Parameters
     ----------
     level : array of float, shape `[...]`
-        Normalized rate L of the streams that are served at the bricks, cost a second over weight.
+        Normalized rate L (rate divided by weight) of the streams that are served at the bricks, cost a second.
     rates : array of float, shape `[..., stream]`
-        Normalized rate of each stream over all bricks: the larger of L and its rate elsewhere.
+        Normalized rate of each stream over all bricks: L, or its normalized rate at other bricks if that is larger.
     service : array of float, shape `[..., stream]`
         Rate of each stream at these bricks, cost a second, not normalized; 0 for a blocked stream.
     """
@@ -37,7 +37,7 @@ def water_level(
     Parameters
     ----------
     other : array of float, shape `[..., stream]`
-        Rate of each stream at bricks outside S, divided by its weight, cost a second over weight.
+        Rate of each stream at bricks outside S, divided by the weight of the stream, cost a second.
     weights : array of float, shape `[..., stream]`
         Weight phi of each stream.
     capacity : float or array of float, shape `[...]`
@@ -62,10 +62,11 @@ def water_level(
 
     Let the streams be in ascending order of `other`. If only the first k streams were served, their level would be
 
-        L_k = (capacity + sum of phi_f other_f) / sum of phi_f,  f the first k
+        L_k = (capacity + sum of phi_f other_f) / sum of phi_f
 
-    The level L is the smallest L_k. The first k streams never receive more than the capacity, so no L_k is below the
-    level. If the first k streams are exactly the streams that are served, L_k is the level.
+    with the sums over the first k streams. The level L is the smallest L_k. The first k streams never receive more than
+    the capacity, so no L_k is below the level. If the first k streams are exactly the streams that are served, L_k is
+    the level.
 
     References
     ----------

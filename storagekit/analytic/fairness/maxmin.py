@@ -1,12 +1,12 @@
 """Calculate max-min fair total rates of streams at several bricks, which total proportional sharing approaches.
 
 Each brick serves the stream with the smallest normalized total. It therefore serves a stream only while no other stream
-that demands more there has a smaller total. The total of a stream can then rise only if another stream, whose total is not
-larger, loses service. The rates are therefore max-min fair.
+with unmet demand at the brick has a smaller total. The total of a stream can then rise only if another stream, whose
+total is not larger, loses service. The rates are therefore max-min fair.
 
-The rates are found by progressive filling. All totals rise together until a set T of streams is limited: its bricks
-are full, or its demand is met. The rates of these streams and the bricks that they fill are then fixed, and the other
-streams continue. The limit of T is a cut,
+The rates are found by progressive filling. All totals rise together until a set T of streams is limited, because the
+bricks of these streams are full or their demand is met. The rates of these streams and the bricks that they fill are
+then fixed, and the other streams continue. The limit of T is a cut,
 
     level = (sum over bricks of min(capacity, demand of T there) + what T has already) / sum of phi over T,
 
@@ -44,10 +44,12 @@ class MaxMin:
     allocation : array of float, shape `[stream, brick]`
         Service of each stream at each brick, cost a second. Other allocations may attain the same rates.
     demand : array of float, shape `[stream, brick]`
-        Demand of each stream at each brick, cost a second: infinite if it is backlogged, 0 where it sends nothing.
+        Demand of each stream at each brick, cost a second: infinite where the stream is backlogged, 0 where it sends
+        nothing.
     bottleneck : array of bool, shape `[stream, brick]`
-        Whether the brick is full and the stream demands more there. Such a brick serves the streams of the same level in
-        turn, or streams of lower levels first. False at all bricks if the demand of the stream limits it.
+        Whether the brick is full and the stream demands more service at this brick. Such a brick serves the streams of
+        the same level in turn, or streams of lower levels first. False at all bricks if the demand of the stream limits
+        it.
     """
 
     rates: Float[np.ndarray, " stream"]
@@ -57,7 +59,9 @@ class MaxMin:
 
     @validate
     def binding(self, stream: Whole) -> Binding:
-        """Return the limit of one stream: its demand, or its full bricks with its service and their total service.
+        """Return the constraint that limits one stream: its demand, or the full bricks at which it demands more.
+
+        For full bricks, the value is the service of the stream at these bricks, and the limit is their total service.
 
         Parameters
         ----------
@@ -104,7 +108,9 @@ def max_min_rates(
     demand: Numeric = np.inf,
     minimum: Numeric = 0.0,
 ) -> MaxMin:
-    """Return the weighted max-min fair rates R_f = sum over bricks of x_fb, and the allocation x.
+    """Return the weighted max-min fair rates of streams, and an allocation of service that attains them.
+
+    The rate of stream f is R_f, the sum over all bricks b of its service x_fb.
 
     Parameters
     ----------
@@ -115,10 +121,11 @@ def max_min_rates(
     reach : array of bool, shape `[stream, brick]`
         Whether the stream sends requests to the brick.
     demand : float or array of float, shape `[stream, brick]`
-        Demand of each stream at each brick, cost a second; infinite, the default, where it is always backlogged.
+        Demand of each stream at each brick, cost a second; infinite where the stream is always backlogged. By default
+        infinite everywhere.
     minimum : float or array of float, shape `[stream]`
-        Minimum share of each brick where the stream is backlogged (HYBRID-DSFQ); 0 by default. A demand below the minimum
-        share is met.
+        Minimum share of each brick where the stream is backlogged (HYBRID-DSFQ); 0 by default. If a demand is below the
+        minimum share, it is met.
 
     Returns
     -------
@@ -137,9 +144,9 @@ def max_min_rates(
 
         x >= 0,  sum over f of x_fb <= capacity_b,  x_fb <= demand_fb,  x_fb >= minimum_f capacity_b where demand allows
 
-    The smallest R_f / phi_f is maximized, then the next larger one, and so on. A brick is idle only if all demand there
-    is met. Levels are distinguished to 1e-10 of the largest capacity. 32 bricks and 64 streams take less than a
-    second.
+    The smallest R_f / phi_f is maximized, then the second smallest, and so on. A brick is idle only if all demand at
+    this brick is met. Levels are distinguished to 1e-10 of the largest capacity. 32 bricks and 64 streams take less
+    than a second.
 
     References
     ----------
@@ -217,7 +224,7 @@ def _fill(given: _Filling) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _cut(left: _Filling, held: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the level at which the streams of `held` are limited, and the bricks that they fill."""
+    """Return the level at which the streams in the mask `held` are limited, and the bricks that these streams fill."""
     asked = left.demand[held].sum(axis=0)
     full = asked > left.capacity
     total = np.where(full, left.capacity, asked).sum() + left.already[held].sum()
@@ -232,7 +239,7 @@ def _met(given: _Filling, rates, extra, bottleneck) -> tuple[np.ndarray, np.ndar
 
 
 def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
-    """Return the streams that cannot all exceed the highest common level, and the service of each stream.
+    """Return a mask of the streams that limit the highest common level, and the service of each stream.
 
     At least one stream is limited.
     """

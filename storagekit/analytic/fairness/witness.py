@@ -1,8 +1,9 @@
 """Find the unfairness of a run: the worst interval of its log, in one pass over the events.
 
-A bound applies to every interval of joint backlog. In one period of backlog, the worst interval of a path U(t) is the
-largest fall of U, or of -U. A fall is the highest value so far minus the current value. A log of n events therefore takes
-n steps, and not n^2 intervals. Sums are float64. For integer costs they are exact up to 2^53, for a run of any length.
+A bound applies to every interval in which both streams are backlogged. Let U(t) be the difference between the service
+of the two streams up to time t, each divided by its weight. In one period of backlog, the worst interval is the largest
+fall of U, or of -U. A fall is the highest value so far minus the current value. A log of n events therefore takes n
+steps, and not n^2 intervals. Sums are float64. For integer costs they are exact up to 2^53, for a run of any length.
 """
 
 from typing import Annotated, NamedTuple
@@ -37,7 +38,9 @@ def largest_unfairness(
     backlogged: Annotated[Bool[AnyArray, "event *batch"], _flags],
     gap: Annotated[Float[AnyArray, "event *batch"], numbers],
 ) -> Float[np.ndarray, "*batch"]:
-    """Return the largest | W_f / phi_f - W_g / phi_g | of any interval with both streams backlogged at one brick.
+    """Return the largest unfairness of any interval in which both streams are backlogged at one brick.
+
+    The unfairness is | W_f / phi_f - W_g / phi_g |, with the work W for streams f and g and their weights phi.
 
     Parameters
     ----------
@@ -48,7 +51,8 @@ def largest_unfairness(
     backlogged : array of bool, shape `[event, *batch]`
         Whether both streams are backlogged at the brick from the end of the event on.
     gap : array of float, shape `[event, *batch]`
-        Time since the previous event during which they were not both backlogged, seconds; 0 if they always were.
+        Time since the previous event during which the two streams were not both backlogged, seconds; 0 if both were
+        always backlogged.
 
     Returns
     -------
@@ -136,22 +140,23 @@ def largest_drop(
     backlogged: Annotated[Bool[AnyArray, "event *batch"], _flags],
     gap: Annotated[Float[AnyArray, "event *batch"], numbers],
 ) -> Float[np.ndarray, "*batch"]:
-    """Return the largest m W_A - W_f of any interval of a stream's backlog at one brick, as bounded by `shortfall`.
+    """Return the largest work by which a stream falls behind a share of a brick, in any interval of its backlog there.
 
-    It is the largest work by which the stream falls behind a share of the brick.
+    This work is m W_A - W_f, with the work W_A of the brick for all streams and W_f for the stream. `shortfall` is a
+    bound on it.
 
     Parameters
     ----------
     served : array of float, shape `[event, *batch]`
         Cost of the stream's requests that ended at the brick at each event.
     total : array of float, shape `[event, *batch]`
-        The same cost for all streams.
+        Cost of all streams' requests that ended at the brick at each event.
     share : float or array of float, shape `[*batch]`
         Share m, 0 to 1.
     backlogged : array of bool, shape `[event, *batch]`
         Whether the stream is backlogged at the brick from the end of the event on.
     gap : array of float, shape `[event, *batch]`
-        Time since the previous event during which it was not backlogged, seconds.
+        Time since the previous event during which the stream was not backlogged, seconds.
 
     Returns
     -------
@@ -187,7 +192,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _with_lanes(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
-    """Return `values` with an axis of length 1 for every batch axis that they lack."""
+    """Return `values` with an axis of length 1 for every batch axis that is missing."""
     require(
         values.ndim in (1, dimensions), f"{label} of shape", str(values.shape), "one for all runs, or one for each run"
     )
@@ -232,8 +237,8 @@ def _scanned(
 def _step(fall: _Fall, step: Array, backlogged: Array, gap: Array) -> _Fall:
     """Return the state after one event.
 
-    The path changes in a period, and in the instant that ends the period. Afterwards its value is 0 until the next period
-    begins, at the end of an event.
+    The path changes in a period of backlog, and in the instant that ends the period. Afterwards the value of the path
+    is 0. The next period begins at the end of an event.
     """
     away = fall.away + gap
     moves = away <= _INSTANT

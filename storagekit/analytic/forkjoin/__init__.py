@@ -1,8 +1,9 @@
 """Fork-join queues: a request is divided into parts for several servers, and completes when its last part completes.
 
-`exponential` contains the queues of textbooks. `bounds` contains queues with the block times of a disk. `tail` bounds the
-probability that several blocks take long. `parts`, `striping` and `striped_system` model striping over a network
-(swift). `completion` simulates this model with the recursion of `recursion`.
+`exponential` contains queues with exponential service times. `bounds` contains queues with the block times of a disk.
+`tail` contains a bound on the probability that several blocks take longer than a given time. `parts`, `striping` and
+`striped_system` model striping over a network (swift). `completion` simulates this model with the recursion of
+`recursion`.
 """
 
 from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds

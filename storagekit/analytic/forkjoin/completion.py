@@ -1,4 +1,7 @@
-"""Simulate completion times against load, and the sustainable load, for many systems with common random numbers."""
+"""Simulate completion times as a function of load, and the sustainable load, of many systems.
+
+All systems use the same random numbers.
+"""
 
 from collections.abc import Sequence
 
@@ -29,7 +32,7 @@ class Simulation:
     systems : sequence of StripedSystem
         The systems. They may differ in everything except the share of writes.
     seeds : sequence of int
-        One seed for each independent stream, all different.
+        One seed for each independent stream. All seeds must differ.
     requests : int
         Number of requests of each stream; the first tenth is warm-up.
 

@@ -62,7 +62,7 @@ def response_two(rate: Rates, service: Times) -> NDArray:
     -----
     The mean is, with rho = rate S,
 
-        R_2 = (12 - rho)/8 S/(1 - rho)
+        R_2 = ((12 - rho)/8) (S/(1 - rho))
 
     References
     ----------
@@ -85,7 +85,8 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
     service : float or array of float
         Mean service time S of a part, seconds.
     queues : int
-        Number N of queues; the approximation is for two or more. For one queue the result is the exact M/M/1.
+        Number N of queues. The approximation is for two or more queues. For one queue the result is exact, as for
+        M/M/1.
 
     Returns
     -------
@@ -99,11 +100,11 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
 
     Notes
     -----
-    The mean is, with rho = rate S and R_2 of `response_two`,
+    The mean is, with rho = rate S and R_2 from `response_two`,
 
-        R_N = (H_N/H_2 + 4/11 (1 - H_N/H_2) rho) R_2
+        R_N = (H_N/H_2 + (4/11) (1 - H_N/H_2) rho) R_2
 
-    It is within 5% of simulation up to N = 32.
+    with H_N from `harmonic`. The mean is within 5% of simulation up to N = 32.
 
     References
     ----------
@@ -120,8 +121,8 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
 def response_interpolated(rate: Rates, service: Times, queues: Count) -> NDArray:
     """Return the mean response time of N queues according to the interpolation of Varma and Makowski.
 
-    The product of the mean and 1 - rho is linear in the load rho between its exact limits at loads of 0 and 1. For two queues
-    the mean is exact at every load.
+    The product of the mean and 1 - rho is linear in the load rho, between the exact limits of this product at loads of
+    0 and 1. For two queues the mean is exact at every load.
 
     Parameters
     ----------

@@ -125,7 +125,10 @@ class Disk:
         return 2 * (self.seek + self.rotation) + self._passing(unit)
 
     def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
-        """Return the times of blocks of `unit` bytes, seconds, from random numbers in [0, 1), in the same precision."""
+        """Return the times of blocks of `unit` bytes, seconds, in the precision of the random numbers.
+
+        seek, rotation: random numbers in [0, 1).
+        """
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 
     def _passing(self, unit: ArrayLike) -> NDArray:
@@ -145,10 +148,10 @@ class Host:
     per_byte : float
         Instructions for each byte of a packet; 1 by default.
     per_check_byte : float
-        Instructions for each byte that is added to check data by exclusive or; 1 by default. The paper does not state
-        this number; the default is the cost of a copy.
+        Instructions for each byte that is combined with check data by exclusive or; 1 by default. The paper does not
+        state this number; the default is the cost of a copy.
     duplex : bool
-        Whether one processor sends and another one receives; by default one does both.
+        Whether one processor sends and another processor receives; by default one processor does both.
 
     Raises
     ------
@@ -184,7 +187,7 @@ class Host:
 
     @validate
     def check_seconds(self, size: Spaces) -> NDArray:
-        """Return the time to add `size` bytes to check data, seconds."""
+        """Return the time to combine `size` bytes with check data by exclusive or, seconds."""
         return self.per_check_byte * np.asarray(size, float) / self.speed
 
 
@@ -221,5 +224,8 @@ class Network:
 
     @validate
     def seconds(self, size: Spaces) -> NDArray:
-        """Return the time that a packet of `size` bytes holds a ring or a link, seconds, with the token acquisition."""
+        """Return the time that a packet of `size` bytes occupies a ring or a link, seconds.
+
+        The time includes the acquisition of the token.
+        """
         return self.acquisition + np.asarray(size, float) / self.rate

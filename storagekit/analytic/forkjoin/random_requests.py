@@ -1,4 +1,4 @@
-"""Draw the random numbers of a simulated stream of requests. They do not depend on the load, the disks or the unit."""
+"""Draw the random numbers of a simulated stream of requests, which do not depend on load, disks or block size."""
 
 from functools import partial
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Draws(NamedTuple):
     gap : array of float, shape `[request, seed]`
         Time since the previous request, multiplied by the rate; exponential with mean 1.
     operation : array of float, shape `[request, seed]`
-        Uniform in [0, 1); a write if it is below the share of writes.
+        Uniform in [0, 1). The request is a write if the number is below the share of writes.
     place : array of float, shape `[request, seed]`
         Uniform in [0, 1); selects the disk where the request begins.
     seek : array of float, shape `[request, seed, block]`
@@ -47,7 +47,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
     Parameters
     ----------
     seeds : list of int
-        One seed for each stream, all different.
+        One seed for each stream. All seeds must differ.
     requests : int
         Number of requests of each stream.
     blocks : int
@@ -120,7 +120,7 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
     Raises
     ------
     InputError
-        If the random numbers are for fewer blocks.
+        If `draws` has random numbers for fewer blocks than the requests have.
 
     References
     ----------
@@ -141,5 +141,5 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
 
 
 def most_blocks(stripings: list[Striping]) -> int:
-    """Return the largest number of blocks of a request for which any of the stripings needs random numbers."""
+    """Return the largest number of blocks of a request under any of the stripings, which needs random numbers."""
     return max(striping.rows * striping.disks for striping in stripings)

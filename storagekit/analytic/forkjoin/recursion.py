@@ -1,9 +1,9 @@
 """Calculate the unfinished work of every server from one request to the next, with a max-plus recursion.
 
-The disks serve striped requests in order of arrival. The state of a disk is therefore the time for which it is still busy
-when the next request arrives (Lindley). A request takes a few vector operations, simultaneously for all loads, layouts and
-seeds, and no events. Times are relative to the arrival of the request, so float32 stays exact for a stream of any
-length.
+The disks serve striped requests in order of arrival. The state of a disk is therefore the time for which it is still
+busy when the next request arrives (Lindley). A request is computed with a few vector operations, simultaneously for all
+loads, layouts and seeds, and without events. Times are relative to the arrival of the request, so float32 stays exact
+for a stream of any length.
 """
 
 from typing import NamedTuple
@@ -82,7 +82,7 @@ class Paths(NamedTuple):
 
 
 def path(out: float, offset: ArrayLike, port: float, transit: float, receive: float) -> Path:
-    """Return a `Path` from numbers and from an offset for each disk, `[disk]`, all in seconds.
+    """Return a `Path` in float32 from Python numbers and from an array with an offset for each disk.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ class _Busy(NamedTuple):
 def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *batch"]:
     """Return the time from the arrival to the completion of each request.
 
-    A read completes when the client has its last block, a write when the client has the last acknowledgement.
+    A read completes when the client has the last block of the read. A write completes when the client has the last
+    acknowledgement.
 
     Parameters
     ----------
@@ -135,14 +136,15 @@ def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float
     Raises
     ------
     InputError
-        If a time is not finite or is below 0, except a transit, which may be negative, or if shapes disagree.
+        If shapes disagree, or if a time is not finite or is below 0; only `transit` may be negative.
 
     Notes
     -----
     A disk serves requests in their order, and the blocks of a request together. If blocks arrive more slowly than the
-    next server processes them, the arrival of the last block determines the end. If they arrive faster, the arrival
+    next server processes them, the arrival of the last block determines the end. If blocks arrive faster, the arrival
     of the first block and the number of blocks determine the end. The later of the two times is used, at the port of an
-    agent and at the client. Sending and receiving do not delay each other, and a request is not delayed by later requests.
+    agent and at the client. Sending and receiving do not delay each other, and a request is not delayed by later
+    requests.
 
     The result is therefore exact for the disks, and too low for the other resources. Compared with a simulation of every
     packet (tests/analytic/forkjoin/test_network.py), it is too low by 1% if the disks are the bottleneck, and by 10% if a

@@ -67,7 +67,9 @@ class StripedSystem:
 
     @validate
     def utilization(self, rate: Rates) -> dict[str, NDArray]:
-        """Return the utilization of each resource, keyed by name; for disks and agents, that of the busiest one.
+        """Return the utilization of each resource, by name of the resource.
+
+        For disks and for agents, it is the utilization of the busiest disk or agent.
 
         Parameters
         ----------
@@ -88,10 +90,10 @@ class StripedSystem:
         return {name: each * seconds for name, seconds in self.demands().items()}
 
     def demands(self) -> dict[str, float]:
-        """Return the time for which a mean request occupies each resource, seconds, keyed by name.
+        """Return the mean time for which a request occupies each resource, seconds, by name of the resource.
 
-        For disks and agents, the time is that of the busiest ones. If a disk has failed, these are the disks and agents
-        that replace it.
+        For disks and for agents, it is the time of the busiest disk or agent. If a disk has failed, the busiest are the
+        disks and agents that replace it.
         """
         unit, control, striping = self.striping.unit, self.control, self.striping
         written, read = self.write_share, 1 - self.write_share
@@ -123,7 +125,7 @@ class StripedSystem:
         return found | {"client link": max(inward, outward), "agent link": max(from_agent, to_agent)}
 
     def saturation(self) -> tuple[float, str]:
-        """Return the largest possible rate, requests a second, and the resource that is then always busy."""
+        """Return the largest possible rate, requests a second, and the resource that is always busy at this rate."""
         demands = self.demands()
         name = max(demands, key=lambda one: demands[one])
         return 1 / demands[name], name

@@ -33,8 +33,8 @@ class Striping:
     disks : int
         Number of disks.
     groups : int
-        Number of groups of equal size into which the disks are divided; by default 0, for no check data. A request
-        without check data begins at any disk.
+        Number of parity groups of equal size into which the disks are divided; by default 0, for no check data. A
+        request without check data begins at any disk.
     failed : int
         Number of groups with one failed disk; 0 by default.
 
@@ -46,8 +46,8 @@ class Striping:
 
     Notes
     -----
-    In each row, one block of each group is check data, the exclusive or of the other blocks (computed copy). The
-    location of the check data moves from row to row.
+    In each row, one block of each group is check data: the exclusive or of the other blocks of the group. The paper
+    calls it a computed copy. The location of the check data moves from row to row.
 
     References
     ----------

@@ -1,15 +1,17 @@
-"""Calculate a bound on the time that one block of each of several sessions takes at a disk (Chernoff's bound).
+"""Calculate Chernoff's bound on the total time at a disk for one block of each of several sessions.
 
 The bound holds except with a small probability. Seek times and rotational latencies are independent and uniform (swift,
-section 5.1). For n blocks, X their times, and every theta > 0,
+section 5.1). Let X_1 to X_n be the times of n blocks, and M the moment generating function of a time at theta. For
+every theta > 0,
 
     P(X_1 + .. + X_n > t) <= exp(n g(theta) + theta (B - t)),    g(theta) = log M(seek) + log M(rotation),
-    log M of a time uniform from 0 to 2m = log((exp(2 m theta) - 1) / (2 m theta)),
+    log M(time uniform from 0 to 2 m) = log((exp(2 m theta) - 1) / (2 m theta)),
 
-where B is the sum of the transfer times, which is deterministic. Solved for t, the bound is: except with a probability e,
-the sum of the times is at most B + min over theta of (n g(theta) + log 1/e) / theta. Every theta gives a valid bound, so
-the minimum over a fixed grid is valid too. The grid costs little accuracy: neighbouring values differ by a fourth, and a
-theta that differs from the best theta by half of that distance changes the exponent by about a hundredth.
+where B is the sum of the transfer times, which is deterministic. Solved for t, the bound is: except with a probability
+e, the sum of the times is at most B + min over theta of (n g(theta) + log 1/e) / theta. Every theta gives a valid
+bound, so the minimum over a fixed grid is valid too. The grid reduces the accuracy only a little: neighbouring values
+of theta differ by a fourth. If theta differs from the best theta by half of that distance, the exponent changes by
+about a hundredth.
 """
 
 from collections.abc import Sequence
@@ -38,7 +40,7 @@ def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
     mean : float or array of float
         Mean of the time, seconds.
     theta : float or array of float
-        theta, 1/seconds, above 0.
+        Argument theta of the function, 1/seconds, above 0.
 
     Returns
     -------
@@ -104,14 +106,14 @@ def lateness_bound(
     units: Spaces,
     period: Annotated[float, _PERIOD],
 ) -> float:
-    """Return a bound on the probability that the blocks of several sessions take longer than a period at a disk.
+    """Return a bound on the probability that one block of each session together take longer than a period at a disk.
 
     Parameters
     ----------
     disk : Disk
         The disk.
     units : array of float, shape `[session]`
-        Size of the one block of each session, bytes.
+        Block size of each session, bytes. Each session has one block in the period.
     period : float
         Period, seconds, above 0.
 
