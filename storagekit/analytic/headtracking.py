@@ -1,14 +1,14 @@
 """Simulate head tracking in software: how accurately a driver predicts the head position (Monte Carlo).
 
 The driver predicts the position from time stamps of one sector (srarray, section 3.2). There is no closed form. A
-result is a mean over random drives or requests, and its statistical error depends on the number of these.
+result is a mean over random drives or requests, and its statistical error depends on the number of drives or requests.
 
 The driver reads a fixed reference sector from time to time. Between two of these reads, the platter makes a whole
 number of turns. The completion times of the reads therefore give the time of a turn and the position of the platter.
 Two disturbances remain: the delay between a completion and its time stamp, and the slow random change of the spindle's
 speed. Random draws have the exact distribution and need no time steps. The paper states results, but it does not state
-the size of the disturbances. The defaults of these sizes come from specifications or known properties of the hardware,
-not from the results in the paper.
+the size of the disturbances. The default sizes of the disturbances come from specifications or known properties of the
+hardware, not from the results in the paper.
 
 Times are seconds, angles are turns (revolutions). Only deviations of the delay from its mean have an effect: a constant
 delay shifts the reads of the reference sector and the reads of requests equally.
@@ -256,7 +256,7 @@ class Tracked(NamedTuple):
     estimate : array of float, shape `[drive]`
         The driver's estimate of the time of a turn, seconds.
     lag : array of float, shape `[drive]`
-        Time by which the driver's estimate of the sector's passage is later than the actual passage, seconds.
+        Estimated minus actual time at which the reference sector passes the head, seconds.
     lost : array of bool, shape `[drive]`
         Whether the driver has miscounted the turns of an interval.
     """
@@ -268,7 +268,7 @@ class Tracked(NamedTuple):
 
 
 class TrackedAccesses(NamedTuple):
-    """Times of accesses, and whether they missed their targets.
+    """Times of accesses, and whether each access missed its target.
 
     Parameters
     ----------
@@ -501,7 +501,7 @@ def adjust_slack(
     access : TrackedAccess
         The access.
     start : float
-        Slack at the start, sectors, from 0 to a track.
+        Slack at the start, sectors, at least 0 and at most the sectors of a track.
     seed : int
         Seed of the random numbers.
     goal : float

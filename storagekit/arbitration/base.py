@@ -46,7 +46,7 @@ class Decision(NamedTuple):
     retry : array of float32, shape `[1, *batch]`
         Time at which the drive chooses again if it does not serve the part, seconds from now.
     withdrawn : array of uint32, shape `[1, *batch]`
-        Mask of the parts that leave their queues if the request has all parts that it needs.
+        Mask of the parts that leave their queues if, after this claim, enough parts of the request are served.
     contested : array of bool, shape `[1, *batch]`
         Whether other drives had already claimed as many parts of the request as the request needs.
     first_contest : array of bool, shape `[1, *batch]`

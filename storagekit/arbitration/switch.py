@@ -16,7 +16,7 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
     members : sequence of AbstractArbitration
         The protocols.
     index : int
-        Number of the selected protocol, from 0, by default 0.
+        Number of the selected protocol, by default 0, the number of the first protocol.
 
     Raises
     ------

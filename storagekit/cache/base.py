@@ -45,7 +45,10 @@ class AbstractCache(Component):
     @property
     @abstractmethod
     def hit_time(self) -> Float[AnyArray, "..."]:
-        """Return the seconds from the arrival of a read that hits to its completion: one value, or one for each run."""
+        """Return the time from the arrival to the completion of a read that hits, seconds.
+
+        The result is one value, or an array with one value for each run.
+        """
 
     @abstractmethod
     def look_up(
@@ -83,7 +86,7 @@ class AbstractCache(Component):
     def same_data_as(self, private: Any, slot: Int[Array, "1 *batch"]) -> Bool[Array, "slot *batch"] | None:
         """Return a mask of the slots whose requests touch data of the request in `slot`. The mask includes `slot`.
 
-        The result is None as in `same_data`.
+        The result is None under the same condition as for `same_data`.
         """
         return None
 

@@ -98,9 +98,9 @@ class BrickLRU(AbstractCache):
     memory of the brick whose disk will serve the read, as soon as that brick has claimed the read. All other bricks
     with a replica drop the blocks from their memories. In D-SPTF these bricks are notified by the claim. With other
     policies, or if a claim does not arrive, the model assumes that they are notified. Therefore no block is in two
-    bricks. The paper differs: there a lost or late claim may leave a block in two bricks. A block belongs to the bricks
-    that store the beginning of its request. If a disk is still reading the blocks for one read, a second read of the
-    same blocks completes at the same time as the first.
+    bricks. The paper differs from the model: a lost or late claim may leave a block in two bricks. A block belongs to
+    the bricks that store the beginning of its request. If a disk is still reading the blocks for one read, a second
+    read of the same blocks completes at the same time as the first.
 
     A write occupies a slot in the NVRAM at every replica until it is on the disk of that replica. Afterwards only one
     brick keeps the data of the write in memory: the target of reads of this data. If there are several targets, it is

@@ -57,9 +57,9 @@ class LRU(AbstractCache):
     -----
     A read hits if all blocks that it touches are in memory. Afterwards its blocks are the most recently used blocks;
     missing blocks are read into memory. A write never hits, because it is forced to disk (write-through). It leaves its
-    blocks in memory as the most recently used, so that a later read finds them. All writes are treated in this way; in
-    srarray, section 4.1, only synchronous writes are forced to disk. A miss fills memory when the request enters, not
-    when the disk has served it: a second read of the block in the meantime is a hit.
+    blocks in memory as the most recently used blocks, so that a later read of these blocks hits. All writes are treated
+    in this way; in srarray, section 4.1, only synchronous writes are forced to disk. A miss fills memory when the
+    request enters, not when the disk has served it: a second read of the block in the meantime is a hit.
 
     A run uses the smallest number of sets that can hold its blocks, and divides the blocks evenly among these sets.
     Consecutive blocks go to the sets in rotation. Each round starts at a set that a hash selects. A sequence of
@@ -69,11 +69,12 @@ class LRU(AbstractCache):
     differs by more.
 
     The look-up of one block reads and writes `ways` entries. Its computing time does not depend on the number of sets,
-    provided that the tables of all runs fit the caches of the CPU. Fewer ways are faster. A request of any length is
-    looked up block by block.
+    provided that the tables of all runs fit the caches of the CPU. A smaller number of `ways` is faster. A request of
+    any length is looked up block by block.
 
     The private state is the blocks of each set from the most to the least recently used, EMPTY for an unused entry. The
-    order of the entries is their recency, so that there is no counter of look-ups that could overflow.
+    order of the entries represents how recently they were used. Therefore no counter of look-ups exists that could
+    overflow.
 
     References
     ----------

@@ -27,9 +27,9 @@ check_capacity = partial(SPACE.each, "cache of")
 class Touch(NamedTuple):
     """One operation on a set of blocks.
 
-    block: number of the block. row: row of the table at which its set begins. share: largest number of blocks of
-    the set. touched: whether to move the block to the front of the set. inserts: whether to insert it there if it is
-    missing. drops: whether to remove it instead.
+    block: number of the block. row: row of the table at which its set begins. share: largest number of blocks of the
+    set. touched: whether to move the block to the front of the set. inserts: whether to insert the block at the front
+    if it is missing. drops: whether to remove the block instead.
     """
 
     block: Int[Array, "1 *batch"]

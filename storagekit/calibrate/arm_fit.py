@@ -93,7 +93,7 @@ def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) 
     Returns
     -------
     ArmFit
-        The seek curve, and the other parameters for which there are enough requests.
+        The fitted parameters. A parameter for which there are too few requests is None.
     """
     knots = _knots(moves.distance[moves.distance > 0])
     moves = _between(moves, knots)

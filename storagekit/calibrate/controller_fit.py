@@ -3,7 +3,7 @@
 Drive files often describe another firmware version, or omit parameters. The times are fitted by robust least squares to
 four distributions of service times: of reads after a read, reads after a write, writes after a read, and writes after a
 write. Settings of the buffer are then changed one at a time. A change is kept if it brings the modelled distributions
-nearer to the measured ones.
+nearer to the measured distributions.
 """
 
 from collections.abc import Callable, Iterator
@@ -118,8 +118,9 @@ class Distributions(NamedTuple):
     """Measured distributions of service times, by class of requests.
 
     members: mask of the requests of each class. measured: quantiles of their service times at HEIGHTS, seconds. noise:
-    standard deviation of these quantiles due to chance, seconds. The fit divides deviations by it. Hits therefore have
-    more weight than misses, because the rotational delay of misses varies more: hits determine their overhead better.
+    standard deviation of these quantiles due to chance, seconds. The fit divides deviations by this noise. Hits
+    therefore have more weight than misses, because the rotational delay of misses varies more. The overhead of hits is
+    therefore known more precisely.
     """
 
     members: Bool[ndarray, "class request"]
@@ -148,7 +149,8 @@ class Distributions(NamedTuple):
     def at(cls, members: ndarray, took: ndarray) -> "Distributions":
         """Return the distributions of the classes that `members` marks, from service times `took`, seconds.
 
-        The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) divided by their density at this quantile.
+        The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) divided by the density of the values at
+        this quantile.
         """
         measured = np.array([_at_heights(took[one]) for one in members])
         slope = np.gradient(measured, HEIGHTS, axis=1)
@@ -222,7 +224,7 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
 
     If no fitted time differs from its initial value by more than CONTRADICTED standard errors, all initial values are
     kept. Otherwise all identified times get their fitted values. The overhead of a hit and the bus time are observed
-    only as a sum. Therefore one of them must not keep its initial value while the other changes.
+    only as a sum. Therefore one of the two must not keep its initial value while the other changes.
     """
     names = _names(start)
     begin = _values(start, names)

@@ -19,13 +19,13 @@ from storagekit.workload.trace import RequestTrace
 class FittedDrive(NamedTuple):
     """A drive whose timing was fitted to a log.
 
-    drive: the drive; times that could not be fitted are those of the initial drive. controller: times of controller and
-    bus for `measured_stream`, with the fitted bus time. table: a dataset. For each `parameter`, it has the `value` and
-    the `standard_error` (seconds; NaN if there is no error), whether the parameter was `identified`, and a `note`: the
-    requests on which the value is based, or the reason why it was not fitted. For each `distance` (cylinders, at the
-    knots of the seek curve), it has `seek` and `seek_error` (seconds). The curve is fitted between the first and the
-    last of these distances. Outside this range, it is the seek curve of the initial drive, scaled to join the fitted
-    curve.
+    drive: the drive; times that could not be fitted have the values of the initial drive. controller: times of
+    controller and bus for `measured_stream`, with the fitted bus time. table: a dataset. For each `parameter`, it has
+    the `value` and the `standard_error` (seconds; NaN if there is no error), whether the parameter was `identified`,
+    and a `note`: the requests on which the value is based, or the reason why it was not fitted. For each `distance`
+    (cylinders, at the knots of the seek curve), it has `seek` and `seek_error` (seconds). The curve is fitted between
+    the first and the last of these distances. Outside this range, it is the seek curve of the initial drive, scaled to
+    join the fitted curve.
     """
 
     drive: Drive

@@ -95,7 +95,8 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
         For each request (dimension `request`): `measured` and `service`, the measured and the modelled service time,
         seconds; `seek`, `rotation` and `transfer`, the parts of `service`, seconds; `read`, whether it is a read; and
         `apart`, whether it is more than REACH sectors from each of the RECENT requests before it, so that the drive's
-        cache could not serve it. For the reads that are `apart`: `compared`, their number, and `demerit`, seconds.
+        cache could not serve it. Two variables describe the reads that are `apart`: `compared`, the number of these
+        reads, and `demerit`, seconds.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
 
 
 def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request lane"]:
-    """Return the service times of a stream in the model of `buffered_stream`, for one or several sets of electronics.
+    """Return the service times of a stream in the model of `buffered_stream`, for one or more sets of electronics.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def _single(figure: Any) -> Any:
 
 
 def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], attrs: dict[str, Any]) -> xr.Dataset:
-    """Return measured and modelled times of each request, and their demerit over the reads that are `apart`."""
+    """Return measured and modelled times of each request, and the demerit over the reads that are `apart`."""
     apart = lies_apart(trace)
     compared = apart & trace.read
     measured, service = parts["measured"][compared], parts["service"][compared]

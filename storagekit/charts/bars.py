@@ -48,7 +48,7 @@ def grouped(
     paper : DataArray, shape [group, colour], optional
         The paper's numbers, drawn as dashes across the bars. NaN values are left out.
     foot : bool
-        Whether the numbers are at the foot of the bars, by default above them.
+        Whether the numbers are at the foot of the bars; by default they are above the bars.
     form : str
         Format of the numbers, by default one decimal place.
     width, height : float

@@ -96,7 +96,7 @@ def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
 
 
 class _Series(NamedTuple):
-    """The two lines of a panel: the column that distinguishes them, their names in the order of the legend, and its title."""
+    """The lines of a panel: the column that distinguishes lines, the names of the lines, and the legend's title."""
 
     field: str
     names: list[str]

@@ -21,14 +21,14 @@ def headed(chart: Layered, heading: str, width: float = PANEL, offset: float = 6
 
 
 def side_by_side(panels: Sequence[Layered], *, legends: Literal["shared", "independent"]) -> alt.HConcatChart:
-    """Return panels in a row, with one legend for all or one for each."""
+    """Return panels in a row, with one legend for all panels or one legend for each panel."""
     return alt.hconcat(*panels, spacing=30, resolve=scales(color=legends, shape=legends))
 
 
 def in_rows(
     panels: Sequence[Layered], across: int, *, y: Literal["shared", "independent"] = "independent"
 ) -> alt.VConcatChart:
-    """Return panels in rows of `across`, with one legend for all. y: whether the panels of a row share a scale."""
+    """Return panels in rows of `across` panels, with one legend. y: whether the panels of a row share a scale."""
     rows = [
         alt.hconcat(*panels[first : first + across], spacing=30, resolve=scales(y=y))
         for first in range(0, len(panels), across)

@@ -29,7 +29,7 @@ class Choices:
     members: Mapping[str, str]
 
     def made(self) -> dict[str, Callable]:
-        """Return the components by name; each value creates one from the arguments of its docstring."""
+        """Return, by name, functions that create the components from the arguments in their docstrings."""
         package = import_module(f"storagekit.{self.name}")
         return {name: getattr(package, theirs) for name, theirs in self.members.items()}
 
@@ -105,17 +105,17 @@ SYNTHETIC_TRACES = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WE
 
 
 def schedulers() -> dict[str, Callable]:
-    """Return the schedulers by name; each value creates one."""
+    """Return, by name, functions that create the schedulers."""
     return SCHEDULERS.made()
 
 
 def dispatchers() -> dict[str, Callable]:
-    """Return the dispatchers by name; each value creates one from the arguments of its docstring."""
+    """Return, by name, functions that create the dispatchers from the arguments in their docstrings."""
     return DISPATCHERS.made()
 
 
 def writes() -> dict[str, Callable]:
-    """Return the write policies by name; each value creates one."""
+    """Return, by name, functions that create the write policies."""
     return WRITES.made()
 
 

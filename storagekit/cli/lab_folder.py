@@ -43,7 +43,7 @@ def fill(folder: Path) -> FolderReport:
 
 
 def find(page: str, folder: Path, pages: list[str]) -> str:
-    """Return the path, relative to `folder`, of the notebook with the name `page` or with a board of this name.
+    """Return the path, relative to `folder`, of the notebook that is named `page` or opens the lab page `page`.
 
     The folder and the suffix of `page` are optional. Raises InputError if there is no such notebook.
     """

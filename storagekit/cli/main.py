@@ -1,7 +1,8 @@
 """The command line. Imports stay light: a command imports what it runs.
 
-This file holds the commands of reproduction runs. A file with another command, or a group of them, adds it in its function
-`join`; add its name to the loop at the end of this file. The remaining files are helpers of the commands.
+This file holds the commands of reproduction runs. Every other file with commands adds its commands in a function
+`join`. If you write such a file, add its name to the loop at the end of this file. The remaining files are helpers of
+the commands.
 """
 
 import errno

@@ -193,7 +193,7 @@ def _require_bytes(label: str, size: float) -> None:
 
 
 def _finish(answer, as_json: bool, check: bool) -> None:
-    """Print an answer, with its check if one was requested; exit with status 1 if it is not feasible."""
+    """Print an answer, with its check if `check` is true. If the answer is not feasible, exit with status 1."""
     if not check or not answer.feasible:
         _print(answer, as_json)
     elif as_json:

@@ -232,7 +232,7 @@ class RequestCompleted(NamedTuple):
 
 
 class BrickStopped(NamedTuple):
-    """A brick stops, if `bricks` marks one.
+    """A brick stops. If `bricks` marks no drive, no brick stops.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class Switch(Component):
     members : sequence
         The components.
     index : int
-        Number of the selected component, from 0, by default 0.
+        Number of the selected component, by default 0, the number of the first component.
 
     Raises
     ------

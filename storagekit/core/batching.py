@@ -276,7 +276,7 @@ def nth_least(values: Float[Array, "row *batch"], number: Int[Array, "1 *batch"]
     values : array of float32, shape `[row, *batch]`
         The entries.
     number : array of int32, shape `[1, *batch]`
-        The number n, from 1.
+        The number n; 1 for the smallest entry.
 
     Returns
     -------
@@ -345,7 +345,8 @@ def first_min(
 def cheapest(cost: Float[Array, "row *batch"]) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the index of the entry with the lowest cost, and the lowest cost.
 
-    Costs within `INSTANT` count as equal, because two requests at one angle have equal costs except for rounding.
+    Costs that differ by less than `INSTANT` count as equal, because two requests at the same angle have equal costs
+    except for rounding errors.
 
     Parameters
     ----------
@@ -430,8 +431,8 @@ def put(
 
     Notes
     -----
-    On a CPU the runs are updated one after the other. A scatter of all runs costs several times as much there, and a
-    mask rewrites all entries.
+    On a CPU the runs are updated one after the other. On a CPU, a scatter of all runs takes several times as long, and
+    a mask rewrites all entries.
     """
     if values.ndim == axis + 1:
         return jax.lax.dynamic_update_slice_in_dim(values, new, index[0], axis)

@@ -1,7 +1,7 @@
 """Configuration of JAX before it starts: a device for each core, threads, level of optimization, and a cache.
 
-By default JAX uses a CPU as one device; this must be changed before its first operation. `import storagekit` changes it
-by environment variables and by the configuration of JAX. Settings of the user have priority.
+By default JAX uses a CPU as one device; this must be changed before the first operation of JAX. `import storagekit`
+changes it by environment variables and by the configuration of JAX. Settings of the user have priority.
 """
 
 import importlib.util
@@ -49,8 +49,8 @@ def cores() -> int:
 def memory() -> float:
     """Return the memory that arrays may use, bytes.
 
-    With accelerators this is the limit of their memory. On a CPU it is the memory of the machine, or of the container
-    that the process runs in. It is inf if the limit is unknown.
+    With accelerators the result is the limit of the memory of the accelerators. On a CPU it is the memory of the
+    machine, or of the container that the process runs in. It is inf if the limit is unknown.
     """
     import jax
 

@@ -1,7 +1,7 @@
 """Control of Python's garbage collector while many permanent objects are created.
 
 Importing packages and tracing programs create hundreds of thousands of objects that stay in memory. The collector
-visits all of them again and again, which takes a fifth of the processor time of an import.
+visits all these objects again and again, which takes a fifth of the processor time of an import.
 """
 
 import gc

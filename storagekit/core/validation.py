@@ -6,9 +6,9 @@
 `Rates` and `Count` are annotated types: `Annotated[ArrayLike, RATE.each]` and `Annotated[int, COUNT]`. The metadata of
 an annotated type is a validator, which is called with a name and a value. The validator returns a valid value; it
 converts a whole number to an int. If the value is invalid, it raises InputError with one line: the name, the value, the
-limit and, unless the limit implies it, the remedy. `validate` uses the annotations of a function, `validate_fields`
-those of a dataclass or module. Text, bool, Literal, other classes, None and sequences of them are validated without
-metadata (`validator_of`).
+limit and, unless the limit implies it, the remedy. `validate` uses the annotations of a function, and `validate_fields`
+uses the annotations of a dataclass or module. Text, bool, Literal, other classes, None and sequences of them are
+validated without metadata (`validator_of`).
 
 A number is invalid if it is not numeric (such as text), not finite, of the wrong sign, not whole, or out of range.
 Several numbers are invalid where one number is expected. Values that JAX traces are unknown; they count as valid.
@@ -412,9 +412,9 @@ def validator_of(hint: Any) -> Callable[[str, Any], Any] | None:
     Returns
     -------
     callable or None
-        For an annotated type, the validator in its metadata. Without metadata, the function has validators for str,
-        bool, Literal, a class of this package, and for a sequence or a union with None of these. For other annotations,
-        such as `float` and arrays, the result is None.
+        For an annotated type, the validator in its metadata. Without metadata, there are validators for str, bool,
+        Literal and the classes of this package, for sequences of these types, and for unions of these types with None.
+        For other annotations, such as `float` and arrays, the result is None.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
@@ -576,7 +576,7 @@ def require(holds, label: str, value, limit: str, unit: str = "") -> None:
     label : str
         Name of the value in the message.
     value : Any
-        The value, or the values. The message shows the first value whose condition is false.
+        The value or values. The message shows the first value for which the condition is false.
     limit : str
         Limit of the value, as the end of the message.
     unit : str

@@ -45,7 +45,7 @@ class Clients(NamedTuple):
         Time until each view is next computed, seconds. There is one view for each client, or one view if all clients
         share it.
     clock : array of int32, shape `[1, *batch]`
-        Number of computations and tunings so far, which orders them in time.
+        Number of computations and tunings so far. It defines the order of computations and tunings in time.
     silence : Silence or None
         Nodes that do not respond; None if `extra` is 0.
 
@@ -224,7 +224,7 @@ class ARS(AsManyAsNeeded):
         )
 
     def _view_of(self, client: Int[Array, "1 *batch"]) -> Int[Array, "1 *batch"]:
-        """Return the number of the view of a client; 0 for all clients if they share one view."""
+        """Return the number of the view of a client. If all clients share one view, the number is 0."""
         return jnp.where(self.shared, 0, client % self.clients)
 
     def _tuned(

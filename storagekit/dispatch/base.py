@@ -1,6 +1,6 @@
 """Interface of the dispatchers, which select the parts that a request is sent to.
 
-A dispatcher identifies the parts of a request by number, from 0. The placement gives the drive of each part.
+A dispatcher identifies the parts of a request by numbers 0, 1, 2, ... The placement gives the drive of each part.
 """
 
 from abc import abstractmethod
@@ -141,7 +141,8 @@ class SurplusParts(eqx.Module):
     def withdraws(self) -> bool | Bool[AnyArray, "..."]:
         """Return whether the remaining parts of a read are withdrawn as soon as enough parts are in service.
 
-        If false, they are withdrawn when the read completes. An array has one entry for each run.
+        If false, they are withdrawn when the read completes. The result is one value, or an array with one value for
+        each run.
         """
         return True
 

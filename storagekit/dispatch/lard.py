@@ -71,7 +71,8 @@ class LARD(AsManyAsNeeded):
         all targets have a replica (dsptf, footnote 3).
     window : float
         Length of a window, seconds. By default 0: the load is the number of requests, waiting and in service, at each
-        arrival. Otherwise the load is the mean of these numbers at the arrivals of the last complete window.
+        arrival. With a window above 0, the load is the mean of the numbers of requests at the arrivals of the last
+        complete window.
     targets : int
         Entries of the table of the front end, by default 4096, at most 2^24. A target is the set of addresses that hash
         to one entry.

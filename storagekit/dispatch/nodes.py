@@ -1,7 +1,7 @@
 """Dispatchers that select as many nodes as the data needs: at random, or from the state of all queues.
 
-ars compares its protocol with these dispatchers. A node is a brick. Its part of a request is the lowest part that it
-holds.
+The paper ars compares its protocol with these dispatchers. A node is a brick. Its part of a request is the lowest part
+that it holds.
 """
 
 from collections.abc import Iterable

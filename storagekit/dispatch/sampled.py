@@ -1,4 +1,4 @@
-"""Dispatchers that draw some of the parts at random, and select the shortest queue or all of them."""
+"""Dispatchers that draw some parts at random, and select the part with the shortest queue or all drawn parts."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -17,7 +17,7 @@ class DispatchSwitch(Switch, AbstractDispatch):
     members : sequence of AbstractDispatch
         The dispatchers.
     index : int
-        Number of the selected dispatcher, from 0, by default 0.
+        Number of the selected dispatcher, by default 0, the number of the first dispatcher.
 
     Raises
     ------

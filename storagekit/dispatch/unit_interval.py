@@ -1,9 +1,9 @@
 """The unit interval of ANU randomization: keys are hashed to nodes in given shares; few keys move if shares change.
 
 The interval is divided into equal subregions, and half of it is mapped to nodes. Each node fills its subregions
-completely, except at most one that it fills in part. A key is hashed to an offset. If the offset is not mapped, the
-next hash function of a family is used, until an offset is mapped. Lengths are whole numbers of units. The interval has
-2^24 units, so that half of it is exact.
+completely, with the exception of at most one subregion, which it fills in part. A key is hashed to an offset. If the
+offset is not mapped, the next hash function of a family is used, until an offset is mapped. Lengths are whole numbers
+of units. The interval has 2^24 units, so that half of it is exact.
 
 The functions accept arrays of NumPy and of JAX, with the batch last, and return equal numbers for both.
 
@@ -98,8 +98,8 @@ def lengths_for(
     Returns
     -------
     array of int32, shape `[node, *batch]`
-        Units of each node. If no node has a weight, the usable nodes have equal lengths, or all nodes if none is
-        usable.
+        Units of each node. If no node has a weight, all usable nodes have equal lengths. If no node is usable, all
+        nodes have equal lengths.
 
     Notes
     -----
@@ -164,7 +164,7 @@ def _divided(
 
 
 def _rank(values: Int[AnyArray, "node *batch"]) -> Int[AnyArray, "node *batch"]:
-    """Return the rank of each node, from 0: largest value first, and among equal values the lower node first."""
+    """Return the rank of each node: 0 for the largest value. Among equal values, the lower node has the lower rank."""
     xp = values.__array_namespace__()
     node = _rows(values.shape[0], values)
     ranks = xp.zeros_like(values)
@@ -230,8 +230,8 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitI
     Notes
     -----
     If a node shrinks, it gives up subregions in a fixed order: first the subregion that it fills in part, then whole
-    subregions, beginning with the last. It shortens the last of these subregions if it must give up only a part of it.
-    If a node grows, it first extends the subregion that it fills in part, and then takes free subregions in order.
+    subregions, beginning with the last. If it must give up only a part of a subregion, it shortens this subregion. If a
+    node grows, it first extends the subregion that it fills in part, and then takes free subregions in order.
 
     One subregion is always free: n nodes that fill P/2 subregions occupy fewer than P/2 + n <= P subregions.
     """

@@ -1,7 +1,7 @@
 """Interface of drives: the location of requests (layout), and the times of arm and platter (mechanics).
 
 The layout is common to all bricks of a system. Mechanics describe one brick at its present speed. Numeric fields have
-one value, or one for each run of a batch.
+one value, or one value for each run of a batch.
 """
 
 from abc import abstractmethod
@@ -170,7 +170,7 @@ class AbstractBuffer(eqx.Module):
 
     @property
     def remembers(self) -> bool:
-        """Return whether earlier accesses of a drive affect later ones."""
+        """Return whether earlier accesses of a drive affect its later accesses."""
         return True
 
     @abstractmethod

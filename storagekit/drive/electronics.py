@@ -1,7 +1,7 @@
 """Measured parameters of a drive's electronics: the overheads of the controller, the bus, and the buffer.
 
-The parameters are defined as in DiskSim 4.0. They come from drive files that contain them. `Drive` describes arm and
-platter.
+The parameters are defined as in DiskSim 4.0. The values come from those drive files that contain these parameters.
+`Drive` describes arm and platter.
 """
 
 from collections.abc import Callable
@@ -128,7 +128,7 @@ class Buffer(NamedTuple):
     stops_in_sector : bool
         Whether a request stops read-ahead within a sector, without waiting for the end of the sector.
     zero_latency_read, zero_latency_write : bool
-        Whether a head that arrives within a request reads or writes the rest of the request first.
+        Whether a head that arrives in the middle of a request reads or writes the rest of the request first.
     writes_behind : bool
         Whether a write completes when its data are in the buffer.
     combines : bool
@@ -142,7 +142,7 @@ class Buffer(NamedTuple):
     keeps : bool
         Whether data that a request leaves in a segment may serve later requests, by default True.
     discards_read : bool
-        Whether the data that a read returned are an exception to `keeps`.
+        Whether data that a read has returned are discarded even if `keeps` is true.
     """
 
     segments: int

@@ -93,7 +93,7 @@ def drive_from_facts(facts: Annotated[dict[str, Any], FACTS], source: str) -> Dr
 def facts_of(
     drive: Annotated[Drive, instance_of(Drive, 'a drive, as sk.load_drive("atlas10k")')], source: str
 ) -> dict[str, Any]:
-    """Return the fields of a drive file for a drive, the inverse of `drive_from_facts`.
+    """Return the fields of a drive file that describe a drive: the inverse of `drive_from_facts`.
 
     Parameters
     ----------

@@ -203,7 +203,9 @@ def _last_not_above(
     begin: int | Int[AnyArray, "*#row"],
     end: int | Int[AnyArray, "*#row"],
 ) -> Int[Array, "*row"]:
-    """Return the index of the last entry of ascending `firsts`, from `begin` to before `end`, that is at most `sector`.
+    """Return the index of the last entry of `firsts` that is at most `sector`, from index `begin` to before `end`.
+
+    The entries are in ascending order.
 
     The index is `begin` where all entries are above `sector`. The binary search is a loop of the program because XLA
     stores the values that a loop carries; XLA's CPU compiler would emit an unrolled search again for each use of its
@@ -319,8 +321,8 @@ def divided(
     """Return the quotient, rounded down, and the remainder of integers; `by` is at least 1.
 
     A CPU divides integers one by one, but several floating-point numbers simultaneously. In float32, a quotient of 31
-    bits has an error of a few hundred at most. Dividing the remainder again reduces the error to at most one. The sign
-    of the last remainder gives the direction of this error.
+    bits has an error of a few hundred at most. Dividing the remainder again reduces the error of the quotient to at
+    most 1. The sign of the last remainder gives the direction of this error.
     """
     if isinstance(number, np.ndarray | np.integer):
         return divmod(number, by)

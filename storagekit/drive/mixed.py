@@ -48,8 +48,8 @@ class Mixed(AbstractDrive):
     -----
     The system uses only the capacity of the smallest drive on every drive. A request is located on a drive of each
     kind, and the brick that receives the request determines which location is used. Mechanical drives (`Drive`) of
-    several kinds cost little more than drives of one kind (see `storagekit.drive.picked`). With drives of other
-    classes, every access is computed once for each kind.
+    several kinds take little more computing time than drives of one kind (see `storagekit.drive.picked`). With drives
+    of other classes, every access is computed once for each kind.
     """
 
     members: tuple[AbstractDrive, ...]
@@ -158,7 +158,7 @@ class Mixed(AbstractDrive):
 class OfKind(AbstractMechanics):
     """Mechanics of a brick, selected by `kind` from `members`, which may be of any classes.
 
-    members: mechanics of each kind. kind: number of the kind, from 0.
+    members: mechanics of each kind. kind: number of the kind; the first kind has number 0.
     """
 
     members: tuple[AbstractMechanics, ...]

@@ -156,7 +156,7 @@ class Picked(AbstractMechanics):
 
 
 class PickedTable(AbstractSeek):
-    """One of several measured seek curves, which are stored one after the other in `times`.
+    """One of several measured seek curves. The times of all curves are stored one after the other in `times`.
 
     first: index of the first entry of the curve in `times`. longest: longest distance of the curve, cylinders.
     """

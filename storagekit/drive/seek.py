@@ -94,7 +94,7 @@ class SeekFit(AbstractSeek):
 
 
 class LinearSeek(AbstractSeek):
-    """A seek time proportional to distance, as in closed-form models.
+    """A seek time in proportion to distance, as in closed-form models.
 
     Parameters
     ----------
@@ -173,7 +173,8 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
     Raises
     ------
     InputError
-        If there are fewer than two points, distances do not rise from 1, or a time is not positive.
+        If there are fewer than two points, if the distances are not ascending or begin below 1, or if a time is not
+        positive.
     """
     known = np.asarray(points, float)
     if known.ndim != 2 or known.shape[0] < 2 or known.shape[1] != 2:

@@ -45,7 +45,7 @@ _WORDS = ("name", "source", "assumed")
 
 
 def is_sheet(facts: dict[str, Any]) -> bool:
-    """Return whether these are the fields of a data sheet and not of a drive file."""
+    """Return whether `facts` are the fields of a data sheet and not of a drive file."""
     only_here = (_NEEDED.keys() - {"rpm"}) | _CAPACITIES.keys() | _RATES.keys()
     return "zones" not in facts and not only_here.isdisjoint(facts)
 

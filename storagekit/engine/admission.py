@@ -61,7 +61,7 @@ def admit(
     into: Bool[Array, "slot *batch"],
     admitted: Bool[Array, "1 *batch"],
 ) -> tuple[State, Admission]:
-    """Admit a request to a slot, send it to the drives that may serve it, and wake the idle drives among these.
+    """Admit a request to a slot, send it to the drives that may serve it, and wake those drives that are idle.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class _Heads(NamedTuple):
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:
-    """Return the latest completion time of the reads of the same data that disks are serving.
+    """Return the latest completion time among the reads in service that have data in common with a request.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyA
     Returns
     -------
     array of float32, shape `[1, *batch]`, or a scalar
-        The latest of these times, seconds; -inf for none.
+        The latest completion time, seconds; -inf if there is no such read.
     """
     same = scenario.system.cache.same_data(state.cache, request)
     if same is None:

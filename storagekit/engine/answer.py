@@ -98,7 +98,7 @@ def enough_of(
     some : array of uint32, shape `[*row]`
         Mask of the given parts.
     parts : array of uint32, shape `[*row]`
-        Mask of the parts that may be added. They are added in the cyclic order of their numbers.
+        Mask of the parts that may be added. Parts are added in the cyclic order of their numbers.
     needed : array of int32, shape `[*row]`
         Number of parts that the data needs.
 
@@ -170,7 +170,7 @@ class Part(NamedTuple):
     lost : array of float32, shape `[1, *batch]`
         Time at which the replaced part would have ended.
     others : array of float32, shape `[1, *batch]`
-        Earliest time at which another drive ends its access for the same request; inf for none.
+        Earliest time at which another drive ends its access for the same request; inf if no other drive serves it.
     """
 
     rule: CompletionRule
@@ -230,7 +230,8 @@ def still_serving(
     Returns
     -------
     lost, others : array of float32, shape `[1, *batch]`
-        The two times, seconds from now; inf for none.
+        End of the access that is given up, and earliest end of the other accesses, seconds from now; inf if there is
+        none.
     """
     drives = state.drives
     number = pick(state.slots.number, slot)
@@ -291,9 +292,9 @@ def _end_of_enough(
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which enough parts of request `number` have ended, as reported by the drives of the parts.
 
-    The time is inf if enough parts ended so long ago that their drives have reported later ends since. A drive that
-    chooses its next access in advance reports an end before it happens. It reports the end of a long access further in
-    advance than the end of a short access.
+    The time is inf if enough parts ended so long ago that the drives have since reported the ends of later accesses. A
+    drive that chooses its next access in advance reports an end before it happens. It reports the end of a long access
+    further in advance than the end of a short access.
 
     ended: number of ends reported so far.
     """

@@ -1,4 +1,4 @@
-"""Run many scenarios simultaneously: scenarios of one structure, each with all seeds, form one batch."""
+"""Run many scenarios simultaneously: scenarios of the same structure, each with all seeds, form one batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     tally : mapping of str to array, shape `[chunk, row, lane]`
         Sums of each chunk of events, by name.
     log : pytree of arrays, shape `[event, lane]`, or None
-        The log; None without one.
+        The log; None if no log is stored.
     """
 
     tally: Tally
@@ -77,7 +77,7 @@ def structure(scenario: Annotated[Scenario, SCENARIO]) -> tuple:
 def signature(scenario: Scenario) -> tuple:
     """Return the properties that the compiled program of a scenario depends on: types and shapes, but no values of numbers.
 
-    Scenarios of one signature share the program if they run with the same number of seeds and the same record.
+    Scenarios with the same signature share the program if they run with the same number of seeds and the same record.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def signature(scenario: Scenario) -> tuple:
 def stack(
     scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "scenarios")], seeds: Annotated[Sequence[int], SEEDS]
 ) -> tuple[Scenario, np.ndarray]:
-    """Return one scenario in which every number has a value for each run, and the keys of the runs.
+    """Return one scenario in which every number is an array with one value for each run, and the keys of the runs.
 
     The runs are ordered by scenario, and within a scenario by seed. All scenarios receive the same requests. Numbers
     that are equal in all runs are repeated, so that the compiled program does not depend on the parameters that vary.
@@ -105,7 +105,7 @@ def stack(
     Parameters
     ----------
     scenarios : sequence of Scenario
-        Scenarios of one structure.
+        Scenarios of the same structure (`structure`).
     seeds : sequence of int
         The seeds.
 
@@ -164,7 +164,7 @@ def batches(
     together: Count = 1,
     among: Count | None = None,
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
-    """Divide a stacked scenario into batches of one width, and yield them.
+    """Divide a stacked scenario into batches of equal width, and yield the batches.
 
     The last batch is padded with copies of its last run.
 
@@ -176,8 +176,8 @@ def batches(
         Keys of the runs.
     padded : bool
         Whether a small batch is padded to `width`, by default True. Otherwise it is padded only until all devices have
-        the same number of runs. False is faster for long runs, because their padding takes longer than another
-        compilation.
+        the same number of runs. False is faster for long runs, because simulating the padding then takes longer than
+        another compilation.
     together : int
         Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. They are divided
         among batches only if a batch has room for fewer runs than this number.

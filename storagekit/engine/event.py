@@ -44,10 +44,10 @@ class Report(NamedTuple):
     candidates : array of int32, shape `[1, *batch]`
         Number of parts from which the drive chose.
     unanswered : array of int32, shape `[1, *batch]`
-        Number of these parts whose requests have not completed. The chosen part is not counted.
+        Number of `candidates` whose requests have not completed. The chosen part is not counted.
     claimed : array of bool, shape `[1, *batch]`
-        Whether the drive claimed the part. It claims parts of reads, and parts of writes if the write policy settles
-        them by claims.
+        Whether the drive claimed the part. A drive claims parts of reads. It claims parts of writes only if the write
+        policy uses claims for writes.
     further : array of bool, shape `[1, *batch]`
         Whether other drives had already claimed as many parts of the request as it needs.
     contested : array of bool, shape `[1, *batch]`
@@ -98,8 +98,8 @@ class Report(NamedTuple):
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
     """Simulate one event.
 
-    Arrivals and choices happen in the order of their times. A completion affects only the record, the slot, and the
-    next request of a closed loop. The time therefore does not advance to a completion.
+    Arrivals, and choices of drives, happen in the order of their times. A completion affects only the record, the slot,
+    and the next request of a closed loop. The time therefore does not advance to a completion.
 
     Parameters
     ----------

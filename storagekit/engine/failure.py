@@ -272,7 +272,7 @@ def _aborted(
     brick: Bool[Array, "drive *batch"],
     others: Underway,
 ) -> tuple[UInt32[Array, "slot *batch"], Bool[Array, "slot *batch"]]:
-    """Return the parts that the stopping brick had planned or started, and the reads that depended on one of them.
+    """Return the parts that the stopping brick had planned or started, and the reads that depended on such a part.
 
     The first result contains a mask of parts for each request. The second result is a mask of reads. Each of these
     reads waited for its data in memory, and a lost access was reading the data into memory.

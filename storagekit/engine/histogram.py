@@ -113,7 +113,7 @@ def quantiles(
     Returns
     -------
     array of float, shape `[quantile, lane]`
-        Response times below which these shares of the requests lie, seconds; NaN for a run without requests.
+        Response time below which each share of the requests lies, seconds; NaN for a run without requests.
     """
     cumulated, at = np.cumsum(counts, axis=-1), middles()
     found = []

@@ -211,8 +211,8 @@ class Accesses(NamedTuple):
     Parameters
     ----------
     number, drive, replica : array of int32, shape `[1, *batch]`
-        Request, drive and replica of the access that can no longer change; NO_REQUEST for none. If drives do not choose
-        their accesses in advance, this access has just ended.
+        Request, drive and replica of the access that can no longer change; NO_REQUEST if there is no such access. If
+        drives do not choose their accesses in advance, this access has just ended.
     admitted : array of bool, shape `[1, *batch]`
         Whether the next request entered.
     answered : RequestCompleted
@@ -248,14 +248,15 @@ class Services(NamedTuple):
     elapsed : array of float32, shape `[1, *batch]`
         Time since the previous event, seconds.
     entered : array of float32, shape `[1, *batch]`
-        Time until a request enters, seconds; inf for none.
+        Time until a request enters, seconds; inf if no request enters.
     brick, stream, sectors : array of int32, shape `[1, *batch]`
-        Brick, stream and number of sectors of the access that became final; brick is NO_REQUEST for none.
+        Brick, stream and number of sectors of the access that became final; brick is NO_REQUEST if there is no such
+        access.
     answered : RequestCompleted
         The request that completed.
     waited, waits : array of uint32, shape `[brick, *batch]`, or None
-        For each brick a mask of the streams with queued parts, after the request has entered and at the end of the
-        event; None if they are not stored.
+        For each brick, a mask of the streams with queued parts: `waited` after the request has entered, `waits` at the
+        end of the event. None if these masks are not stored.
     """
 
     elapsed: Float[Array, "1 *batch"]
@@ -306,7 +307,7 @@ class Record:
     Parameters
     ----------
     sums : tuple of Sum
-        The sums, by default none. `CORE` is added to them.
+        Sums to store in addition to `CORE`, by default none.
     log : AbstractLog
         The log, by default none.
 

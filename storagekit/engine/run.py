@@ -238,7 +238,7 @@ class Static:
 
 
 def run_key(label: str, value: Any) -> Any:
-    """Return the value. Raise InputError unless it is the key of one run or several."""
+    """Return the value. Raise InputError unless it is the key of one run, or the keys of several runs."""
     if traced(value):
         return value
     is_key = isinstance(value, np.ndarray | jax.Array) and value.dtype == np.uint32

@@ -56,8 +56,8 @@ def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]) -> State:
     """Process the end of the access of drive `which`.
 
-    If the write policy delays parts, the end of a write wakes the idle drives that hold parts of it. If one drive
-    serves a write first and other drives write their parts later (`delays`), the write then leaves all queues.
+    If the write policy delays parts, the end of a write wakes the idle drives that hold parts of this write. If one
+    drive serves a write first and other drives write their parts later (`delays`), the write then leaves all queues.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Best(NamedTuple):
     candidates : array of int32, shape `[1, *batch]`
         Number of parts from which the drive chose.
     unanswered : array of int32, shape `[1, *batch]`
-        Number of these parts whose requests have not completed. The chosen part is not counted.
+        Number of `candidates` whose requests have not completed. The chosen part is not counted.
     buffer : pytree of arrays
         State of the buffer of the drive after the beginning of the access.
     """
@@ -215,7 +215,7 @@ def choose(
 ) -> tuple[State, dict[str, Shaped[Array, "1 *batch"]]]:
     """Let a drive choose a part, claim it, and plan the access; or let the drive sleep if no part can be chosen.
 
-    Parts of reads are claimed. Parts of writes are claimed only if the write policy settles them by claims.
+    Parts of reads are claimed. Parts of writes are claimed only if the write policy uses claims for writes.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class Drives(NamedTuple):
     planned : array of bool, shape `[drive, *batch]`
         Whether the drive has planned its next access.
     idle : array of bool, shape `[drive, *batch]`
-        Whether the drive found no part when it last tried to choose one.
+        Whether the drive found no part when it last tried to choose a part.
     last : array of int32, shape `[drive, *batch]`, or None
         Number of the request of the last final access; None if no component needs it.
     buffer : pytree of arrays
@@ -450,8 +450,8 @@ def random_phases(
 ) -> Float[AnyArray, "drive *batch"]:
     """Return a random angle for each drive of each run.
 
-    The angle of a drive does not depend on the number of drives. The values equal those of `jax.random.uniform`. For a
-    NumPy key, NumPy computes them, because the compilation of a program would take longer.
+    The angle of a drive does not depend on the number of drives. The angles equal the values of `jax.random.uniform`.
+    If `key` is a NumPy array, NumPy computes the angles, because the compilation of a program would take longer.
 
     Parameters
     ----------

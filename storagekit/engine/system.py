@@ -54,8 +54,8 @@ class System(eqx.Module):
     condition : FaultSchedule, optional
         Slowdowns and outages of bricks, by default none.
     drives : int, optional
-        Number of drives of the simulation, by default the number that the placement uses. With one larger number,
-        settings that use different numbers of drives share a compilation. The results do not change.
+        Number of drives of the simulation, by default the number that the placement uses. If several settings use
+        different numbers of drives, a common larger number lets them share a compilation. The results do not change.
     slots : int, optional
         Largest number of requests in the system. Further arrivals wait outside and are counted. By default `simulate`,
         `sweep` or `replay` determines the number that the arrivals need.

@@ -7,7 +7,7 @@ the last disk ends.
 The throughput uses the rotation of equations 12 to 16, but differs from these equations in three points:
 
 - If n requests always wait for an elevator, it crosses the share 2/(3 (n + 1)) of the cylinders to the next request,
-not 1/n (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
+  not 1/n (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
 - The number of requests that wait when a disk chooses is random, and q is only its mean
   (`closed_loop.waiting_at_choice`).
 - Disks are idle less often than with requests that are placed independently at random (`closed_loop.busy_share`).

@@ -105,7 +105,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     Returns
     -------
     Population
-        The disks, with equal drives as one kind.
+        The disks. Equal drives form one kind.
 
     Raises
     ------

@@ -11,9 +11,9 @@ The result is exact if service times are independent. Above 98% utilization, wai
 Three parts are approximations:
 
 - A read that any of h heads can serve waits if no head is idle. The probability of waiting is given by Erlang's formula
-for h servers, and the h heads serve the queue of the read together.
+  for h servers, and the h heads serve the queue of the read together.
 - If writes occupy all heads, the heads act as a single server. The case of writes is weighted with the share of the
-busy time that writes take, and the case of reads with the rest.
+  busy time that writes take, and the case of reads with the rest.
 - The waiting times at the disks of a write are equal if the disks are mirrors. For other disks, the distribution is a
   mixture of equal and of independent waiting times. The weight of equal waiting times is the share of the work that two
   disks have in common.
@@ -410,7 +410,7 @@ def _waiting(exceeds: NDArray, busy: float) -> NDArray:
 
 
 class _Waits:
-    """Waiting times with a distribution at evenly spaced times, and their sums with service times."""
+    """The distribution of waiting times at evenly spaced times, from which sums with service times are computed."""
 
     def __init__(self, within: NDArray):
         self._transform = _transformed(within)

@@ -45,7 +45,7 @@ class DriveFigures:
     write_settle : float
         Additional seek time of a write, compared with a read, seconds; 0 by default.
     capacity : float
-        Capacity, in the same arbitrary unit for all drives of an array; 1 by default.
+        Capacity, in any unit; all drives of an array must use the same unit; 1 by default.
     name : str
         Name of the drive.
 
@@ -227,9 +227,9 @@ class Curve(Spindle):
     times : array of float, shape `[distance]`
         Seek times for the distances 0, 1, 2, ... cylinders, seconds.
     inner : array of float, shape `[distance]`
-        Integral of `times` from 0.
+        Integral of the seek time over the distance, from 0 to each distance.
     outer : array of float, shape `[distance]`
-        Integral of `inner` from 0.
+        Integral of `inner` over the distance, from 0 to each distance.
     held : array of float, shape `[boundary]`
         For each of evenly spaced cylinders, the share of the data that is on the cylinders before it. Outer cylinders
         hold more data than inner cylinders.

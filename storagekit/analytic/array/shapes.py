@@ -12,8 +12,8 @@ from storagekit.core.validation import Amount, Count, Positive, Whole, validate_
 class Shapes(Protocol):
     """Several layouts of the same disks; each property is an array with one number for each layout.
 
-    replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block; any
-    of them can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
+    replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block, any
+    of which can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
     immediately. turned: revolutions that a write takes on each of these disks in addition to positioning and transfer:
     the rotation from the first replica to the last replica, or from reading the old data to writing. room: bytes on
     disk for each byte of data.
@@ -77,7 +77,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Columns:
-    """`Shapes` stored as one array for each property.
+    """Several layouts, stored as one array for each property of `Shapes`.
 
     Parameters
     ----------

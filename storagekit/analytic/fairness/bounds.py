@@ -164,7 +164,7 @@ def repaired(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
 
     Notes
     -----
-    With equal costs at all bricks and one coordinator, the terms equal the printed ones.
+    With equal costs at all bricks and one coordinator, the terms equal the results of `printed`.
     """
     return side.anywhere, side.coordinators
 
@@ -183,7 +183,7 @@ def bound_one_server(f: Annotated[Side, _SIDE], g: Annotated[Side, _SIDE], depth
     Returns
     -------
     array of float
-        Bound, cost over weight.
+        Bound, cost divided by weight.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def bound_total(
     depth : float or array of float
         Number D of requests that a brick has issued to all its disks.
     waiting : float or array of float
-        D_SFQ, the largest number of requests of one stream that wait at a brick.
+        Largest number D_SFQ of requests of one stream that wait at a brick.
     reading : callable
         Interpretation of equation 8. With `printed`, c is the largest cost at the brick, and n = m = 1. With
         `repaired`, c is the largest cost at any brick, and n and m are the numbers of coordinators of f and of g.
@@ -231,7 +231,7 @@ def bound_total(
     Returns
     -------
     array of float
-        Bound, cost over weight; infinite if a batchcost is infinite.
+        Bound, cost divided by weight; infinite if a batchcost is infinite.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def bound_total(
 
 
 def _first(side: Side) -> NDArray:
-    """Return zeros with the common shape of the fields of a side after broadcasting."""
+    """Return an array of zeros with the shape to which the fields of a side broadcast."""
     return np.zeros(np.broadcast_shapes(*(np.shape(value) for value in vars(side).values() if value is not None)))
 
 
@@ -321,7 +321,9 @@ def floor(
     others: Annotated[ArrayLike, numbers],
     depth: Annotated[ArrayLike, numbers],
 ) -> NDArray:
-    """Return the least work that a brick does for a stream with a minimum share while the stream is backlogged there.
+    """Return the least work that a brick does for a backlogged stream with a minimum share.
+
+    The stream is backlogged at the brick in the whole interval.
 
     Parameters
     ----------

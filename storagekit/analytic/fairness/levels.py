@@ -18,7 +18,8 @@ class WaterLevel(NamedTuple):
     rates : array of float, shape `[..., stream]`
         Normalized rate of each stream over all bricks: L, or its normalized rate at other bricks if that is larger.
     service : array of float, shape `[..., stream]`
-        Rate of each stream at these bricks, cost a second, not normalized; 0 for a blocked stream.
+        Rate of each stream at these bricks, cost a second, not normalized. It is 0 for a stream whose rate at other
+        bricks is at least L.
     """
 
     level: NDArray
@@ -60,7 +61,8 @@ def water_level(
 
         sum over f of phi_f max(0, L - other_f) = capacity
 
-    Let the streams be in ascending order of `other`. If only the first k streams were served, their level would be
+    Let the streams be in ascending order of `other`. If only the first k streams were served, the level of these k
+    streams would be
 
         L_k = (capacity + sum of phi_f other_f) / sum of phi_f
 

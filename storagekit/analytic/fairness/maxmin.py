@@ -66,7 +66,7 @@ class MaxMin:
         Parameters
         ----------
         stream : int
-            Number of the stream, from 0.
+            Number of the stream. The first stream has number 0.
 
         Returns
         -------

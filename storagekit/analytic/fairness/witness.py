@@ -57,7 +57,7 @@ def largest_unfairness(
     Returns
     -------
     array of float, shape `[*batch]`
-        Largest unfairness, cost over weight; 0 if there is no period of backlog.
+        Largest unfairness, cost divided by weight; 0 if there is no period of backlog.
 
     Raises
     ------
@@ -67,8 +67,9 @@ def largest_unfairness(
 
     Notes
     -----
-    A period of backlog begins at the end of an event. The event that ends a period belongs to it, and so do events at
-    the same instant: a gap of `INSTANT` or less does not end a period. Service between periods is not counted.
+    A period of backlog begins at the end of an event. The event that ends a period belongs to the period. Events at the
+    same instant also belong to it: a gap of `INSTANT` or less does not end a period. Service between periods is not
+    counted.
 
     References
     ----------
@@ -91,7 +92,7 @@ def worst_interval(
     backlogged: Annotated[Bool[np.ndarray, " event"], _flags],
     gap: Annotated[Float[np.ndarray, " event"], numbers],
 ) -> tuple[int, int]:
-    """Return the interval of the largest unfairness: it begins after one event and ends with another.
+    """Return the interval with the largest unfairness: the event after which it begins, and the event that ends it.
 
     Parameters
     ----------
@@ -213,7 +214,9 @@ class _Fall(NamedTuple):
 
 
 def _largest_fall(steps: np.ndarray, backlogged: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """Return the largest U(t1) - U(t2), t1 <= t2 in one period, of the path U with `steps`, `[event, *batch]`.
+    """Return the largest U(t1) - U(t2) of a path U for t1 <= t2 in the same period of backlog.
+
+    steps: change of U at each event, `[event, *batch]`.
 
     The number of events is rounded up to a power of two, so that logs of many lengths share a compiled program. The
     added events change nothing, because their steps and gaps are 0.

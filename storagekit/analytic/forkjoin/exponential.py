@@ -191,8 +191,8 @@ def response_bounds(rate: Rates, service: Times, queues: Count) -> tuple[NDArray
 
     The lower bound is the mean waiting time plus the mean of the longest of N service times. It holds because the queue
     with the longest part has the same mean waiting time as any other queue, and the waiting time is independent of the
-    part. The upper bound is the mean of the longest of N independent response times. It holds because the queues share
-    their arrivals, so their response times are associated.
+    part. The upper bound is the mean of the longest of N independent response times. It holds because all queues have
+    the same arrivals, so that the response times at the queues are associated.
 
     References
     ----------

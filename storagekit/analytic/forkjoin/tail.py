@@ -106,7 +106,7 @@ def lateness_bound(
     units: Spaces,
     period: Annotated[float, _PERIOD],
 ) -> float:
-    """Return a bound on the probability that one block of each session together take longer than a period at a disk.
+    """Return a bound on the probability that a disk needs longer than a period for one block of each session.
 
     Parameters
     ----------

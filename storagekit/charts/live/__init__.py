@@ -1,8 +1,8 @@
 """Interactive charts: controls, an answer in words and a chart, updated by a kernel or in a static page.
 
-A `Board` has controls, a function that computes an answer at their values, the answer in words, and its chart. `live(board)`
-is the board in JupyterLab, where Python computes every answer. `export(board, path)` writes one HTML file with the
-answers at all combinations of some values, which needs no kernel and no network.
+A `Board` has controls, a function that computes an answer from the values of the controls, the answer in words, and a
+chart of the answer. `live(board)` is the board in JupyterLab, where Python computes every answer. `export(board, path)`
+writes one HTML file with the answers for all combinations of some values. This file needs no kernel and no network.
 """
 
 from storagekit.charts.live.board import Board as Board

@@ -116,16 +116,17 @@ class Template:
         return self._make().to_dict()
 
     def filled(self, **rows: pd.DataFrame) -> FilledBoard:
-        """Return the chart of these rows, given by their names in the chart."""
+        """Return the chart filled with the given rows. The keywords are the names of the rows in the chart."""
         return FilledBoard(
             self.spec, {name: json.loads(str(some.to_json(orient="records"))) for name, some in rows.items()}
         )
 
 
 def taken_apart(chart: alt.TopLevelMixin) -> FilledBoard:
-    """Return a chart in Vega-Lite without its rows, and the rows by their names in it.
+    """Return a chart in Vega-Lite without its rows, and the rows by the names that stand for them in the chart.
 
-    Altair names rows by a hash of their content, so that the chart of every answer would differ. Here they are numbered.
+    Altair names rows by a hash of their content, so that the chart of every answer would differ. This function numbers
+    the rows instead.
     """
     spec = chart.to_dict(validate=False)
     held, data = spec.pop("datasets", {}), {}

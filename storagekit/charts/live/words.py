@@ -45,7 +45,7 @@ def html(said: Any) -> str:
 
 
 def impossible(fault: Exception) -> str:
-    """Return the reason why there is no answer, as HTML."""
+    """Return the message of an error, as the reason why there is no answer, in HTML."""
     return f'<p style="margin: 2px 0; color: #8a3b00"><b>Not possible.</b> {escape(_sentence(str(fault)))}</p>'
 
 

@@ -181,7 +181,7 @@ def _media(
 def _there_at(
     segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media, number: Int[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """Return the time at which sector `number` of the request, from 1, is in the buffer, seconds.
+    """Return the time at which sector `number` of the request is in the buffer, seconds. The first sector has number 1.
 
     The time is LONG_AGO if the sector was already in the buffer when the request arrived.
     """
