@@ -29,5 +29,5 @@ def span(values: Iterable[float], form: str = ".0f") -> str:
 
 
 def counted(number: float, noun: str) -> str:
-    """Return a number and a noun, which is in the plural unless the number is 1: "1 sector", "2 sectors"."""
+    """Return a number and a noun. The noun is in the plural unless the number is 1: "1 sector", "2 sectors"."""
     return f"{number:g} {noun}" + ("" if number == 1 else "s")

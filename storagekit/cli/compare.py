@@ -112,7 +112,7 @@ def _schedule(name: str):
 
 
 def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None):
-    """Return a system of bricks with one drive each. Copies of a block are on all bricks or on `copies` of them."""
+    """Return a system of bricks with one drive each. A block has `copies` copies, by default one on every brick."""
     from storagekit.cli.catalogue import writes
     from storagekit.engine import System
     from storagekit.placement import Declustered, Replicas

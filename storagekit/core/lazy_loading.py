@@ -22,7 +22,7 @@ def loader(
     package : str
         Name of the package.
     submodules : iterable of str
-        Names of submodules, which are imported when they are first used.
+        Names of the submodules that are imported when they are first used.
     homes : mapping of str to str, optional
         For each other name of the package, the submodule that defines it. If the submodule uses a different name, this
         name follows after `:`.

@@ -69,7 +69,7 @@ def _shared(value: bool) -> Int[AnyArray, "..."]:
 
 
 class ARS(AsManyAsNeeded):
-    """Send a request to as many nodes as its data needs, which hashing selects in a unit interval of possible nodes.
+    """Send a request to as many nodes as its data needs, selected by hashing in a unit interval.
 
     The interval contains the nodes that hold the data. The length of a node in the interval is in proportion to its
     performance. Each client measures the performance, for reads and writes separately. The performance is the number of

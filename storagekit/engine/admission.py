@@ -61,7 +61,7 @@ def admit(
     into: Bool[Array, "slot *batch"],
     admitted: Bool[Array, "1 *batch"],
 ) -> tuple[State, Admission]:
-    """Admit a request to a slot, send it to the drives that may serve it, and wake those drives that are idle.
+    """Admit a request to a slot, send it to the drives that may serve it, and wake these drives if they are idle.
 
     Parameters
     ----------

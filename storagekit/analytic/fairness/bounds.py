@@ -110,9 +110,10 @@ def _reading(label: str, value: Reading) -> Reading:
 
 @validate
 def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
-    """Return two terms of equation 8 as printed: the largest cost at the brick, and 1, which is added to D_SFQ.
+    """Return the largest cost and the number of additional batches in equation 8 as the paper prints it.
 
-    Equation 8 contains the largest batchcost D_SFQ + 1 times. See `repaired` for the corrected terms.
+    In the paper, the cost is the largest cost at the brick, and the largest batchcost counts D_SFQ + 1 times. See
+    `repaired` for the corrected terms.
 
     Parameters
     ----------
@@ -141,9 +142,10 @@ def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
 
 @validate
 def repaired(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
-    """Return two terms of equation 8, corrected: the largest cost at any brick, and n, which is added to D_SFQ.
+    """Return the largest cost and the number of additional batches in equation 8 in its corrected form.
 
-    n is the number of coordinators of the stream. See `printed` for the terms in the paper.
+    The cost is the largest cost at any brick, and the largest batchcost counts D_SFQ + n times for n coordinators of
+    the stream. See `printed` for the form in the paper.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ class WithMinimums:
     rates : MaxMin
         Rates, allocation and bottlenecks.
     lifted : array of bool, shape `[stream, brick]`
-        Whether the stream's minimum share determines its service at the brick. It does if the stream's total service
-        exceeds the total at which the brick serves streams without minimum shares.
+        Whether the stream's minimum share determines its service at the brick. It does if the stream's total service,
+        divided by its weight, would otherwise exceed the level of the brick.
     """
 
     rates: MaxMin

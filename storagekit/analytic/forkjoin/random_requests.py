@@ -1,4 +1,4 @@
-"""Draw the random numbers of a simulated stream of requests, which do not depend on load, disks or block size."""
+"""Draw the random numbers of a simulated stream of requests. They are independent of load, disks and block size."""
 
 from functools import partial
 from typing import NamedTuple
@@ -141,5 +141,5 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
 
 
 def most_blocks(stripings: list[Striping]) -> int:
-    """Return the largest number of blocks of a request under any of the stripings, which needs random numbers."""
+    """Return the largest number of blocks of a request that need random numbers, over all stripings."""
     return max(striping.rows * striping.disks for striping in stripings)
