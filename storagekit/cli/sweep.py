@@ -135,8 +135,9 @@ def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
 
 
 def _make_room(path: Path) -> None:
-    """Raise InputError if `path` cannot be written. The check comes before the simulation, because the simulation may
-    take hours.
+    """Raise InputError if `path` cannot be written.
+
+    The check comes before the simulation, because the simulation may take hours.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

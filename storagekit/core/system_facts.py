@@ -37,7 +37,7 @@ class SystemFacts(NamedTuple):
     withdraws_late : bool
         Whether parts may be withdrawn at the completion of the request.
     delays : bool
-        Whether a write may delay some of its parts until after its completion.
+        Whether the write policy may delay parts of a write.
     stops : bool
         Whether bricks may stop.
     varies : bool

@@ -113,7 +113,7 @@ class Layouts:
 
     @property
     def turned(self) -> NDArray:
-        """Return the rotation from the first to the last replica on a disk, in revolutions. See `Shapes`."""
+        """Return the rotation from the first replica to the last replica on a disk, in revolutions. See `Shapes`."""
         return 1 - 1 / self.replicas
 
     @property

@@ -89,7 +89,9 @@ def idle_place(
     outstanding: Annotated[Numbers, _REQUESTS],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
-    """Return the probability that no request is at a location: B(r, b + Q) / B(r, b), with b = r (N - 1).
+    """Return the probability that no request is at a location.
+
+    It is B(r, b + Q) / B(r, b), with b = r (N - 1) and the Beta function B.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def idle_place(
     outstanding : float or array of float
         Number Q of outstanding requests.
     shape : float or array of float
-        r of the product form, at least 1; 1 by default.
+        Parameter r of the product form, at least 1; 1 by default.
 
     Returns
     -------
@@ -219,7 +221,7 @@ def busy_share(
     variation : float or array of float
         Squared coefficient of variation of the service time, c^2.
     shape : float or array of float
-        r of the product form, at least 1; 1 by default.
+        Parameter r of the product form, at least 1; 1 by default.
 
     Returns
     -------

@@ -51,7 +51,7 @@ _crowding_of, _unpropagated_share = unchecked(crowding_of), unchecked(equations.
 
 @dataclass(frozen=True)
 class Load:
-    """Workload of an array; arrays of values describe several workloads.
+    """Workload of an array. If fields are arrays, the object describes several workloads.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Costs:
 
 
 def _shapes(label: str, value: Shapes) -> Shapes:
-    """Return the value. Raises InputError unless it has the columns of `Shapes`, each an array."""
+    """Return the value. Raises InputError unless it has all columns of `Shapes` as arrays."""
     missing = [name for name in Columns.__annotations__ if not isinstance(getattr(value, name, None), np.ndarray)]
     if missing:
         raise InputError(
