@@ -243,7 +243,7 @@ class BrickLRU(AbstractCache):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
     def taken(self, private: CacheContents, moment: AccessStarted) -> CacheContents:
-        """Store the data that the disk reads in the memory of its brick, and drop this data from the other bricks."""
+        """Put the data that a disk reads into the memory of its brick, and drop this data from other bricks."""
         served = bit(moment.part)
         none = jnp.zeros_like(served)
         every = moment.placement.parts_of(moment.place)

@@ -1,4 +1,4 @@
-"""One cache for the whole system whose hits are determined before the run."""
+"""One cache for the whole system. The hits are determined before the run."""
 
 from functools import partial
 from typing import Any

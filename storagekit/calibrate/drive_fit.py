@@ -44,7 +44,7 @@ class FittedDrive(NamedTuple):
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields of a drive file, for `load_drive`. Raise InputError if `facts_of` does."""
+        """Return the fields of a drive file, for `load_drive`. Raise InputError if `facts_of` raises it."""
         table = self.table
         return facts_of(self.drive, f"fitted to {table.attrs['trace']}, on the geometry of {table.attrs['start']}")
 

@@ -35,7 +35,7 @@ class FittedLog(NamedTuple):
         return "\n\n".join(str(one) for one in (self.arm, self.behind) if one is not None)
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields of a drive file. Raise InputError if `facts_of` does."""
+        """Return the fields of a drive file. Raise InputError if `facts_of` raises it."""
         known = facts_of(self.drive, self.source)
         return known | ({"electronics": self.behind.facts()} if self.behind is not None else {})
 

@@ -1,4 +1,4 @@
-"""The paper's numbers in little space: with names below the curves, or below our numbers."""
+"""Compact forms of the paper's numbers: marks with names below the curves, and numbers below our numbers."""
 
 from collections.abc import Mapping, Sequence
 

@@ -15,9 +15,9 @@ _MEMBERS = ast.ClassDef | ast.FunctionDef
 def first_line(package: str, name: str) -> str:
     """Return the first line of the description of a public name.
 
-    The description of a class or a function is its docstring. For a value it is the string below it, or the docstring of its
-    class; for an alias it is the description of its target. package: the package, "dispatch" or "workload.trace". Raises
-    LookupError if the package has no such name.
+    The description of a class or a function is its docstring. The description of a value is the string below its
+    assignment, or the docstring of its class. The description of an alias is the description of its target. package:
+    the package, "dispatch" or "workload.trace". Raises LookupError if the package has no such name.
     """
     return _said(package, name).strip().partition("\n")[0]
 

@@ -260,7 +260,10 @@ def _key(holds: Bool[Array, "node *batch"], read: Bool[Array, "1 *batch"]) -> UI
 
 
 def _most_needed(placement: AbstractPlacement, nodes: int) -> int:
-    """Return the largest number of parts that a read needs; the number of nodes if it is unknown before a run."""
+    """Return the largest number of parts that a read needs.
+
+    If it is unknown before a run, return the number of nodes.
+    """
     if not placement.needs_several:
         return 1
     needed = placement.needed

@@ -148,7 +148,7 @@ class SurplusParts(eqx.Module):
 
     @property
     def withdraws_late(self) -> bool:
-        """Return whether parts may be withdrawn at completion, with some values of the parameters."""
+        """Return whether parts may be withdrawn at completion for any values of the parameters."""
         return self.withdraws is not True
 
     @property

@@ -77,7 +77,7 @@ def sheet_facts(line: str) -> dict[str, Any]:
 
 
 def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list[float]:
-    """Return `count` numbers, separated by slashes with a unit at the end, converted to the unit with factor 1."""
+    """Return the `count` numbers of a text such as 1/8.5/18ms, converted to the unit whose factor in `units` is 1."""
     unit = next((one for one in sorted(units, key=len, reverse=True) if value.lower().endswith(one.lower())), None)
     parts = value[: -len(unit)].split("/") if unit else []
     if unit is None or len(parts) != count:

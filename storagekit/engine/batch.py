@@ -147,8 +147,8 @@ def width(lanes: Count, slots: Count = 64) -> int:
     Returns
     -------
     int
-        1 for a single run. On a CPU 16 for each device, or fewer if 16 runs have more than 4,096 slots in total; on an
-        accelerator 4,096.
+        The number is 1 for a single run. On a CPU it is 16 for each device, or less if 16 runs have more than 4,096
+        slots in total. On an accelerator it is 4,096.
     """
     if lanes == 1:
         return 1

@@ -18,11 +18,11 @@ class Layout:
     Parameters
     ----------
     striping : int
-        D_s, the striping; the data uses 1/D_s of the cylinders.
+        Striping D_s: the data uses 1/D_s of the cylinders.
     replicas : int
-        D_r, rotational replicas of a block on a disk.
+        Number D_r of rotational replicas of a block on a disk.
     mirrors : int
-        D_m, copies of a block on different disks.
+        Number D_m of copies of a block on different disks.
 
     Raises
     ------
@@ -81,11 +81,11 @@ class Layouts:
     Parameters
     ----------
     striping : array of int, shape `[layout]`
-        D_s of each layout.
+        Striping D_s of each layout.
     replicas : array of int, shape `[layout]`
-        D_r of each layout, rotational replicas on a disk.
+        Number D_r of rotational replicas of a block on a disk, for each layout.
     mirrors : array of int, shape `[layout]`
-        D_m of each layout, copies on different disks.
+        Number D_m of copies of a block on different disks, for each layout.
     """
 
     striping: NDArray

@@ -43,7 +43,7 @@ class Control(ABC):
 
 @dataclass(frozen=True)
 class Slider(Control):
-    """A number from `low` to `high` in steps; an integer if value, low, high and step are integers.
+    """A number from `low` to `high` in steps. It is an integer if value, low, high and step are integers.
 
     few: the values of an exported page; by default five evenly spaced values from `low` to `high`. The initial value is
     always added.
