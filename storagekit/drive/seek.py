@@ -48,8 +48,8 @@ class SeekTable(AbstractSeek):
         SPAN.each("seek times", self.times)
         if np.ndim(self.times) != 1:
             raise InputError(
-                f"seek times: an array with {np.ndim(self.times)} axes; give a list with one time for each distance "
-                "from 0"
+                f"seek times: an array with {np.ndim(self.times)} axes; give a list of the times for distances "
+                "0, 1, 2, ..."
             )
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
@@ -218,7 +218,9 @@ def fit_seek(
 
     times = np.asarray(table.times, float)[1:]
     if not times.size:
-        raise InputError("a seek curve with only distance 0: give at least two times, one for each distance from 0")
+        raise InputError(
+            "a seek curve with only the time for distance 0: give the times for distances 0, 1, 2, ..., at least two of them"
+        )
     distance = np.arange(1, times.size + 1)
     terms = np.stack([np.ones_like(times), np.sqrt(distance), distance], axis=1)
     coefficients, _ = nnls(terms, times)

@@ -111,7 +111,8 @@ def _require_possible(layout: StripeLayout, failed: int, spare: int, cluster: Cl
     require(0 < share <= 1, "share", share, "above 0 and at most 1", "of a disk's time")
     if not layout.parity:
         raise InputError(
-            f"agent {failed}: the object has no parity, so the agent cannot be rebuilt; store the object with a group"
+            f"agent {failed}: the object has no parity, so the agent cannot be rebuilt; store it with parity "
+            "(argument `group`)"
         )
     if failed not in layout.agents:
         raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(layout.agents)}")

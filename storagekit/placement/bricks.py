@@ -58,7 +58,8 @@ class Bricks(AbstractPlacement):
     def __check_init__(self):
         if not isinstance(self.across, AbstractPlacement):
             raise InputError(
-                f"layout of bricks {shown(self.across)}: give a layout; each of its drives becomes a brick"
+                f"placement of bricks {shown(self.across)}: give a placement, such as Replicas(3); "
+                "each of its drives becomes a brick"
             )
         require_drives(self.across.drives, self.disks)
 
