@@ -86,7 +86,7 @@ def test_an_overload_is_reported():
     reasons = compare(reads_every(1e-3), {"few": server(64), "many": server(1024)}, seeds=1).overloaded
     assert "of the arrivals waited outside" in reasons["few"] and "outside" not in reasons["many"]
     for reason in reasons.values():
-        assert "works 100% of the time" in reason and "response times rose from" in reason
+        assert "busy 100% of the time" in reason and "response times rose from" in reason
     assert not compare(reads_every(4e-3), {"many": server(1024)}, seeds=1).overloaded
 
 
