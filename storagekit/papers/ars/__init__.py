@@ -1,7 +1,7 @@
 """Wu and Burns, Improving I/O Performance of Clustered Storage Systems by Adaptive Request Distribution, HPDC 2006.
 
-Each kind of exhibit has a module with its data and its findings on the paper's claims. Its charts are in the module of
-the same name in `draw`. `cluster` is the system of the paper.
+Each kind of exhibit has a module, which computes its data and the findings on the paper's claims. The module of the
+same name in `draw` has its charts. `cluster` is the system of the paper.
 """
 
 from typing import TYPE_CHECKING

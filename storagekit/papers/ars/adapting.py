@@ -1,6 +1,6 @@
-"""The unit interval of one client for reads while a node slows down and recovers (section 4.1).
+"""The unit interval that one client of ARS uses for reads, while a node slows down and recovers (section 4.1).
 
-Times are in seconds, lengths in shares of the interval.
+Times are in seconds. Lengths are fractions of the interval.
 """
 
 import time
@@ -34,10 +34,10 @@ STRIDE = 8
 
 
 class Mapped(NamedTuple):
-    """State of the interval after an event.
+    """State of the unit interval after an event.
 
-    elapsed: seconds since the previous event. owner, filled: node of each subregion and units that it fills; FREE and 0
-    before the interval exists.
+    elapsed: seconds since the previous event. owner: node of each subregion, FREE before the interval exists. filled:
+    length that the node fills in each subregion, in units of 1/ONE of the interval; 0 before the interval exists.
     """
 
     elapsed: Any
@@ -46,14 +46,14 @@ class Mapped(NamedTuple):
 
 
 class IntervalLog(AbstractLog):
-    """Log of the interval of client `WATCHED` for reads of data on a set of nodes.
+    """Log of the unit interval that client `WATCHED` uses for reads of the data on a set of nodes.
 
     Parameters
     ----------
     nodes : tuple of int
         The nodes that hold the data.
     each : int
-        Intervals in the pool of a client.
+        Number of intervals in the pool of a client.
     """
 
     nodes: tuple[int, ...]
@@ -85,11 +85,11 @@ def adapting(
     Parameters
     ----------
     effort : Effort
-        Gives the seed.
+        Only its `first_seed` is used.
     setting : str
-        The volume of the reads: "replicated" or "erasure-coded", the default.
+        The volume that is read: "replicated", or "erasure-coded", the default.
     window : float
-        Time between two computations of performance, by default 1 s.
+        Time between two computations of the nodes' performance, by default 1 s.
     load : float
         Multiple of the published load, by default 8.
     node : int
@@ -102,8 +102,8 @@ def adapting(
     Returns
     -------
     Dataset
-        Over `time` and `subregion`: `owner`, the node of a subregion, -1 for none; and `filled`, the length that it
-        fills from the start of the subregion, as a share of the whole interval.
+        Variables over `time` and `subregion`. `owner`: the node of a subregion, -1 for none. `filled`: the length that
+        this node fills from the start of the subregion, as a fraction of the whole interval.
 
     Raises
     ------

@@ -71,11 +71,11 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
     ----------
     name : str
         One of `LAYOUTS`. In "scaled", "packed" and "disks apart" the volumes have 18% of their published size, so that
-        they fit. In "wrapped" they have their published size, and addresses beyond the end of a disk begin again at its
-        start. In "scaled" and "wrapped" the segments are spread over the disks. In "disks apart" each disk has a
-        separate queue.
+        they fit on the nodes. In "wrapped" the volumes have their published size, and an address beyond the end of a
+        disk continues at the start of the disk. In "scaled" and "wrapped" the segments are spread over each whole disk.
+        In "disks apart" each disk has a separate queue.
     whole_blocks : bool
-        Whether a read of coded data fetches whole fragments.
+        Whether a read of erasure-coded data fetches whole fragments; otherwise it fetches only the requested bytes.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def drives(on: Segments) -> Mixed:
     Parameters
     ----------
     on : Segments
-        The layout, which has the number of drives of each node.
+        The layout, which gives the number of drives of each node.
     """
     kinds = [kind for kind, count in enumerate(on.brick_sizes) for _ in range(count)]
     return Mixed([load_drive(name) for name in DRIVES], kinds)
@@ -137,16 +137,17 @@ def _drawn(draw: np.random.Generator, reach: int, sectors: int, read: bool) -> A
 
 
 def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]:
-    """Return the mean service time of a disk of each node over the data that it holds, seconds.
+    """Return, for each node, the mean service time of one of its disks for requests to the data on the disk, seconds.
 
-    A distributor without information about the state of the disks uses these times.
+    A centralized distributor that has no information about the state of the disks uses these times.
 
     Parameters
     ----------
     on : Segments, optional
         The layout, by default `layout()`.
     read : bool
-        Whether the requests are reads, by default true. A write to a RAID 5 takes one revolution more.
+        Whether the requests are reads, by default true. A write to a RAID 5 takes one revolution more than
+        `mean_service`.
     """
     found = []
     for name, node, reach in zip(DRIVES, NODES, _reaches(layout() if on is None else on), strict=True):
@@ -157,7 +158,7 @@ def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]
 
 @cache
 def _reaches(on: Segments) -> tuple[int, ...]:
-    """Return the end of the data on the disks of each node, sectors."""
+    """Return, for each node, the number of sectors from the start of a disk to the end of the data on it."""
     bound = on.on(drives(on))
     table = laid_out(bound.nodes, bound.volumes, bound.wraps, bound.spread)
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
@@ -217,7 +218,10 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
 
 
 def writes(dispatch: AbstractDispatch, buffers: Sequence[float] = BUFFERS) -> AbstractWrite:
-    """Return the write policy: D-SPTF treats writes as reads; the others commit at the selected nodes and buffer the rest.
+    """Return the write policy of a protocol.
+
+    D-SPTF treats writes like reads. The other protocols commit a write at the selected nodes, and buffer the other
+    copies or fragments.
 
     Parameters
     ----------
@@ -250,8 +254,8 @@ def cluster(
     on : Segments, optional
         The layout, by default `layout()`.
     schedule : AbstractSchedule, optional
-        The service order of disks, by default the order of arrival: nodes of the paper have a queue, and the paper
-        names no other order.
+        The service order of the disks, by default the order of arrival. The nodes of the paper have a queue, and the
+        paper names no other service order.
     write : AbstractWrite, optional
         The write policy, by default `writes(dispatch)`.
     condition : FaultSchedule, optional
@@ -269,7 +273,7 @@ def cluster(
 def requests(
     setting: str = "both", read_share: float = 1.0, size: float = SIZE, on: Segments | None = None
 ) -> VolumeRequests:
-    """Return the requests of the synthetic traces: exponential sizes, uniform addresses, five clients.
+    """Return the requests of the synthetic traces, with exponential sizes, uniform addresses and five clients.
 
     Parameters
     ----------
@@ -320,7 +324,7 @@ def saturating(setting: str = "both", read_share: float = 1.0, on: Segments | No
 
 
 def effort(profile: str, first_seed: int = 0, requests: int = 500, seeds: int = 8) -> Effort:
-    """Return the effort of a profile; "full" runs traces at their length.
+    """Return the effort of a profile; "full" simulates as many requests as the traces have.
 
     Parameters
     ----------
@@ -329,10 +333,11 @@ def effort(profile: str, first_seed: int = 0, requests: int = 500, seeds: int = 
     first_seed : int
         The first of the runs' seeds.
     requests, seeds : int
-        Requests of each run of the quick profile, and the number of its runs. "Close" is a tenth here, and 500 requests in
-        8 runs leave intervals of about 2% on either side of the ratios of figures 4 and 5. The order of ARS and
-        Randomized in figure 4, which are 1% apart, needs 2,000 requests in 32 runs; the order of D-SPTF and Central in
-        figure 5 needs 500 requests in 32 runs.
+        Number of requests in each run of the quick profile, and number of its runs. With 500 requests in 8 runs, the
+        intervals of the ratios of figures 4 and 5 extend about 2% on either side. This is enough to decide whether two
+        response times differ by less than a tenth, our definition of "close". The response times of ARS and Randomized
+        in figure 4 differ by 1%; their order needs 2,000 requests in 32 runs. The order of D-SPTF and Central in figure
+        5 needs 500 requests in 32 runs.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Paired comparisons of protocols, which all receive the same requests."""
+"""Comparisons of protocols, paired by seed: with one seed all protocols receive the same requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,15 +11,15 @@ from storagekit.engine import Scenario
 from storagekit.papers.effort import Effort
 from storagekit.simulation import ratio, sweep
 
-# The paper does not define "close", "comparable" and "nearly ideal". The definition here is from before the first run
-# of ARS: within a tenth of the mean of the centralized protocol, 95% interval included.
+# The paper does not define "close", "comparable" and "nearly ideal". Our definition, made before the first run of ARS:
+# the whole 95% interval is within a tenth of the mean of the centralized protocol.
 CLOSE = 0.1
 
 
 def swept(
     build: Callable[..., Scenario], axes: Mapping[str, Sequence[Any]], effort: Effort, exhibit: str
 ) -> xr.Dataset:
-    """Return a sweep of the cluster, with a tenth of the requests as warm-up.
+    """Return the measures of the cluster over a grid of scenarios. The warm-up is a tenth of the requests.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def swept(
     Returns
     -------
     Dataset
-        The standard measures over the axes and `seed`. `response` is NaN where arrivals exceed the throughput of the
-        disks, so that at least 0.1% of the requests wait for a slot.
+        The standard measures over the axes and `seed`. `response` is NaN where the disks are overloaded: where at least
+        0.1% of the requests wait for a slot.
     """
     data = sweep(
         build,
@@ -53,7 +53,7 @@ def swept(
 
 
 def beside(data: xr.DataArray, protocol: str, other: str) -> xr.DataArray:
-    """Return the ratio of a protocol's values to another protocol's with its interval, paired by seed.
+    """Return the values of one protocol divided by the values of another, with intervals, paired by seed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def beside(data: xr.DataArray, protocol: str, other: str) -> xr.DataArray:
 
 
 def close(taken: xr.DataArray) -> bool:
-    """Return whether all ratios of response times are at most 1 + `CLOSE` with 95% confidence.
+    """Return whether the upper limits of the 95% intervals of all ratios of response times are at most 1 + `CLOSE`.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def close(taken: xr.DataArray) -> bool:
 
 
 def ahead(data: xr.DataArray, better: str, worse: str) -> bool:
-    """Return whether a protocol has smaller values than another in all cases, with 95% confidence.
+    """Return whether one protocol has smaller values than another in all cases, with 95% confidence.
 
     Parameters
     ----------
     data : DataArray, shape [protocol, seed, ...]
         The values.
     better, worse : str
-        The protocols.
+        The protocol that must have the smaller values, and the other protocol.
     """
     return bool((beside(data, better, worse).sel(statistic="high") < 1).all())
 
@@ -102,7 +102,7 @@ def milliseconds(data: xr.DataArray) -> str:
 
 
 def shown(taken: xr.DataArray, dim: str) -> str:
-    """Return a phrase with the mean ratio at each coordinate of a dimension.
+    """Return a phrase with the mean ratio at each label of a dimension.
 
     Parameters
     ----------

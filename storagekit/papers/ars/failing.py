@@ -44,20 +44,20 @@ ENDLESS = 600.0
 
 
 def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
-    """Return the number of nodes that served each read of coded data, while two of its four nodes are down.
+    """Return the number of nodes that served each read of erasure-coded data, while two of the four nodes are down.
 
     Parameters
     ----------
     effort : Effort
-        Gives the seed.
+        Only its `first_seed` is used.
     chunks : int
-        Chunks of events of each run, by default 40.
+        Number of chunks of events in each run, by default 40.
 
     Returns
     -------
     Dataset
-        `reads` counts the reads by `nodes`, the number of nodes that served them, and `stopped`, the two nodes that are
-        down. `dead` is true if a node that is down served a read.
+        `reads`, over `stopped` and `nodes`: number of reads that `nodes` nodes served while the two nodes of `stopped`
+        were down. `dead`, over `stopped`: whether a node that was down served a read.
     """
     began = time.perf_counter()
     pairs = list(itertools.combinations(range(len(NODES)), 2))
@@ -84,22 +84,22 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
 
 
 def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> xr.Dataset:
-    """Return the number of nodes whose disks have each write, at its completion and at the end of the run.
+    """Return the number of nodes that have each write on disk, at its completion and at the end of the run.
 
     Parameters
     ----------
     effort : Effort
-        Gives the seed.
+        Only its `first_seed` is used.
     chunks : int
-        Chunks of events of each run, by default 80.
+        Number of chunks of events in each run, by default 80.
     load : float
         Multiple of the published load, by default 4.
 
     Returns
     -------
     Dataset
-        `answered`, at the completion, and `later`, at the end of the run, count the writes of each `volume` by `nodes`,
-        the number of nodes with the write on disk.
+        Over `volume` and `nodes`: the number of writes that `nodes` nodes have on disk, at the completion of the write
+        (`answered`) and at the end of the run (`later`).
     """
     began = time.perf_counter()
     at_answer, later, ran = [], [], []
@@ -139,9 +139,10 @@ def _nodes(accesses: WatchedAccesses, answers: Answers) -> Int[np.ndarray, " ans
 
 
 class SentAndCompleted(NamedTuple):
-    """The nodes that an admitted request was sent to, the number of a completed request, and its response time.
+    """Requests that one event admits and completes.
 
-    Each is of one event; nodes and number are NO_REQUEST if the event admitted or completed no request.
+    nodes: number of nodes that the admitted request is sent to, NO_REQUEST if the event admits no request. answered:
+    number of the completed request, NO_REQUEST for none. response: response time of the completed request, seconds.
     """
 
     nodes: Any
@@ -150,7 +151,7 @@ class SentAndCompleted(NamedTuple):
 
 
 class SentAndCompletedLog(AbstractLog):
-    """Log of the number of nodes that each request is sent to, whether or not they are up, and of its completion."""
+    """Log of the number of nodes that each request is sent to, up or down, and of the completion of the request."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> SentAndCompleted:
         sent = jax.lax.population_count(state.dispatch.silence.sent_to)
@@ -161,26 +162,27 @@ class SentAndCompletedLog(AbstractLog):
 def extra(
     effort: Effort = QUICK, *, extras: Sequence[int] = (0, EXTRA), chunks: int = 96, seeds: int = 32
 ) -> xr.Dataset:
-    """Return the number of nodes that reads of coded data are sent to, and their response times, while a node is down.
+    """Return how many nodes reads of erasure-coded data are sent to, and the response times, before and in an outage.
 
     The largest node is down for a part of the run.
 
     Parameters
     ----------
     effort : Effort
-        Gives the first seed.
+        Only its `first_seed` is used.
     extras : sequence of int
-        The largest number of additional nodes that a client sends a read to.
+        Numbers of additional nodes that a client may send a read to, at most. Each number is a separate case.
     chunks : int
-        Chunks of events of each run, by default 96.
+        Number of chunks of events in each run, by default 96.
     seeds : int
         Number of runs, by default 32.
 
     Returns
     -------
     Dataset
-        `asked`, the number of nodes, and `response`, in seconds, over `extra`, `seed` and `number`. Each value is the
-        mean over fifty consecutive requests; `number` is the middle of their numbers.
+        Variables over `extra`, `seed` and `number`. `asked`: number of nodes that a read is sent to. `response`:
+        response time, seconds. Each value is a mean over fifty requests with consecutive numbers; `number` is the
+        middle of these numbers.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     runs = [_asking(most, seeds_used, chunks) for most in extras]
@@ -199,9 +201,9 @@ def extra(
 
 
 def _away(most: int) -> Scenario:
-    """Return the cluster whose largest node is away for a while; clients send to up to `most` additional nodes.
+    """Return the cluster with an outage of the largest node, whose clients send reads to up to `most` additional nodes.
 
-    Where `most` is 0, the patience of clients never ends, so that both kinds share a compiled program.
+    If `most` is 0, the patience of clients never ends, so that all values of `most` share a compiled program.
     """
     away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT)
     dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
@@ -211,9 +213,10 @@ def _away(most: int) -> Scenario:
 def _asking(
     most: int, seeds: Sequence[int], chunks: int
 ) -> tuple[Float[np.ndarray, "seed stretch"], Float[np.ndarray, "seed stretch"]]:
-    """Return the number of nodes and the response times of runs whose clients send to up to `most` additional nodes.
+    """Return the number of nodes that a read is sent to, and the response times, with up to `most` additional nodes.
 
-    Values are means over batches of requests, up to the first request that is not completed in some run.
+    Each value is a mean over `STRETCH` consecutive requests. The requests end before the first request that is not
+    completed in some run.
     """
     merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=SentAndCompletedLog())).advance(chunks)[1])
@@ -261,10 +264,11 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
             "ars.algorithm.write_commit",
             least == needed and all_written,
             note=(
-                f"The check covers {int(written.answered.sum())} writes. At its completion, a replicated write is on "
-                f"the disks of at least {least['replicated']} nodes, and an erasure-coded write on the disks of at "
-                f"least {least['erasure-coded']}. At the end of the run, a write must be on the disks of all its "
-                "nodes. Some buffers are written to disk before the completion."
+                f"The check covers {int(written.answered.sum())} writes. When a write completes, it is on the disks "
+                f"of at least {least['replicated']} nodes (replicated data), or of at least {least['erasure-coded']} "
+                "nodes (erasure-coded data). At the end of the run, a write must be on the disks of all its nodes. "
+                "More nodes may have a write on disk at its completion, because some buffers are written to disk "
+                "before."
             ),
         ),
         _extra_finding(asked),
@@ -274,8 +278,8 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
 def _extra_finding(asked: xr.Dataset) -> Measurement:
     """Return the finding on additional nodes during an outage.
 
-    It holds if reads are sent to more nodes during the outage than before and after, with 95% confidence, paired by
-    seed.
+    The claim holds if reads are sent to more nodes during the outage than before and after it, with 95% confidence,
+    paired by seed.
     """
     begins, ends = asked.attrs["away"]
     most = asked.asked.sel(extra=asked.extra.values[-1])
@@ -289,12 +293,13 @@ def _extra_finding(asked: xr.Dataset) -> Measurement:
         "ars.algorithm.extra_e",
         bool(differ.rise.sel(statistic="low") > 0) and bool(differ.fall.sel(statistic="low") > 0),
         note=(
-            f"With m = 2, a client sends a read initially to {float(before.mean()):.2f} nodes before a node fails, to "
-            f"{float(during.mean()):.2f} while the node is down, and to {float(after.mean()):.2f} after it returns. "
-            f"The number rises by {_range(differ.rise)} and falls by {_range(differ.fall)} (95% intervals over "
-            f"{asked.sizes['seed']} runs). The first {SETTLES} requests after the failure and after the return are "
-            f"not counted. During the outage, a read takes {float(slow.isel(extra=0)):.2f} s without additional nodes "
-            f"and {float(slow.isel(extra=-1)):.3f} s with them."
+            f"A read needs 2 nodes. On average, a client sends a read initially to {float(before.mean()):.2f} nodes "
+            f"before a node fails, to {float(during.mean()):.2f} nodes while the node is down, and to "
+            f"{float(after.mean()):.2f} nodes after it returns. The number of nodes rises by {_range(differ.rise)} "
+            f"and falls by {_range(differ.fall)} (95% intervals over {asked.sizes['seed']} runs). The first "
+            f"{SETTLES} requests after the failure and after the return are not counted. During the outage, a read "
+            f"takes {float(slow.isel(extra=0)):.2f} s without additional nodes, and {float(slow.isel(extra=-1)):.3f} "
+            "s with additional nodes."
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The trace Financial (section 5): one hour of the real trace where its file exists, else a synthetic trace."""
+"""The trace Financial (section 5): one hour of the real trace if its file exists, otherwise a synthetic trace."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,10 +27,10 @@ EXTENT = 16 * MB
 
 @dataclass(frozen=True)
 class FinancialSource:
-    """Source of the requests of Financial; a run takes as many of them as it has requests.
+    """Source of the requests of Financial.
 
-    trace: the real trace, whose devices are the clients; None for the synthetic trace. basis: basis of the findings,
-    see `Measurement`. name: description of the source.
+    trace: the real trace; None for the synthetic trace. basis: basis of the findings, see `Measurement`. name:
+    description of the source.
     """
 
     trace: RequestTrace | None
@@ -49,19 +49,20 @@ class FinancialSource:
 
 
 def stand_in() -> FinancialSource:
-    """Return a synthetic trace with the figures that the paper gives for its hour of Financial.
+    """Return a synthetic trace with the statistics that the paper gives for its hour of Financial.
 
     The hour has 249,496 requests of 15.5 KB on average, 33% of them reads. Arrivals are independent, sizes exponential
-    and addresses uniform, as in the synthetic traces of the paper, because the paper gives no further figures.
+    and addresses uniform, as in the paper's own synthetic traces, because the paper gives no further statistics.
     """
     name = "a synthetic trace with the parameters of the paper and independent arrivals"
     return FinancialSource(None, "stand-in", name)
 
 
 def financial(folder: str | Path = "") -> FinancialSource:
-    """Return one hour of the public trace Financial1 if `folder` has its whole file, else the synthetic trace.
+    """Return one hour of the public trace Financial1 if `folder` has its whole file, otherwise the synthetic trace.
 
-    The paper does not name its hour. The hour whose number of requests is nearest to the paper's is used.
+    The paper does not say which hour it uses. This function takes the hour whose number of requests is nearest to the
+    number in the paper.
 
     Parameters
     ----------
@@ -79,9 +80,10 @@ def financial(folder: str | Path = "") -> FinancialSource:
 
 
 def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:
-    """Return the trace with its extents on the volumes in turn, and its requests divided at the ends of segments.
+    """Return the arrivals of the trace, with its extents assigned to the volumes in turn.
 
-    A client is a device of the trace modulo `CLIENTS`, because the trace has more devices than the cluster has clients.
+    A request is divided where it crosses the end of a segment. The client of a request is the number of its device
+    modulo `CLIENTS`, because the trace has more devices than the cluster has clients.
     """
     sizes = np.asarray([volume.sectors * SECTOR for volume in layout.volumes])
     flat = trace.concatenated()

@@ -1,6 +1,6 @@
-"""Figure 7: response times against the latency between nodes.
+"""Figure 7: response times as a function of the latency between nodes.
 
-Times are in seconds. The latency between clients and nodes is left out, because the figure subtracts it.
+Times are in seconds. The model has no latency between clients and nodes, because the figure of the paper subtracts it.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def fig7(
     load: float = 1.0,
     on: str = "scaled",
 ) -> xr.Dataset:
-    """Return response times, half the requests writes, against the one-way latency (figure 7).
+    """Return the response times at each one-way latency between nodes (figure 7). Half of the requests are writes.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def fig7(
 
     Notes
     -----
-    Under ARS nodes send no messages to one another, so that its response time is the same at every latency by construction.
+    Under ARS nodes send no messages to one another, so its response time is the same at every latency by construction.
     """
     volumes = layout(on)
     names, own = chosen(protocols, FOUR_WAITS, "protocol")
@@ -79,7 +79,7 @@ def fig7(
 
 @judging("protocol", FOUR_WAITS)
 def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Measurement]:
-    """Return the findings on the claims of figure 7: response times at the smallest and the largest latency.
+    """Return the findings on figure 7, which compare response times at the smallest and the largest latency.
 
     Parameters
     ----------
@@ -97,19 +97,20 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
         Measurement(
             "ars.fig7.ars_flat",
             flat,
-            note="The response time is the same at all latencies. ARS sends no messages between nodes, so the result holds "
-            "by construction.",
+            note="The response time is the same at all latencies. ARS sends no messages between nodes, so the result "
+            "holds by construction.",
         ),
         Measurement(
             "ars.fig7.dsptf_rises",
             _risen(data, DSPTF),
             note=(
                 f"At latencies of {ms} ms, D-SPTF takes {_points(data, DSPTF)} ms, and ARS takes "
-                f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} Idle nodes wait for two latencies before "
-                "they start. The paper lists how its D-SPTF differs from the original protocol, and the list does "
-                "not change this wait. In section 3.1 of the original paper, the wait ends at the latest when the "
-                f"data are under the head. With this limit, D-SPTF takes {_points(data, WITHIN)} ms. If idle nodes "
-                f"start immediately, it takes {_points(data, AT_ONCE)} ms."
+                f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} In this model, an idle node waits for two "
+                "latencies before it starts an access. The paper lists how its D-SPTF differs from the original "
+                "protocol, and the list does not change this wait. In section 3.1 of the paper on the original "
+                "D-SPTF, the wait ends at the latest when the data are under the head. With this limit, D-SPTF takes "
+                f"{_points(data, WITHIN)} ms. If idle nodes start immediately, D-SPTF takes {_points(data, AT_ONCE)} "
+                "ms."
             ),
         ),
     ]

@@ -1,7 +1,7 @@
-"""Properties of the unit interval (sections 4.1 to 4.3), checked over random histories of metrics.
+"""Properties of the unit interval (sections 4.1 to 4.3), checked over random histories of performance metrics.
 
-Metrics follow random walks as a client measures them. Some nodes have no metric, some have equal ones, and some fail
-for a while.
+The metrics that a client measures follow random walks. Some nodes have no metric, some have equal metrics, and some
+fail for a while.
 """
 
 import time
@@ -29,24 +29,25 @@ HIGH = 0.95
 
 
 def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = HISTORIES) -> xr.Dataset:
-    """Return the violations of the interval's properties under random changes of metrics, and the hashes of a key.
+    """Return the violations of the unit interval's properties as metrics change at random, and the hashes for a search.
 
     Parameters
     ----------
     effort : Effort
-        Gives the seed.
+        Only its `first_seed` is used.
     nodes : sequence of int
         Numbers of nodes.
     count : int
-        Independent histories for each number of nodes, by default 1000.
+        Number of independent histories for each number of nodes, by default 1000.
 
     Returns
     -------
     Dataset
-        Over `nodes`: `tunes`, the tuned intervals; `half`, the intervals that are not half full; `partial`, the nodes
-        of an interval that fill more than one subregion in part; `distinct`, the selections with the same node twice;
-        `probes`, the mean number of hashes to find one node; and `probes_m`, the mean number to find two. `half` and
-        `partial` also count the copy of the interval after the first round of a selection.
+        Variables over `nodes`, most of which are counts. `tunes`: tuned intervals. `half`: intervals that are not half
+        full. `partial`: nodes of an interval that fill a part of more than one subregion. `distinct`: selections that
+        contain the same node twice. `probes`: mean number of hashes to find one node. `probes_m`: mean number of hashes
+        to find two nodes. `half` and `partial` also cover the copy of the interval after the first round of a
+        selection.
     """
     began = time.perf_counter()
     rows = [_history(np.random.default_rng([effort.first_seed, number]), number, count) for number in nodes]
@@ -57,25 +58,25 @@ def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: in
 
 
 def moves(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = 30) -> xr.Dataset:
-    """Return the share of keys that move to another node after a change of the metrics.
+    """Return the fraction of the keys that move to another node after a change of the metrics.
 
     Parameters
     ----------
     effort : Effort
-        Gives the seed.
+        Only its `first_seed` is used.
     nodes : sequence of int
         Numbers of nodes.
     count : int
-        Changes for each number of nodes, by default 30.
+        Number of changes for each number of nodes, by default 30.
 
     Returns
     -------
     Dataset
-        Shares of all keys over `nodes` and `change`. `least` is the smallest share that must move to give the nodes
-        their new lengths. `tuned` is the share that moves if the interval is tuned, and `afresh` if it is built again.
-        `covered` is the share of keys whose offset still belongs to the same node. `strayed` is the share of keys that
-        move although they are covered, because a node has grown to an earlier offset of the key that was unmapped
-        before.
+        Fractions of all keys, over `nodes` and `change`. `least`: the smallest fraction that must move to give each
+        node its new length. `tuned`: the fraction that moves if the interval is tuned. `afresh`: the fraction that
+        moves if the interval is built again from nothing. `covered`: keys whose offset still belongs to the same node.
+        `strayed`: keys that move although their offset still belongs to the same node. A key strays if an earlier hash
+        of the key gave an offset without a node, and a node has now grown over this offset.
     """
     began = time.perf_counter()
     rows = []
@@ -112,7 +113,10 @@ def _history(draw: np.random.Generator, nodes: int, count: int) -> dict[str, flo
 
 
 def _wandered(draw: np.random.Generator, weights: Float[np.ndarray, "node history"]) -> tuple[Any, Any, Any]:
-    """Return the changed metrics; the measured ones, some of them 0 or equal; and the usable nodes, at least one."""
+    """Return the changed metrics, the metrics that the client measures, and which nodes are usable (at least one).
+
+    Some of the measured metrics are 0, and some are equal.
+    """
     weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
     seen = np.where(draw.random(weights.shape) < 0.1, 0, weights)
     seen = np.where(draw.random((1, weights.shape[1])) < 0.1, np.float32(1), seen)
@@ -130,14 +134,14 @@ def _without(interval: UnitInterval, chosen: Any, usable: Any) -> UnitInterval:
 
 
 def _parts(interval: UnitInterval, nodes: int) -> Any:
-    """Return the number of subregions that each node fills in part."""
+    """Return, for each node, the number of subregions that it fills in part."""
     whole = ONE // len(interval.owner)
     part = (interval.filled > 0) & (interval.filled < whole)
     return np.stack([(part & (interval.owner == node)).sum(axis=0) for node in range(nodes)])
 
 
 def _moved(draw: np.random.Generator, nodes: int) -> dict[str, float]:
-    """Return the shares of keys that one change of the metrics moves."""
+    """Return the fractions of the keys for one change of the metrics; see `moves`."""
     every: Any = np.ones((nodes, 1), bool)
     weights: Any = draw.lognormal(0, 0.7, (nodes, 1)).astype(np.float32)
     nothing: Any = np.zeros((nodes, 1), np.int32)
@@ -194,7 +198,10 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.probes",
             float(four.probes),
             basis="analytic",
-            note=f"The interval has four nodes. A search for two of them takes {float(four.probes_m):.3f} hashes.",
+            note=(
+                "The value is the mean number of hashes to find one node in an interval of four nodes. A search for "
+                f"two nodes takes {float(four.probes_m):.3f} hashes."
+            ),
         ),
         Measurement("ars.algorithm.distinct", int(seen.distinct.sum()) == 0, basis="analytic", note=f"{tunes}."),
         Measurement(
@@ -203,11 +210,11 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             basis="analytic",
             holds=1 - strayed / covered >= HIGH,
             note=(
-                f"A probability is judged as high if it is at least {HIGH:.0%}, the tolerance of a match in the "
-                f"scorecard. The node of {covered:.1%} of all keys still covers their offset. Some of these keys "
-                "move, because they found no node at their first offset before, and another node now covers this "
-                f"offset. The number of keys that move is {ratio:.2f} times the necessary number. If the interval is "
-                f"rebuilt, {float(moved.afresh.mean()):.0%} of all keys move."
+                f"We call a probability high if it is at least {HIGH:.0%}. After a change, the offset of "
+                f"{covered:.1%} of all keys still belongs to the same node. The value is the fraction of these keys "
+                "that stay with the node. The other keys move: an earlier hash gave an offset without a node, and "
+                f"another node now covers this offset. The number of keys that move is {ratio:.2f} times the "
+                f"necessary number. If the interval is rebuilt, {float(moved.afresh.mean()):.0%} of all keys move."
             ),
         ),
         Measurement("ars.algorithm.partial", int(seen.partial.sum()) == 0, basis="analytic", note=f"{tunes}."),

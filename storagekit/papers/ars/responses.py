@@ -1,6 +1,6 @@
-"""Figures 4 and 5: response times, and the load at which the paper's order of protocols appears.
+"""Figures 4 and 5: response times, and the load at which the protocols have the order that the paper gives.
 
-Times are in seconds, shares are fractions.
+Times are in seconds. Shares are fractions.
 """
 
 import itertools
@@ -49,7 +49,7 @@ def fig4(
     whole_blocks: bool = False,
     slots: int = SLOTS,
 ) -> xr.Dataset:
-    """Return response times of reads (figure 4).
+    """Return the response times of reads (figure 4).
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def fig4(
     on : str
         The layout, see `cluster.layout`.
     whole_blocks : bool
-        Whether a read of coded data fetches whole fragments of its blocks, or only 1/m of its bytes in each block from
-        each node. The paper gives neither.
+        Whether a read of erasure-coded data fetches whole fragments of its blocks from m nodes. Otherwise each of the m
+        nodes sends 1/m of the requested bytes of each block. The paper does not say which.
     slots : int
         Requests in the system for which memory is reserved.
 
@@ -106,7 +106,8 @@ def loads(
     Returns
     -------
     Dataset
-        `response` over `protocol`, `volume`, `load` and `seed`; NaN where requests arrive faster than a node serves them.
+        `response` over `protocol`, `volume`, `load` and `seed`; NaN where requests arrive faster than the nodes serve
+        them.
     """
     volumes = layout(on)
     dispatch = protocols_on(volumes, protocols)
@@ -124,7 +125,7 @@ def fig5(
     financial: FinancialSource | None = None,
     on: str = "scaled",
 ) -> xr.Dataset:
-    """Return response times of reads and writes, half each, and of Financial, on both volumes (figure 5).
+    """Return the response times of two traces on both volumes: half reads and half writes, and Financial (figure 5).
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def fig5(
     protocols, on
         See `fig4`.
     financial : Source, optional
-        The hour of Financial; by default its synthetic trace, of as many requests as `effort` has.
+        The hour of Financial; by default a synthetic trace with as many requests as `effort` gives.
 
     Returns
     -------
@@ -174,9 +175,9 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
             close(order),
             note=(
                 "The response time of ARS divided by the response time of the centralized protocol is "
-                f"{shown(order, 'volume')}. A ratio is judged as close if it is at most {1 + CLOSE:g}.{idle} Few "
+                f"{shown(order, 'volume')}. We call the two close if the ratio is at most {1 + CLOSE:g}.{idle} Few "
                 "requests wait, so the centralized protocol sends all reads to the fastest node. ARS also uses "
-                "slower nodes, because its shares follow the performance of the nodes. "
+                "slower nodes, because it sends each node a share of the requests in proportion to its performance. "
                 f"{appears(busy)}{_heads_known(response, 'volume')}"
             ),
         ),
@@ -211,7 +212,7 @@ WHERE = {"replicated": "for replicated data", "erasure-coded": "for erasure-code
 
 
 def appears(busy: xr.Dataset) -> str:
-    """Return sentences on the multiples of the published load at which ARS is close to Central, for each volume.
+    """Return a sentence for each volume on the loads at which the response time of ARS is close to that of Central.
 
     Parameters
     ----------
@@ -228,24 +229,24 @@ def appears(busy: xr.Dataset) -> str:
         at = (
             f"at {', '.join(loads)} times the published load"
             if loads
-            else f"at none of the loads (the smallest ratio is {best:.2f})"
+            else f"at none of the simulated loads (the smallest ratio is {best:.2f})"
         )
-        found.append(f"The ratio {WHERE.get(volume, volume)} is close {at}.")
+        found.append(f"The two response times {WHERE.get(volume, volume)} are close {at}.")
     return " ".join(found)
 
 
 def _heads_known(response: xr.DataArray, dim: str) -> str:
-    """Return a sentence on ARS against a centralized protocol that uses the positions of heads."""
+    """Return a sentence that compares ARS with the centralized protocol that uses the positions of the heads."""
     if CENTRAL_HEADS not in response.protocol.values:
         return ""
     return (
-        " Relative to a centralized protocol that uses the positions of the heads, the response time of ARS is "
-        f"{shown(beside(response, ADAPTIVE, CENTRAL_HEADS), dim)}."
+        " The response time of ARS divided by the response time of a centralized protocol that uses the positions of "
+        f"the heads is {shown(beside(response, ADAPTIVE, CENTRAL_HEADS), dim)}."
     )
 
 
 def _orders(response: xr.DataArray) -> dict[tuple[str, str], int]:
-    """Return for each pair of protocols 1 if the first takes longer with 95% confidence, -1 if it takes less, else 0."""
+    """Return, for each pair of protocols, 1 if the first is slower with 95% confidence, -1 if faster, otherwise 0."""
     signs = {}
     for pair in itertools.combinations(FOUR, 2):
         taken = beside(response, *pair)
@@ -258,15 +259,15 @@ def _orders(response: xr.DataArray) -> dict[tuple[str, str], int]:
 def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[Measurement]:
     """Return the findings on the claims of figure 5.
 
-    Patterns are the same if all runs are stable, and each pair of protocols has the same order in both traces: faster,
-    slower, or not different with 95% confidence.
+    The patterns of the two traces are the same under two conditions. No run is overloaded. Each pair of protocols has
+    the same relation in both traces: the first is faster, or slower, or not different, with 95% confidence.
 
     Parameters
     ----------
     data : Dataset
         Result of `fig5`.
     wrapped : Dataset, optional
-        Result of `fig5` in the layout "wrapped", for a note.
+        Result of `fig5` for the layout "wrapped", for a note.
     """
     order = beside(data.response, ADAPTIVE, CENTRAL)
     four = data.response.sel(protocol=list(FOUR))
@@ -281,7 +282,8 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
     elsewhere = (
         ""
         if wrapped is None
-        else f" In the wrapped layout, the ratios are {shown(beside(wrapped.response, ADAPTIVE, CENTRAL), 'trace')}."
+        else f" In the layout with wrapped addresses, the ratio is "
+        f"{shown(beside(wrapped.response, ADAPTIVE, CENTRAL), 'trace')}."
     )
     return [
         Measurement(
@@ -290,7 +292,7 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
             basis=data.attrs["basis"],
             note=(
                 "The response time of ARS divided by the response time of the centralized protocol is "
-                f"{shown(order, 'trace')}. A ratio is judged as comparable if it is at most {1 + CLOSE:g}. "
+                f"{shown(order, 'trace')}. We call the two comparable if the ratio is at most {1 + CLOSE:g}. "
                 f"{source}{elsewhere}{_heads_known(data.response, 'trace')}"
             ),
         ),

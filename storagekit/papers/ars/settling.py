@@ -1,4 +1,6 @@
-"""Convergence of the shares of ARS: equal queues, oscillation with long windows, and a node that slows down.
+"""Convergence of the shares of ARS: equal queues, oscillation with long windows, and the response to a slower node.
+
+The share of a node is the fraction of the requests that ARS sends to it.
 
 Times are in seconds, rates in requests a second.
 """
@@ -50,33 +52,34 @@ LOOK = 0.01
 def equal(
     effort: Effort = QUICK, *, windows: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0), seeds: int = 4, chunks: int = 300
 ) -> xr.Dataset:
-    """Return the outstanding requests at each node under ARS, with fifty reads of replicated data.
+    """Return the outstanding requests at each node under ARS, if fifty reads of replicated data are outstanding.
 
     Parameters
     ----------
     effort : Effort
-        Gives the first seed.
+        Only its `first_seed` is used.
     windows : sequence of float
-        Times between two computations of performance, seconds.
+        Windows of ARS: times between two computations of the nodes' performance, seconds.
     seeds : int
         Number of runs, by default 4.
     chunks : int
-        Chunks of events of each run, by default 300.
+        Number of chunks of events in each run, by default 300.
 
     Returns
     -------
     Dataset
-        `outstanding`, the mean number of requests at a node; `rate`, the requests that it completes a second; and
-        `swing`, the standard deviation over time of its share of the outstanding requests. They lie over `views`,
-        `window`, `seed` and `node`. `held` is the number of requests at each node over `time`, in the first run.
-        `views` is "own" if each client has its view of the nodes, and "shared" if all have one.
+        Variables over `views`, `window`, `seed` and `node`. `outstanding`: mean number of requests at a node. `rate`:
+        requests that a node completes a second. `swing`: standard deviation over time of the node's fraction of the
+        outstanding requests. `held`, over `time` in place of `seed`: number of requests at a node in the first run.
+        `views` is "own" if each client measures the nodes separately, and "shared" if all clients use one common
+        measurement.
 
     Notes
     -----
-    All values are from the second half of the time that all runs cover. The share of a node follows the size of its
-    requests over their response time. So the shares are in equilibrium where share times response time is equal: every
-    node then has the same number of requests, at any speed. With a long window a client measures the effect of its
-    shares late, and the shares oscillate.
+    All values are from the second half of the time that all runs cover. ARS sets the share of a node in proportion to
+    the bytes of its requests divided by their response time. The shares are therefore in equilibrium when the product
+    of share and response time is equal at all nodes. Every node then has the same number of requests, whatever its
+    speed. With a long window a client measures the effect of its shares late, and the shares oscillate.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     scenarios = [
@@ -113,7 +116,7 @@ def equal(
 
 
 def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
-    """Return the node of each completed request, -1 if the run ended before its access, and the completions."""
+    """Return the node of each completed request (-1 if the run ended before its access), and the completions."""
     node = np.full(max(accesses.number.max(), answers.number.max()) + 1, -1)
     node[accesses.number] = accesses.node
     return node[answers.number], answers
@@ -122,7 +125,7 @@ def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray
 def _held(
     node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]
 ) -> Int[np.ndarray, "node time"]:
-    """Return the number of outstanding requests at each node of `HOLDERS` at these times."""
+    """Return the number of outstanding requests at each node of `HOLDERS` at each time of `moments`."""
     arrival_time, left = answers.at - answers.response, answers.at
     return np.stack([
         np.searchsorted(np.sort(arrival_time[node == one]), moments, "right")
@@ -132,7 +135,7 @@ def _held(
 
 
 def _rates(node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]) -> list[float]:
-    """Return the requests a second that each node of `HOLDERS` completes from the first of these times to the last."""
+    """Return the requests a second that each node of `HOLDERS` completes from the first to the last of `moments`."""
     within = (answers.at > moments[0]) & (answers.at <= moments[-1])
     return [float(np.sum(within & (node == one)) / (moments[-1] - moments[0])) for one in HOLDERS]
 
@@ -146,14 +149,14 @@ def halved(
     every: float = EVERY,
     seeds: int = 16,
 ) -> xr.Dataset:
-    """Return the share of the bytes served by the largest node over time, while it slows to half its speed.
+    """Return the fraction of the bytes that the largest node serves, over time; at one time it slows to half its speed.
 
     All requests are reads of replicated data.
 
     Parameters
     ----------
     effort : Effort
-        Gives the first seed.
+        Only its `first_seed` is used.
     windows : sequence of float
         Windows of ARS, seconds.
     load : float
@@ -168,8 +171,8 @@ def halved(
     Returns
     -------
     Dataset
-        `share` over `protocol`, `seed` and `time`. `protocol` is ARS with each window, and the centralized protocol
-        that has the positions of heads. `time` is the middle of each interval of `every` seconds.
+        `share` over `protocol`, `seed` and `time`. The protocols are ARS with each window, and the centralized protocol
+        that uses the positions of the heads. `time` is the middle of each interval of `every` seconds.
     """
     dispatchers: dict[str, AbstractDispatch] = {
         f"{ADAPTIVE}, {window:g} s": ARS(clients=CLIENTS, window=window) for window in windows
@@ -192,7 +195,7 @@ def halved(
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:
-    """Return the settling time of the share for each protocol, from the slowdown on.
+    """Return, for each protocol, the time from the slowdown until the share of the largest node has settled.
 
     Parameters
     ----------
@@ -202,13 +205,15 @@ def settled(data: xr.Dataset) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Time by protocol, seconds: the end of the last interval with a mean share outside the tolerance, 0 if all are
-        within it. The resolution is the length of an interval.
+        Time by protocol, seconds: from the slowdown to the end of the last interval of time in which the mean share
+        differs from its final value by more than the tolerance; 0 if there is no such interval. The resolution is the
+        length of an interval.
 
     Notes
     -----
-    The tolerance is abs(before - end) / 10 plus two standard errors. `before` is the mean share in the second half of
-    the time before the slowdown, `end` the mean share in the last third of the time after it.
+    The final value is the mean share in the last third of the time after the slowdown. The tolerance is a tenth of the
+    change of the share plus two standard errors. The change is from the mean share in the second half of the time
+    before the slowdown to the final value.
     """
     mean, error = data.share.mean("seed"), data.share.std("seed", ddof=1) / np.sqrt(data.sizes["seed"])
     times, slows = data.time.values, float(data.attrs["slows"])

@@ -1,4 +1,4 @@
-"""Tables I and II: the simulated nodes and volumes, and the figures of the paper.
+"""Tables I and II: the simulated nodes and volumes, beside the numbers of the paper.
 
 Capacities are in bytes, times in seconds.
 """
@@ -29,10 +29,10 @@ def table1() -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over `kind` ("published", "ours") and `node`: `capacity` of a disk; `rpm`; and `seek`, the mean seek time. The
-        mean of the drive files is over all pairs of cylinders. Over `node`: the number of `disks`; the name of the
-        `drive`; `raid5`, whether the node is a RAID 5; and `room`, the capacity of a node for data, without the parity
-        of a RAID 5.
+        Over `kind` ("published", "ours") and `node`: `capacity` of a disk, `rpm`, and `seek`, the mean seek time. The
+        mean seek time of a drive file is over all pairs of cylinders. Over `node`: `disks`, the number of disks;
+        `drive`, the name of the drive; `raid5`, whether the node is a RAID 5; `room`, the capacity of a node for data,
+        without the parity of a RAID 5.
     """
     found = [load_drive(name) for name in DRIVES]
     ours = {
@@ -58,15 +58,15 @@ def table1() -> xr.Dataset:
 
 
 def table2() -> xr.Dataset:
-    """Return the volumes in both layouts: "scaled" so that they fit, or "wrapped" at their published size (table II).
+    """Return the volumes (table II) in two layouts: "scaled" to fit on the nodes, or "wrapped" at the published size.
 
     Returns
     -------
     Dataset
-        Over `layout` and `volume`: `capacity`, the bytes of data; and `stored`, the bytes of all copies or fragments.
-        Over `volume`, as published: the bytes of a `segment` and of a `block`; the number of `parts`, copies or
-        fragments; and `needed`, the number of parts that a read needs. `on` is the share of a volume's segments with a
-        part on each `node`.
+        Over `layout` and `volume`: `capacity`, the bytes of data; `stored`, the bytes of all copies or fragments. Over
+        `volume`, as published: `segment` and `block`, the bytes of a segment and of a block; `parts`, the number of
+        copies or fragments; `needed`, how many of these a read needs. Over `layout`, `volume` and `node`: `on`, the
+        fraction of the volume's segments that have a copy or fragment on the node.
     """
     kinds = [layout(name) for name in LAYOUTS]
     capacity = np.array([SCALED, PUBLISHED]) * SECTOR
@@ -87,7 +87,7 @@ def table2() -> xr.Dataset:
 
 
 def _on(name: str) -> list[list[float]]:
-    """Return, for each volume and node, the share of the segments with a part on the node."""
+    """Return, for each volume and node, the fraction of the segments that have a copy or fragment on the node."""
     volumes = layout(name).on(drives(layout(name)))
     first = [*accumulate(volumes.brick_sizes, initial=0)]
     # Node of the first drive of each part of each segment. A part that does not exist is beyond all drives.

@@ -1,4 +1,4 @@
-"""Figure 6: throughput with fifty requests outstanding, and the limits on the throughput of ARS.
+"""Figure 6: throughput with fifty requests outstanding, and what limits the throughput of ARS.
 
 Rates are in requests a second, times in seconds.
 """
@@ -47,8 +47,8 @@ MIXES = {"reads": 1.0, "mixed": 0.5}
 # after 12 s the buffer of the slowest node, which all writes reach, is full (2 MB; some 60 writes a second exceed its rate).
 LENGTHS = {"reads": (10.0, 4.0), "mixed": (18.0, 12.0)}
 # Interpretations of details that the paper does not give: the service order of nodes, the layout, and the mixes of the
-# runs. The first interpretation is judged. With a separate queue for each disk, writes of D-SPTF on RAID 5 are not
-# modelled.
+# runs. The verdicts follow from the first interpretation. With a separate queue for each disk, writes of D-SPTF on RAID
+# 5 are not modelled.
 READINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "in order, scaled": ("in order", "scaled", tuple(MIXES)),
     "shortest first": ("shortest first", "scaled", tuple(MIXES)),
@@ -78,7 +78,7 @@ def fig6(
     Parameters
     ----------
     effort : Effort
-        Number of runs.
+        Its seeds give the runs. Their length is given by `lengths`.
     protocols : sequence
         Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
     mixes : sequence of str
@@ -88,7 +88,7 @@ def fig6(
     on : str
         The layout, see `cluster.layout`.
     lengths : mapping of str to (float, float)
-        Length and warm-up of the runs of each mix, seconds. The warm-up is not counted.
+        Length of the runs of each mix, and length of the warm-up at their start, which is not measured, seconds.
 
     Returns
     -------
@@ -125,9 +125,9 @@ def fig6_readings(
     Parameters
     ----------
     judged : Dataset
-        Result of `fig6` for the first interpretation.
+        Result of `fig6` for the first interpretation, from which the verdicts follow.
     effort : Effort
-        Number of runs.
+        Its seeds give the runs.
     protocols : sequence
         Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
     **of_runs
@@ -136,8 +136,8 @@ def fig6_readings(
     Returns
     -------
     Dataset
-        The variables of `fig6`, with a further dimension `reading`. Where each disk has a separate queue, there are no
-        values of `RANDOMIZED`.
+        The variables of `fig6`, with a further dimension `reading`, the name of the interpretation. The interpretation
+        in which each disk has a separate queue has no values for `RANDOMIZED`.
     """
     names = chosen(protocols, PROTOCOLS, "protocol").names
     data = [judged.sel(protocol=names)]
@@ -157,18 +157,18 @@ def buffers(
     warm_up: float = FILLING[1],
     seeds: int = 4,
 ) -> xr.Dataset:
-    """Return the throughput against the size of the buffer for delayed writes; half of the requests are writes.
+    """Return the throughput for each size of the buffer for delayed writes. Half of the requests are writes.
 
     Parameters
     ----------
     effort : Effort
-        Gives the first seed.
+        Only its `first_seed` is used.
     sizes : sequence of float
         Sizes of the buffer of each node, bytes.
     protocols : sequence of str
-        Names of `PROTOCOLS`. D-SPTF has no such buffer, so that its throughput does not depend on the size.
+        Names of `PROTOCOLS`. D-SPTF has no such buffer, so its throughput does not depend on the size.
     seconds, warm_up : float
-        Length of a run, and the time at its start that is not counted, seconds.
+        Length of a run, and length of the warm-up at its start, which is not measured, seconds.
     seeds : int
         Number of runs.
 
@@ -196,26 +196,26 @@ def windows(
     seconds: float = 20.0,
     seeds: int = 5,
 ) -> xr.Dataset:
-    """Return the throughput of ARS with fifty reads outstanding, against its window.
+    """Return the throughput of ARS with fifty reads outstanding, for each window of ARS.
 
     Parameters
     ----------
     effort : Effort
-        Gives the first seed.
+        Only its `first_seed` is used.
     windows : sequence of float
-        Times between two computations, seconds.
+        Windows of ARS: times between two computations of the nodes' performance, seconds.
     volumes : sequence of str
         Names of `cluster.SETTINGS`.
     seconds : float
-        Length of a run. The second half is counted.
+        Length of a run. Only its second half is measured.
     seeds : int
         Number of runs.
 
     Returns
     -------
     Dataset
-        `request_rate` over `volume`, `window`, `views` and `seed`. `views` is "own" if each client has its view of the
-        nodes, and "shared" if all have one.
+        `request_rate` over `volume`, `window`, `views` and `seed`. `views` is "own" if each client measures the nodes
+        separately, and "shared" if all clients use one common measurement.
     """
 
     def run(volume: str, window: float, views: str) -> Scenario:
@@ -251,8 +251,8 @@ def fig6_findings(
     )
     over = beside(rate, DSPTF, ADAPTIVE)
     heads = (
-        " Relative to a centralized protocol that uses the positions of the heads, the throughput of ARS is "
-        f"{shown(beside(rate, ADAPTIVE, CENTRAL_HEADS), 'mix')}."
+        " The throughput of ARS divided by the throughput of a centralized protocol that uses the positions of the "
+        f"heads is {shown(beside(rate, ADAPTIVE, CENTRAL_HEADS), 'mix')}."
         if CENTRAL_HEADS in rate.protocol.values
         else ""
     )
@@ -265,7 +265,7 @@ def fig6_findings(
             near,
             note=(
                 f"The throughput divided by the throughput of the centralized protocol is {_beside_central(rate)}. "
-                f"{rates} A ratio is judged as close if it is within {CLOSE:.0%} of 1.{heads} {WHY_AHEAD} "
+                f"{rates} We call two throughputs close if their ratio is within {CLOSE:.0%} of 1.{heads} {WHY_AHEAD} "
                 f"{WHY_ARS}{_interpreted(readings)}"
             ),
         ),
@@ -273,22 +273,22 @@ def fig6_findings(
             "ars.fig6.dsptf_ahead",
             bool((over.sel(statistic="low") > 1).all()) and bool((over.sel(statistic="mean") <= 1 + CLOSE).all()),
             note=(
-                f"The throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. A lead is judged "
-                f"as slight if it is at most {CLOSE:.0%}. This limit was chosen after the first measurement. "
-                f"{WHY_AHEAD}{_by_buffer(buffered)}"
+                f"The throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. We call the "
+                f"lead of D-SPTF slight if it is at most {CLOSE:.0%}. We chose this limit after the first "
+                f"measurement. {WHY_AHEAD}{_by_buffer(buffered)}"
             ),
         ),
     ]
 
 
 WHY_ARS = (
-    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this window. This "
-    "project uses the longest tested window with at most 10% more oscillation of the shares than the shortest window "
-    "(exhibit swings)."
+    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this time, the "
+    "window of ARS. We use the longest tested window for which the shares of the nodes oscillate at most 10% more "
+    "than with the shortest window (exhibit swings)."
 )
 WHY_AHEAD = (
-    "D-SPTF writes only the copies that the data need, because it does not buffer a cancelled write. ARS writes all "
-    "copies. When the buffer of the slowest node is full, this node limits the writes of ARS."
+    "D-SPTF cancels the copies of a write that the data do not need, and does not buffer them, so it writes fewer "
+    "copies. ARS writes all copies. When the buffer of the slowest node is full, this node limits the writes of ARS."
 )
 
 
@@ -304,19 +304,19 @@ def _interpreted(readings: xr.Dataset | None) -> str:
     for name in list(READINGS)[1:]:
         rate = readings.request_rate.sel(reading=name).dropna("mix", how="all")
         told.append(f"Under the interpretation '{name}', it is {_beside_central(rate)}.")
-    return f" The ratio depends on the interpretation of the paper. {' '.join(told)}"
+    return f" The ratio to the centralized protocol depends on the interpretation of the paper. {' '.join(told)}"
 
 
 def _by_buffer(buffered: xr.Dataset | None) -> str:
-    """Return sentences on the throughput by the size of buffers."""
+    """Return sentences on the ratios of the throughputs for each size of the buffers."""
     if buffered is None:
         return ""
     over = beside(buffered.request_rate, DSPTF, ADAPTIVE).sel(statistic="mean")
     near = beside(buffered.request_rate, ADAPTIVE, CENTRAL).sel(statistic="mean")
     told = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
     return (
-        f" The ratio depends on the size of the buffers: it is {told}. At the last of these sizes the throughput of ARS is "
-        f"{float(near[-1]):.2f} times the throughput of the centralized protocol."
+        f" The ratio depends on the size of the buffers: it is {told}. With the last of these sizes, the throughput "
+        f"of ARS divided by the throughput of the centralized protocol is {float(near[-1]):.2f}."
     )
 
 

@@ -16,9 +16,10 @@ from storagekit.simulation import by_event
 class WatchedLog(NamedTuple):
     """The access and the request that end with an event.
 
-    elapsed: seconds since the previous event. number, node: request of the access that ends, NO_REQUEST for none, and
-    its node. answered: number of the request that completes, NO_REQUEST for none. at: its completion, seconds after the
-    previous event. response: its response time, seconds. read: whether it is a read.
+    elapsed: seconds since the previous event. number: number of the request whose access ends, NO_REQUEST for none.
+    node: the node of this access. answered: number of the request that completes, NO_REQUEST for none. at: time of this
+    completion, seconds after the previous event. response: response time of the request that completes, seconds. read:
+    whether this request is a read.
     """
 
     elapsed: Any
@@ -57,8 +58,8 @@ class WatchedAccesses(NamedTuple):
 class Answers(NamedTuple):
     """Completions of one run.
 
-    number: the request. at: its completion, seconds from the start. response: its response time, seconds. read: whether
-    it is a read.
+    number: number of the request. at: time of the completion, seconds from the start. response: response time of the
+    request, seconds. read: whether the request is a read.
     """
 
     number: Int[np.ndarray, " answer"]
@@ -68,16 +69,16 @@ class Answers(NamedTuple):
 
 
 def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) -> list[tuple[WatchedAccesses, Answers]]:
-    """Return the accesses and completions of each run of scenarios with one structure.
+    """Return the accesses and completions of each run.
 
     Parameters
     ----------
     scenarios : sequence of Scenario
-        The scenarios.
+        Scenarios of the same structure, so that they share a compiled program.
     seeds : sequence of int
-        The seeds of each scenario.
+        Seeds. Each scenario runs once with each seed.
     chunks : int
-        Chunks of events of each run.
+        Number of chunks of events in each run.
 
     Returns
     -------

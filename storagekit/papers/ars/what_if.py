@@ -24,16 +24,16 @@ SLOTS = 64
 def what_if(
     speed_0: float, speed_1: float, speed_2: float, speed_3: float, needed: int, rate: float, window: float
 ) -> xr.Dataset:
-    """Return response times, throughput and shares of four nodes with one disk each, from an empty system on.
+    """Return response times and throughput of four nodes with one disk each, and the share of each node in the bytes.
 
-    All requests are reads. The data is as large as one disk.
+    The system is empty at the start of the run. All requests are reads. The data is as large as one disk.
 
     Parameters
     ----------
     speed_0, speed_1, speed_2, speed_3 : float
         Speed of each node relative to its disk, above 0 and at most 1.
     needed : int
-        Fragments, of four, that a read needs; 1 for copies.
+        Number of fragments, of the four, that a read needs; 1 for copies.
     rate : float
         Reads a second, above 0.
     window : float
@@ -42,10 +42,10 @@ def what_if(
     Returns
     -------
     Dataset
-        Over `protocol` and `window`, whose coordinate is the middle of each window in seconds: `response`, the mean
-        response time in seconds; `rate`, the reads completed a second; and, over `brick` too, `share`, the fraction of
-        all bytes transferred. Over `protocol`: `mean_response` and `throughput`, the means over the last two thirds of
-        the run.
+        The run is divided into windows of time; the coordinate `window` is the middle of each, seconds. Over `protocol`
+        and `window`: `response`, the mean response time, seconds; `rate`, the reads completed a second. Over
+        `protocol`, `window` and `brick`: `share`, the fraction of the bytes that the node transferred. Over `protocol`:
+        `mean_response` and `throughput`, the means of `response` and `rate` over the last two thirds of the run.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Wang and Merchant, Proportional-Share Scheduling for Distributed Storage Systems, FAST 2007.
 
-Each kind of exhibit has a module with its data and its findings on the paper's claims. Its charts are in the module of
-the same name in `draw`. `bricks` is the system of the paper.
+Each kind of exhibit has a module, which computes its data and the findings on the paper's claims. The module of the
+same name in `draw` has its charts. `bricks` is the system of the paper.
 """
 
 from typing import TYPE_CHECKING

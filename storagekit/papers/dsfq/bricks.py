@@ -1,4 +1,4 @@
-"""The system of the paper: bricks of four disks, and streams of threads, each thread with a logical volume (section 4).
+"""The system of section 4: bricks of four disks, and streams whose threads each have a logical volume.
 
 The caches of the disks, which the paper leaves on, are not modelled.
 """
@@ -31,8 +31,8 @@ UNIT = 128
 PART = 342 * 3 * UNIT
 # Volumes that fit on a brick. The paper does not give their positions; here they are spread over the whole brick.
 ROWS = 270
-# D, which the paper does not give. The value is from figure 8: a stream has its two thirds of a brick from 13 threads
-# on.
+# Depth D, which the paper does not give. The value is from figure 8, in which a stream with at least 13 threads has its
+# two thirds of a brick.
 DEPTH = 16
 # Sizes of section 4 and of figure 9(b). The paper gives no share of reads.
 SMALL, LARGE = (KB, 16 * KB), (KB, MB)
@@ -47,7 +47,7 @@ class ShareEffort(Effort):
     Parameters
     ----------
     seeds : int
-        Independent runs of each setting, by default 4.
+        Number of independent runs of each setting, by default 4.
     seconds : float
         Length of a run, by default 20 s.
     """
@@ -89,9 +89,10 @@ class Asking:
     bricks : tuple of int
         One brick, or several bricks over which each volume is striped.
     threads : int or AbstractCount
-        Number of threads, or a function of time.
+        Number of threads, which may be a function of time.
     most : int
-        Threads for which memory is reserved, so that settings with different numbers share a compiled program.
+        Number of threads for which memory is reserved. Settings with different numbers of threads but the same `most`
+        share a compiled program.
     """
 
     stream: int
@@ -124,7 +125,7 @@ def shared_bricks(
     inside: AbstractSchedule | None = None,
     requests: RandomRequests | None = None,
 ) -> Scenario:
-    """Return bricks of disks that streams share.
+    """Return a scenario of streams that share bricks of disks.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ def shared_bricks(
     queue : AbstractQueue, optional
         A queue in place of the fair queue.
     inside : AbstractSchedule, optional
-        Order in which a disk serves the requests that its brick has issued, by default the order of arrival. In this
-        order a brick serves 5.4 MB/s, near the 6 MB/s of the paper (section 4.3).
+        Order in which a disk serves the requests that its brick has issued, by default the order of arrival. With this
+        default a brick serves 5.4 MB/s, near the 6 MB/s of the paper (section 4.3).
     requests : RandomRequests, optional
         Requests of the threads, by default `postmark()`.
 
@@ -165,7 +166,7 @@ def shared_servers(
     coordinators: AbstractCoordinators | None = None,
     requests: RandomRequests | None = None,
 ) -> Scenario:
-    """Return bricks of a constant throughput that streams share; a brick serves one request after the other.
+    """Return a scenario of streams that share bricks of constant throughput, which serve one request after the other.
 
     Parameters
     ----------
@@ -214,18 +215,18 @@ def _threads(asking: Sequence[Asking], volumes: Sequence[list[int]], requests: R
 
 
 def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[int]]]:
-    """Return the bricks of each volume, for volumes that fill all bricks, and the volumes of the threads of each group.
+    """Return the bricks of each volume, and the numbers of the volumes of the threads of each group.
 
-    The volumes of threads are spread evenly over the capacity of each brick. A row of volumes takes the same capacity
-    of each brick. It has one volume on each brick; among striped bricks it has one striped volume for each of these
-    bricks.
+    Volumes fill all bricks, and threads use volumes that are spread evenly over the capacity of each brick. Volumes are
+    laid out in rows, and a row takes the same capacity of each brick. A row has one volume on each brick. In some rows
+    the bricks over which volumes are striped have, in place of these, as many striped volumes as there are such bricks.
     """
     count = 1 + max(max(group.bricks) for group in asking)
     striped = {group.bricks for group in asking if len(group.bricks) > 1}
     if len(striped) > 1:
         raise InputError(
-            f"Volumes are striped over different sets of bricks: {' and '.join(map(str, sorted(striped)))}. Give only one "
-            "set."
+            f"Volumes are striped over different sets of bricks: {' and '.join(map(str, sorted(striped)))}. Give "
+            "only one set."
         )
     over = next(iter(striped), ())
     whole = {brick: sum(group.most for group in asking if group.bricks == (brick,)) for brick in range(count)}
@@ -250,7 +251,7 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
 
 
 def _evenly(numbers: list[int], wanted: int) -> list[int]:
-    """Return `wanted` of the numbers, evenly spaced; each prefix of the result is about evenly spaced too."""
+    """Return `wanted` of the numbers at even distances, in an order in which each prefix is about evenly spaced too."""
     if wanted > len(numbers):
         raise InputError(f"A brick has {wanted} threads, but volumes for only {len(numbers)}. Give fewer threads.")
     chosen = [numbers[place * len(numbers) // wanted] for place in range(wanted)]

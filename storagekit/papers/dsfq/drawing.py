@@ -1,4 +1,4 @@
-"""Random settings, and random changes of settings."""
+"""Random settings for the search, and random changes of settings."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ CHANGED = 0.08
 def drawn(generator: np.random.Generator, count: int) -> Settings:
     """Return random settings.
 
-    About half of the kinds of threads use one brick only, and the others several in turn. Small and large values of
-    costs, rates, depths and weights are equally frequent. In half of the settings each stream has one coordinator.
+    About half of the kinds of threads use only one brick, and the other kinds use several bricks in turn. Costs, rates,
+    depths and weights are uniform in their logarithm. In half of the settings each stream has one coordinator.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
 def constructed() -> Settings:
     """Return two settings constructed against the printed bounds of theorems 2 and 4, as starting points of the search.
 
-    In the first, stream f sends twenty requests of cost 48 to a slow brick B of depth 20, one after the other, so that
-    no batch contains many of them. Meanwhile f and g are backlogged at A, where a request costs 1, and equation 8
-    contains this cost. In the second, threads of f send to A and B in turn through 19 coordinators, each with an open
-    batch.
+    In the first setting, stream f sends twenty requests of cost 48 to a slow brick B of depth 20. It sends these
+    requests one after the other, so that no batch contains many of them. Meanwhile f and g are backlogged at brick A,
+    where a request costs 1, and equation 8 contains only the cost at A. In the second setting, the threads of f send
+    requests to A and B in turn through 19 coordinators, and each coordinator has an open batch.
     """
     threads, burst = np.zeros((STREAMS * KINDS, 2), int), np.zeros((STREAMS * KINDS, BRICKS, 2), int)
     spacing, cost = np.zeros((STREAMS * KINDS, 2)), np.ones((STREAMS, BRICKS, 2), int)
@@ -98,9 +98,10 @@ def constructed() -> Settings:
 
 
 def changed(generator: np.random.Generator, parents: Settings) -> Settings:
-    """Return settings with a few numbers changed.
+    """Return a copy of the settings in which a few numbers are changed at random.
 
-    A changed number is drawn again; or an integer changes by at most 1, and a real number by a normal deviate of 30%.
+    A number is replaced by a new random number, or changed a little: an integer by at most 1, and a real number by a
+    normal deviate with a standard deviation of 30% of the number.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from storagekit.papers.measurement import Measurement
 from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices
 from storagekit.workload import nothing_asked
 
-# Bricks of requests of cost one with the delays at A of figures 5 and 7, reconstructed from the text.
+# The brick of each request in figures 5 and 7, reconstructed from the delays at A in the text. Requests cost 1.
 STREAM = (A, B, B, A, A)
 SETTINGS: dict[str, AbstractCoordinators] = {"one coordinator": OneCoordinator(), "two in turn": InTurn(2)}
 
@@ -29,8 +29,8 @@ def example_delays(stream: Sequence[int] = STREAM) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over `setting` ("one coordinator", "two in turn") and `request`, from 1: `delay`, in units of cost, and
-        `coordinator`, the number of the coordinator that sends the request. Over `request`: `brick`.
+        Over `setting` ("one coordinator", "two in turn") and `request` (numbers 1, 2, ...): `delay`, in units of cost;
+        `coordinator`, the number of the coordinator that sends the request. Over `request`: `brick`, its name.
     """
     found = [_sent(coordinators, stream) for coordinators in SETTINGS.values()]
     delays, who = (np.array(part) for part in zip(*found, strict=True))
@@ -74,13 +74,19 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
             "dsfq.hybrid.single",
             none == 0,
             basis="analytic",
-            note=f"The cap of equation 11 is {none:g} times the cost.",
+            note=(
+                "If the minimum share of a stream is its whole share by weight, the largest delay of a request by "
+                f"equation 11 is {none:g} times its cost."
+            ),
         ),
     ]
 
 
 def _cap(minimum: float) -> float:
-    """Return the largest delay of a request of one of two equal streams, in multiples of the cost of the request."""
+    """Return the largest delay of a request, divided by its cost, if two streams have equal weights.
+
+    The stream of the request has the minimum share `minimum`.
+    """
     of = prices((real(1), real(1)), Hybrid((1 / 2, minimum)), jnp.zeros(1))
     return round(float(of.cap[1] / of.unit[1]), 4)
 

@@ -1,4 +1,4 @@
-"""A counterexample to the printed bound of theorem 4 with few requests, as a timeline."""
+"""A counterexample to theorem 4 as printed: a run with few requests that exceeds the bound, as a timeline."""
 
 import time
 from dataclasses import replace
@@ -26,8 +26,8 @@ NEVER = np.iinfo(np.int64).max
 def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
     """Return a run of TOTAL-DSFQ that exceeds the printed bound of theorem 4 with few requests.
 
-    Streams have several coordinators. The search begins with the second setting of `drawing.constructed`. It keeps
-    random changes that need fewer requests.
+    Each stream has several coordinators. A search begins with the second setting of `drawing.constructed`, changes it
+    at random, and keeps a change if the bound is exceeded with fewer requests.
 
     Parameters
     ----------
@@ -37,11 +37,12 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over the `time` of events, in seconds since the worst interval began: `served`, the sectors of each `stream` at
-        each `brick` since then; and `unfairness` of the two streams. Attributes: `bound` and `repaired`, the two
-        readings of the bound; `unfair`, the unfairness of the worst interval; `share`, its ratio to the bound; the
-        number of `requests` sent; `coordinators`; `depth`; and for each stream its weight, largest costs and largest
-        batches.
+        Variables over `time`, the times of events in seconds since the start of the worst interval. `served`, over
+        `stream` and `brick` too: sectors served since that start. `unfairness`: difference of the streams' service
+        since that start, each divided by the weight. Attributes: `bound` and `repaired`, the bound as printed and as
+        corrected by us; `unfair`, the unfairness over the whole interval; `share`, this unfairness divided by the
+        printed bound; the number of `requests` sent; `coordinators`; `depth`; and for each stream its weight, largest
+        costs and largest batches.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 4])
     settings = constructed()[1:]
@@ -60,9 +61,10 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
-    """Return the number of requests until each setting exceeds the printed bound of theorem 4, or NEVER.
+    """Return, for each setting, the number of requests until a run exceeds the printed bound of theorem 4, or NEVER.
 
-    The bound must be exceeded both with the parameters of the run up to that time and with those of the whole run.
+    The bound depends on parameters that are measured in the run. It must be exceeded with the parameters up to that
+    request, and with the parameters of the whole run.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def _run(settings: Settings, seed: int) -> Watched:
 
 
 def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
-    """Return the timeline of the worst interval of one setting."""
+    """Return the timeline of the worst interval in the run of one setting; see `counterexample`."""
     log = _run(settings, effort.first_seed)
     looks = [first(log, look) for look in LOOKS]
     broken = [one for one in looks if _shares(settings, one, printed).max() > 1]

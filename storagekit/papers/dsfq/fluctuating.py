@@ -18,7 +18,7 @@ A, B, C, D, E = range(5)
 F, G, H = range(3)
 # Figure 13: threads of f and of g on A; threads of g and of h on B; and seconds for which h is on, and then off.
 THREADS, ON_B, TURN = (20, 30), 10, 10.0
-# Values of D, which the paper does not give.
+# Depths D; the paper does not give its depth.
 DEPTHS = (4, 8, 16, 32)
 # Seconds of a window, and periods at the start that are left out.
 WINDOW, SETTLING = 0.25, 1
@@ -49,44 +49,46 @@ FOLLOWS, FAR, MOSTLY = 0.5**0.5, 3 * EQUAL, 0.9
 
 
 def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS, depth: int = DEPTH) -> xr.Dataset:
-    """Return the throughput of f on A, g on A and B, and h, which alternates on B, with equal weights (figure 13).
+    """Return the throughput of three streams with equal weights, one of which alternates (figure 13).
+
+    Stream f is on brick A, g is on A and B, and h starts and stops on B.
 
     Parameters
     ----------
     effort : ShareEffort
         Number and length of the runs.
     threads : sequence of int
-        Threads of f, and of g, on A. The depth of the fair queue, which the caption gives, follows from them.
+        Numbers of threads that each of f and g has on A.
     depth : int
-        D of the bricks, which the paper does not give.
+        Depth D of the bricks, which the paper does not give.
 
     Returns
     -------
     Dataset
-        `total`, the throughput of all bricks in bytes a second, over `threads`, `seed`, `time` and `stream`. It is the
-        mean over the periods of h. `time` is the seconds since h started.
+        `total` over `threads`, `seed`, `time` and `stream`: throughput on all bricks, bytes a second, a mean over the
+        periods of h. `time` is the time since h started, seconds.
     """
     data = _turns(effort, threads, [depth]).sel(depth=depth, drop=True)
     return data.assign_attrs(paper="dsfq", exhibit="dsfq.fig13")
 
 
 def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS, seeds: int = 4) -> xr.Dataset:
-    """Return the delay with which f follows g in figure 13, against D of the bricks.
+    """Return the delay with which the total of f follows the total of g in figure 13, for each depth D.
 
     Parameters
     ----------
     effort : ShareEffort
-        Length of the runs, and the first seed.
+        Gives the length of the runs and the first seed.
     depths : sequence of int
-        Values of D.
+        Depths D of the bricks.
     seeds : int
         Number of runs.
 
     Returns
     -------
     Dataset
-        `lag`, in seconds, over `depth` and `seed`: the time from the half of the fall of g's total to the half of
-        the fall of f's total.
+        `lag`, in seconds, over `depth` and `seed`. After h starts, the totals of g and f fall. `lag` is the time from
+        the midpoint of the fall of g's total to the midpoint of the fall of f's total.
     """
     data = _turns(replace(effort, seeds=seeds), THREADS, depths)
     return (
@@ -98,7 +100,7 @@ def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS,
 
 
 def _turns(effort: ShareEffort, threads: Sequence[int], depths: Sequence[int]) -> xr.Dataset:
-    """Return the totals of figure 13 over `threads`, `depth`, `seed`, `time` and `stream`."""
+    """Return the total throughputs of figure 13 over `threads`, `depth`, `seed`, `time` and `stream`."""
 
     def build(threads: int, depth: int) -> Scenario:
         most = max(THREADS)
@@ -124,23 +126,24 @@ def _turns(effort: ShareEffort, threads: Sequence[int], depths: Sequence[int]) -
 
 
 def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICIES)) -> xr.Dataset:
-    """Return the service of two streams that share brick A while their numbers of threads follow sinusoids (figure 14).
+    """Return the service of two streams that share brick A (figure 14).
 
-    Each stream also has two bricks for itself.
+    The number of threads of each stream on each brick is a sinusoid in time. Each stream also has two bricks that the
+    other stream does not use.
 
     Parameters
     ----------
     effort : ShareEffort
-        First seed, and number of runs: a quarter of `seeds`, at least two.
+        Gives the first seed. The number of runs is a quarter of its `seeds`, and at least two.
     policies : sequence of str
         Names of `POLICIES`.
 
     Returns
     -------
     Dataset
-        Over `policy`, `seed`, `window` of a second, `stream` and `brick`: `service`, in bytes a second, and `backlog`,
-        the fraction of the time with waiting requests. Over `window`, `stream` and `brick`: `threads`, the number of
-        active threads.
+        Over `policy`, `seed`, `window` (windows of one second), `stream` and `brick`: `service`, bytes a second;
+        `backlog`, the fraction of the window in which requests of the stream wait at the brick. Over `window`, `stream`
+        and `brick`: `threads`, the number of active threads.
     """
     seeds = effort.successive(max(2, effort.seeds // 4))
     axes = {"policy": list(policies)}
@@ -155,7 +158,7 @@ def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICI
 
 
 def by_second(data: xr.Dataset) -> xr.Dataset:
-    """Return the totals of `fig13` as centred moving averages over one second, for a chart.
+    """Return the total throughputs of `fig13` as centred moving averages over one second, for a chart.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ def by_second(data: xr.Dataset) -> xr.Dataset:
 
 
 def smoothed(data: xr.Dataset) -> xr.Dataset:
-    """Return the totals of `fig14` over all bricks as centred moving averages over `SMOOTH` windows, for a chart.
+    """Return the throughput of each stream of `fig14` on all bricks, as centred moving averages over `SMOOTH` windows.
 
     Parameters
     ----------
@@ -209,36 +212,38 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
         with_interval(
             "dsfq.fig13.follows",
             lagging,
-            "After h starts, the total of g falls first, then the total of f. The value is the time between the "
-            "midpoints of both falls. Equation 5 does not delay requests of g that are already in the bricks. The "
-            f"depth D is {DEPTH}; the paper does not give it.{_by_depth(depths)}",
+            "After stream h starts on B, the total of g falls first, then the total of f. The value is the time "
+            "between the midpoints of the two falls. The total of f does not fall immediately, because equation 5 "
+            f"does not delay requests of g that are already in the bricks. The depth D is {DEPTH}; the paper does "
+            f"not give it.{_by_depth(depths)}",
         ),
         Measurement(
             "dsfq.fig13.sharper",
             bool(deeper.sel(statistic="low") > 0),
             note=(
-                "The undershoot of g is the lowest throughput in a second of a quiet period, minus the lowest "
-                f"throughput in a second after h starts. It is {drops} of the settled total. The shortfall of g in "
-                f"the first 5 s is {lost}."
+                "After h starts, the total of g falls below the value at which it then settles. The undershoot is "
+                "the lowest total of g in one second between 6 s and 9 s after the start of h, minus the lowest in "
+                f"one second between 0 s and 3 s. Divided by the settled total, it is {drops}. In the first 5 s g "
+                f"receives less than at the settled total, by {lost}."
             ),
         ),
     ]
 
 
 def _levels(total: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return the settled totals while h is on and while it is off."""
+    """Return the total throughputs after they have settled, while h is on and while h is off."""
     return {name: total.sel(time=slice(*span)).mean("time") for name, span in {"on": (5, 10), "off": (15, 20)}.items()}
 
 
 def _lag(total: xr.DataArray) -> xr.DataArray:
-    """Return the seconds from the half of the fall of g's total after h starts to the half of the fall of f's."""
+    """Return the seconds from the midpoint of the fall of g's total to that of f's total, after h starts."""
     level = _levels(total)
     f, g = (_halfway(total.sel(stream=name), level, name) for name in ("f", "g"))
     return f - g
 
 
 def _by_depth(depths: xr.Dataset | None) -> str:
-    """Return a sentence on the lag by D."""
+    """Return a sentence with the lag of `fig13_depths` for each depth D."""
     if depths is None:
         return ""
     told = ", ".join(f"{float(one):.2f} s with D = {int(one.depth)}" for one in depths.lag.mean("seed"))
@@ -246,7 +251,7 @@ def _by_depth(depths: xr.Dataset | None) -> str:
 
 
 def fig14_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on the claims of figure 14, over moving averages of `SMOOTH` windows.
+    """Return the findings on the claims of figure 14, from moving averages over `SMOOTH` windows.
 
     Parameters
     ----------
@@ -266,7 +271,10 @@ def fig14_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _follows(smooth: xr.Dataset) -> Measurement:
-    """Return the finding without scheduling, for A alone, whose threads figure 14(a) shows, and for all bricks."""
+    """Return the finding whether the throughput follows the number of threads without scheduling.
+
+    It covers brick A alone, whose threads figure 14(a) shows, and all bricks together.
+    """
     none = smooth.sel(policy="none").mean("seed")
     on_a, over_all = (
         [float(np.corrcoef(service.sel(stream=name), threads.sel(stream=name))[0, 1]) for name in NAMES[:2]]
@@ -277,8 +285,8 @@ def _follows(smooth: xr.Dataset) -> Measurement:
     )
     note = (
         f"The correlation of throughput and threads is {on_a[0]:.2f} (f) and {on_a[1]:.2f} (g) on A, and "
-        f"{over_all[0]:.2f} (f) and {over_all[1]:.2f} (g) over all bricks. The limit is {FOLLOWS:.2f}, because this "
-        "correlation explains half of the variance."
+        f"{over_all[0]:.2f} (f) and {over_all[1]:.2f} (g) over all bricks. The claim holds if every correlation is "
+        f"above {FOLLOWS:.2f}, which explains half of the variance."
     )
     return Measurement("dsfq.fig14.none", min(*on_a, *over_all) > FOLLOWS, note=note)
 
@@ -287,9 +295,9 @@ def _single(shared: xr.Dataset) -> Measurement:
     one = shared.sel(policy="single brick")
     on_a, total = _typical(abs(one.share.sel(stream="g") - 0.5) * 2, one.both), _typical(one.apart, one.both)
     note = (
-        f"{_seen(one)} the throughput of the streams differs by {on_a:.1%} on A and by {total:.1%} in total "
-        "(medians). At D = 16 even the fewest threads (15) keep a stream backlogged. In the paper g was not always "
-        "backlogged."
+        f"{_seen(one)} the throughputs of the two streams differ by {on_a:.1%} of their mean on A, and by "
+        f"{total:.1%} of their mean in total (medians). With a depth D of 16 even the smallest number of threads "
+        "(15) keeps a stream backlogged. In the paper g was not always backlogged."
     )
     return Measurement("dsfq.fig14.single", on_a < EQUAL < total, note=note)
 
@@ -301,9 +309,9 @@ def _total(shared: xr.Dataset) -> Measurement:
     explained = far & (shut_out | ~one.both)
     part = float(explained.sum() / far.sum()) if bool(far.any()) else 1.0
     note = (
-        f"{_seen(one)} the median difference of the totals is {typical:.1%}. They differ by more than {FAR:.0%} in "
-        f"{int(far.sum())} of {far.size} windows. In {part:.0%} of these windows a stream has less than "
-        f"{SHUT_OUT:.1%} of A, or too few threads to be backlogged there."
+        f"{_seen(one)} the median difference of the totals of f and g is {typical:.1%} of their mean. The totals "
+        f"differ by more than {FAR:.0%} in {int(far.sum())} of {far.size} windows of time. In {part:.0%} of these "
+        f"windows a stream has less than {SHUT_OUT:.1%} of A, or too few threads to be backlogged on A."
     )
     return Measurement("dsfq.fig14.total", typical < EQUAL and part > MOSTLY, note=note)
 
@@ -312,9 +320,10 @@ def _hybrid(shared: xr.Dataset) -> Measurement:
     least = {name: float(_of(shared, name).share.where(_of(shared, name).both).min()) for name in ("total", "hybrid")}
     apart = {name: _typical(_of(shared, name).apart, _of(shared, name).both) for name in ("total", "hybrid")}
     note = (
-        f"{_seen(_of(shared, 'hybrid'))} the smallest share of A is {least['hybrid']:.1%} under hybrid sharing. Under "
-        f"total sharing it is {least['total']:.1%}. The minimum share is {MINIMUM:.1%}. The median difference of the "
-        f"totals is {apart['total']:.1%} (total) and {apart['hybrid']:.1%} (hybrid)."
+        f"{_seen(_of(shared, 'hybrid'))} the smallest share of A that a stream receives is {least['hybrid']:.1%} under "
+        f"HYBRID-DSFQ, and {least['total']:.1%} under TOTAL-DSFQ. The guaranteed minimum share is {MINIMUM:.1%}. The "
+        f"median difference of the totals of f and g is {apart['total']:.1%} of their mean under TOTAL-DSFQ, and "
+        f"{apart['hybrid']:.1%} under HYBRID-DSFQ."
     )
     return Measurement("dsfq.fig14.hybrid", least["total"] < MINIMUM <= least["hybrid"], note=note)
 
@@ -346,7 +355,10 @@ def _count(stream: int, brick: int) -> AbstractCount:
 
 
 def _halfway(total: xr.DataArray, level: dict[str, xr.DataArray], stream: str) -> xr.DataArray:
-    """Return the seconds after h starts until a stream's one-second mean falls below the middle of its levels."""
+    """Return the time from the start of h until a stream's total falls below the middle of its two settled levels.
+
+    The total is a mean over one second. The time is in seconds.
+    """
     middle = (level["on"] + level["off"]).sel(stream=stream) / 2
     second = _by_second(total)
     first = (second < middle).argmax("time")
@@ -356,9 +368,9 @@ def _halfway(total: xr.DataArray, level: dict[str, xr.DataArray], stream: str) -
 
 
 def _undershoot(total: xr.DataArray, level: dict[str, xr.DataArray], threads: int) -> xr.DataArray:
-    """Return the undershoot of g's total after h starts, as a fraction of its settled level.
+    """Return the undershoot of g's total after h starts, divided by the level at which the total settles.
 
-    It is the lowest one-second mean from 6 s to 9 s, less the lowest from 0 s to 3 s.
+    The undershoot is the lowest mean over one second from 6 s to 9 s, minus the lowest mean from 0 s to 3 s.
     """
     second = _by_second(total)
     drop, quiet = (second.sel(time=slice(*span)).min("time") for span in ((0, 3), (6, 9)))
@@ -366,6 +378,6 @@ def _undershoot(total: xr.DataArray, level: dict[str, xr.DataArray], threads: in
 
 
 def _by_second(total: xr.DataArray) -> xr.DataArray:
-    """Return the mean of the second that follows each time; at the end of a period it continues at the start."""
+    """Return, for each time, the mean over the second that follows; after the end of a period comes its start."""
     count = round(1 / WINDOW)
     return xr.concat([total.roll(time=-ahead, roll_coords=False) for ahead in range(count)], "ahead").mean("ahead")

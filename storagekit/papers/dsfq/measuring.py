@@ -1,4 +1,4 @@
-"""Parameters of the bounds as measured in a run, and the ratio of the worst interval to each bound."""
+"""Parameters of the bounds as measured in a run, and the unfairness of the worst interval divided by each bound."""
 
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -19,8 +19,9 @@ _BITS = (1 << PAIRS).sum(axis=1).astype(np.uint32)
 class ObservedRequests(NamedTuple):
     """Parameters of the bounds as measured in a run.
 
-    largest: the largest cost of a stream's requests to each brick, 0 if it sent none. batch: the largest batchcost,
-    including batches that are still open. waiting: the largest number of a stream's requests that waited at a brick.
+    largest: the largest cost of a request of a stream to a brick, 0 if the stream sent none. batch: the largest
+    batchcost (see `batch_costs`). waiting: the largest number of requests of a stream that waited at a brick at one
+    time.
     """
 
     largest: Float[np.ndarray, "stream brick lane"]
@@ -31,8 +32,8 @@ class ObservedRequests(NamedTuple):
 class Unfair(NamedTuple):
     """The largest unfairness of each pair of streams while both are backlogged at a brick, `[pair, brick, lane]`.
 
-    here: in the service of that brick. everywhere: in the service of all bricks. backlogged: whether both are ever
-    backlogged there.
+    here: unfairness of the service by that brick. everywhere: unfairness of the service by all bricks. backlogged:
+    whether both streams are ever backlogged at that brick at the same time.
     """
 
     here: Float[np.ndarray, "pair brick lane"]
@@ -43,14 +44,14 @@ class Unfair(NamedTuple):
 def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Float[np.ndarray, "stream brick lane"]:
     """Return the largest batchcost of each stream at each brick; 0 for a stream without requests.
 
-    Batches of each coordinator count separately. A batch is the requests that a coordinator has sent after
-    its last request to the brick, up to and including its next request to the brick. An open batch, whose next request
-    is missing, counts too, because its requests to other bricks are served.
+    A batch consists of the requests that one coordinator sends after one request to the brick, up to and including its
+    next request to the brick. The batchcost is the sum of the costs of these requests. A batch is open if the run ends
+    before the next request to the brick. Open batches count too, because their requests to other bricks are served.
 
     Parameters
     ----------
     sent : Sent, columns of shape [event, lane]
-        The requests sent.
+        The request that each event sends.
     streams, bricks : int
         Number of streams and of bricks, by default those of `settings`.
     """
@@ -116,7 +117,7 @@ def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfai
 
 
 def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, Any]:
-    """Return whether streams are backlogged at each brick after each event, and the seconds of the event before that.
+    """Return whether streams are backlogged at each brick after each event, and when before it they were not.
 
     Parameters
     ----------
@@ -128,8 +129,8 @@ def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, 
     Returns
     -------
     tuple of array, shape [event, row, brick, lane]
-        Whether all streams of the row are backlogged at the brick from the event on; and the seconds since the previous
-        event in which they were not, until the missing request arrived.
+        First, whether all streams of the row are backlogged at the brick after the event. Second, how long after the
+        previous event a request of one of these streams was still missing, seconds.
     """
     bits = streams[:, None, None]
     waited, waits = ((mask[:, None] & bits) == bits for mask in (log.waited, log.waits))
@@ -163,7 +164,9 @@ def sides(of: Settings, run: ObservedRequests) -> tuple[Side, Side]:
 
 
 def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.ndarray, " lane"]:
-    """Return the largest ratio, over pairs and bricks, of the unfairness at one brick to the bound of theorem 1.
+    """Return, for each run, the largest unfairness of the service by one brick, divided by the bound of theorem 1.
+
+    The largest ratio is over all pairs of streams and all bricks.
 
     Parameters
     ----------
@@ -185,17 +188,19 @@ def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[
     of : Settings
         The settings of the runs.
     run : ObservedRequests
-        The measured parameters. D_SFQ is the largest number of requests of one stream of the pair that waited at a
-        brick.
+        The measured parameters. D_SFQ of the bound is the largest number of requests of one stream of the pair that
+        waited at a brick at one time.
     reading : Reading
-        `printed` or `repaired`.
+        The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
     return bound_total(*sides(of, run), of.depth, most, reading)
 
 
 def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " lane"]:
-    """Return the largest ratio, over pairs and bricks, of the total unfairness to the bound of theorems 2 and 4.
+    """Return, for each run, the largest unfairness of the total service, divided by the bound of theorems 2 and 4.
+
+    The largest ratio is over all pairs of streams and all bricks.
 
     Parameters
     ----------
@@ -206,13 +211,13 @@ def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: 
     unfair : Unfair
         The measured unfairness.
     reading : Reading
-        `printed` or `repaired`.
+        The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
     return share(unfair.everywhere, total_bound(of, run, reading)).max(axis=(0, 1))
 
 
 def share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Return the ratio of the worst unfairness to a bound, 0 where there is no unfairness.
+    """Return the worst unfairness divided by a bound, 0 where there is no unfairness.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Properties of the scheduler other than its theorems: minimum shares, no idle brick, and use it or lose it."""
+"""Properties of the scheduler that are not theorems: minimum shares, no idle brick, and use it or lose it."""
 
 import time
 from typing import Any
@@ -35,20 +35,20 @@ BEFORE = {"nowhere": (0, 0, 0), "A": (3, 0, 0), "B": (0, 2, 2), "nowhere, then B
 
 
 def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the largest shortfall of streams below their minimum share of a brick, relative to the guaranteed limit.
+    """Return the largest shortfall of a stream below its minimum share of a brick, divided by the allowed shortfall.
 
-    Minimums are between a twentieth of a stream's part of the weights and all of it.
+    The minimum share of a stream is random, between a twentieth and the whole of its share by weight.
 
     Parameters
     ----------
     effort : SearchEffort
-        Number of random settings, first seed, and length of the runs.
+        Gives the number of random settings, the first seed, and the length of the runs.
 
     Returns
     -------
     Dataset
-        `share` over `delay` and `setting`: the largest ratio of a stream's shortfall to the limit of `shortfall`; 0 if
-        no stream was backlogged.
+        `share` over `delay` and `setting`: the largest shortfall of any stream divided by the shortfall that the
+        function `shortfall` allows; 0 if no stream was backlogged.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 2])
     settings = drawn(generator, effort.settings)
@@ -64,7 +64,9 @@ def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]) -> Float[np.ndarray, " lane"]:
-    """Return the largest ratio, over streams and bricks, of the shortfall below the minimum share to its limit.
+    """Return, for each run, the largest shortfall of a stream at a brick divided by the allowed shortfall.
+
+    The shortfall is the service below the minimum share.
 
     Parameters
     ----------
@@ -88,18 +90,18 @@ def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream la
 
 
 def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the number of events after which a brick under TOTAL-DSFQ has waiting requests and a free device.
+    """Return how often a brick under TOTAL-DSFQ has waiting requests although its devices could take one more.
 
     Parameters
     ----------
     effort : SearchEffort
-        Number of random settings, first seed, and length of the runs.
+        Gives the number of random settings, the first seed, and the length of the runs.
 
     Returns
     -------
     Dataset
-        Over `setting`: `events`, the events after which a brick had waiting requests, counted for each brick; and
-        `free`, the number of these at which its devices could take a further request.
+        Counts over `setting`, summed over bricks. `events`: events after which the brick had waiting requests. `free`:
+        events after which it also had fewer than D requests in its devices, so that they could take one more.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 3])
     settings = drawn(generator, effort.settings)
@@ -128,22 +130,22 @@ def left_free(
 
 
 def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the wait of a stream at an idle brick for its first service, by its service before.
+    """Return how long a stream that comes to a brick waits for its first service, by what it did before.
 
-    Streams f and g both come to brick A after 1,000 s. Weights are equal and D is 1. Each stream has three threads at
-    A, and g has two at B. B is a fifth as fast as A.
+    Streams f and g both come to brick A after 1,000 s. Weights are equal and D is 1. Each stream then has three threads
+    at A. If g uses brick B, it has two threads there. B has a fifth of the speed of A.
 
     Parameters
     ----------
     effort : SearchEffort
-        Gives the seed.
+        Only its `first_seed` is used.
 
     Returns
     -------
     Dataset
-        `wait`, seconds until the first request of g to A completes, by `before`. "nowhere": g had no requests. "A": g
-        was alone at A during the first 500 s. "B": g was at B, and stays there. "nowhere, then B": g comes to B at the
-        same time as to A.
+        `wait` over `before`: seconds from the arrival of g at A until its first request there completes. `before` says
+        where g was. "nowhere": g had no requests. "A": g was alone at A during the first 500 s. "B": g was at B, and
+        stays there. "nowhere, then B": g had no requests, and comes to B at the same time as to A.
 
     Raises
     ------
@@ -177,7 +179,11 @@ def promise_findings(minimums: xr.Dataset, busy: xr.Dataset, returning: xr.Datas
 
 
 def _returns(at_a: int, at_b: int, then_at_b: int) -> Scenario:
-    """Return the scenario with these threads of g at A and B at first, and `then_at_b` at B after `AWAY` seconds."""
+    """Return a scenario of `returning`.
+
+    g has `at_a` threads at A during the first half of `AWAY` seconds, and `at_b` threads at B until `AWAY`. After
+    `AWAY` it has three threads at A and `then_at_b` threads at B.
+    """
 
     def group(cost: int, count: Steps, stream: int, brick: int, most: int) -> Group:
         asks = RandomRequests(FixedSize(cost * SECTOR), read_share=1.0)
@@ -197,8 +203,9 @@ def _minimum(data: xr.Dataset) -> Measurement:
     furthest = data.share.max("setting")
     shares = " and ".join(f"{float(furthest.sel(delay=name)):.3f} ({name})" for name in DELAYS)
     note = (
-        "The value is the largest shortfall of a stream below its minimum share in any interval of "
-        f"{data.sizes['setting']:,} settings, divided by the allowed shortfall. By policy it is {shares}."
+        "The value is the largest shortfall of a stream below its minimum share in any interval, divided by the "
+        f"shortfall that the bound allows. It is the largest over {data.sizes['setting']:,} settings. By policy it is "
+        f"{shares}."
     )
     worst = float(furthest.max())
     return Measurement("dsfq.hybrid.minimum", worst, note=note, holds=worst <= 1)
@@ -206,7 +213,10 @@ def _minimum(data: xr.Dataset) -> Measurement:
 
 def _never_idle(data: xr.Dataset) -> Measurement:
     events, free = int(data.events.sum()), int(data.free.sum())
-    note = f"The devices of a brick with waiting requests had a free slot after {free:,} of {events:,} events."
+    note = (
+        f"After {events:,} events a brick had waiting requests. After {free:,} of these events its disks could have "
+        "taken one more request."
+    )
     return Measurement("dsfq.work_conserving.never_idle", free, note=note, holds=free == 0 < events)
 
 
@@ -216,11 +226,11 @@ def _use_or_lose(data: xr.Dataset) -> Measurement:
     # Seconds, which are requests here: each takes one second.
     here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
     note = (
-        f"On one brick the use-it-or-lose-it property {here}. If g had A alone for the first 500 s, and returns when "
-        f"f arrives at 1,000 s, it waits {wait['A']:.0f} s. If it had no requests before, it waits "
-        f"{wait['nowhere']:.0f} s. Across bricks the property {there}. If the stream used B for 1,000 s while A was "
-        f"idle, it waits {wait['B']:.0f} s. If it arrives at both bricks simultaneously, it waits "
-        f"{wait['nowhere, then B']:.0f} s. B has a fifth of the speed of A."
+        f"On one brick the use-it-or-lose-it property {here}. If stream g had brick A alone for the first 500 s, and "
+        f"returns when stream f arrives at 1,000 s, g waits {wait['A']:.0f} s. If g had no requests before, it waits "
+        f"{wait['nowhere']:.0f} s. Across bricks the property {there}. If g used brick B for 1,000 s while A was idle, "
+        f"it waits {wait['B']:.0f} s at A. If g arrives at both bricks simultaneously, it waits "
+        f"{wait['nowhere, then B']:.0f} s at A. B has a fifth of the speed of A."
     )
     held = here == there == "holds"
     return Measurement("dsfq.work_conserving.use_or_lose", held, note=note)

@@ -1,4 +1,4 @@
-"""Search for settings that exceed a bound: random settings, then repeated changes of those nearest to it."""
+"""Search for settings in which a run exceeds a bound: random settings, then changes of the settings nearest to it."""
 
 import time
 from dataclasses import dataclass, replace
@@ -30,13 +30,13 @@ class SearchEffort(Effort):
     Parameters
     ----------
     settings : int
-        Random settings, by default 300.
+        Number of random settings, by default 300.
     rounds : int
-        Rounds of changes, by default 6.
+        Number of rounds of changes, by default 6.
     children : int
-        Changed settings for each bound in a round, by default 32.
+        Number of changed settings for each bound in a round, by default 32.
     parents : int
-        Best settings of each bound that are changed in the next round, by default 6.
+        Number of settings nearest to each bound that are changed in the next round, by default 6.
     chunks : int
         Length of a run, in chunks of 128 events, by default 16.
     first_seed : int
@@ -72,7 +72,7 @@ def search_effort(profile: str, first_seed: int = 0) -> SearchEffort:
 
 
 def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the ratio of the largest unfairness to each bound, in random settings and in a search from these.
+    """Return the largest unfairness divided by each bound, in random settings and in a search that starts from them.
 
     Parameters
     ----------
@@ -82,10 +82,11 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
     Returns
     -------
     Dataset
-        `share`, over `bound` and `setting`: the ratio of the worst pair, NaN if the bound does not apply to the setting
-        (theorem 2 is for one coordinator, theorem 4 for several). `tightest`, over `bound`: the largest ratio found.
-        `climbed`, over `target` and `round`: the largest ratio so far. Over `target`: the setting with that ratio, in
-        the variables of `settings.Settings`, and its seed, `found_at`.
+        `share`, over `bound` and `setting`: the largest unfairness of any pair of streams divided by the bound, in
+        random settings; NaN if the bound does not apply to the setting (theorem 2 is for one coordinator, theorem 4 for
+        several). `tightest`, over `bound`: the largest ratio found. `climbed`, over `target` (a bound that the search
+        maximizes) and `round`: the largest ratio so far. Over `target`: the setting with the largest ratio, in the
+        variables of `settings.Settings`, and `found_at`, the seed of its run.
     """
     began, generator = time.perf_counter(), np.random.default_rng(effort.first_seed)
     settings = drawn(generator, effort.settings)
@@ -113,7 +114,7 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
 def held_against(
     settings: Settings, seeds: Int[np.ndarray, " n"], chunks: int, bounds: tuple[str, ...]
 ) -> dict[str, Float[np.ndarray, " n"]]:
-    """Return the ratio of the largest unfairness to each bound for each setting, NaN if the bound does not apply.
+    """Return, by bound, the largest unfairness in each setting divided by the bound; NaN if the bound does not apply.
 
     Parameters
     ----------
@@ -161,7 +162,10 @@ def held_against(
 
 @dataclass(frozen=True)
 class _Pool:
-    """The settings nearest to a bound in descending order of their ratio, with their seeds and ratios."""
+    """The settings with the largest unfairness relative to one bound, with their seeds, in descending order.
+
+    share: the largest unfairness in each setting divided by the bound.
+    """
 
     settings: Settings
     seeds: np.ndarray
@@ -171,7 +175,7 @@ class _Pool:
 def _begun(
     settings: Settings, seeds: np.ndarray, share: dict[str, np.ndarray], effort: SearchEffort
 ) -> dict[str, _Pool]:
-    """Return the pools at the start of the search, from the random settings and the two constructed ones."""
+    """Return the pool of each bound at the start: the best of the random settings and of `constructed()`."""
     made, first = constructed(), np.full(2, effort.first_seed)
     theirs = held_against(made, first, effort.chunks, BOUNDS)
     together, all_seeds = settings.beside(made), np.concatenate([seeds, first])
@@ -187,7 +191,7 @@ def _best(settings: Settings, seeds: np.ndarray, share: np.ndarray, count: int) 
 
 
 def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: SearchEffort) -> dict[str, _Pool]:
-    """Return the pools after one round of changes."""
+    """Return the pool of each bound after one round of changes."""
     children, seeds = [], []
     for bound, pool in pools.items():
         which = generator.integers(0, len(pool.settings), effort.children)
@@ -210,7 +214,7 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
 
 
 def _columns(best: list[Settings]) -> dict[str, tuple]:
-    """Return the first setting of each pool as variables over `target`."""
+    """Return the first setting of the pool of each bound, as variables over `target`."""
     axes = {
         "weights": ("stream",),
         "threads": ("kind",),

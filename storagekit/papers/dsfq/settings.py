@@ -1,6 +1,6 @@
-"""Settings for a search for unfair sharing: two or three streams at three bricks, described by numbers only.
+"""Settings of the search for unfair sharing: two or three streams at three bricks.
 
-So a whole population of settings forms one batch, and runs in one compiled program.
+A setting consists of numbers only. A whole population of settings is therefore one batch of one compiled program.
 """
 
 from dataclasses import dataclass, fields
@@ -26,7 +26,7 @@ from storagekit.workload.threads import WORDS
 STREAMS, BRICKS = 3, 3
 # Kinds of threads of a stream.
 KINDS = 3
-# Threads of all streams together, which are the slots of the engine.
+# Most threads of all streams together, which is the number of slots of the engine.
 MOST_THREADS = 64
 MOST_COORDINATORS = 20
 # Sectors of a brick's stripe unit: longer than the longest request.
@@ -35,28 +35,30 @@ UNIT = 1024
 
 @dataclass(frozen=True)
 class Settings:
-    """A number n of settings as columns, along the last axis.
+    """Settings as arrays; the last axis, of length n, is the setting.
 
     Parameters
     ----------
     weights : array, shape [stream, n]
         Weight of each stream.
     threads : array of int, shape [kind, n]
-        Number of threads of each kind: `KINDS` kinds of stream 0, then of streams 1 and 2.
+        Number of threads of each kind: first the `KINDS` kinds of stream 0, then those of stream 1, then those of
+        stream 2.
     burst : array of int, shape [kind, brick, n]
-        Requests that a thread of the kind sends to each brick, one brick after the other, before it begins again.
+        Number of requests that a thread of the kind sends to each brick in one cycle, one brick after the other.
     begins : array of int, shape [kind, n]
-        Number of the request in this cycle with which a thread begins.
+        Number of the request in the cycle with which a thread begins.
     spacing : array, shape [kind, n]
-        Seconds from the start to the first request of the first thread, and from one thread to the next.
+        Seconds between the first requests of successive threads of the kind. The first thread sends its first request
+        after this time.
     low, high : array of int, shape [stream, brick, n]
-        Range of the cost of a request, sectors; costs are uniform.
+        Smallest and largest cost of a request, sectors. Costs are uniform between them.
     rate : array, shape [brick, n]
-        Sectors a second of each brick.
+        Throughput of each brick, sectors a second.
     depth : array of int, shape [n]
-        D of the bricks.
+        Depth D of the bricks.
     coordinators : array of int, shape [n]
-        Coordinators of each stream.
+        Number of coordinators of each stream.
     random : array of int, shape [n]
         1 if the coordinators are selected at random, 0 in turn.
     """
@@ -77,7 +79,7 @@ class Settings:
         return self.depth.size
 
     def __getitem__(self, which) -> "Settings":
-        """Return the selected settings, for an array of numbers or a slice."""
+        """Return the settings that an array of indices or a slice selects."""
         return Settings(*(column[..., which] for column in self.columns))
 
     @property
@@ -85,7 +87,7 @@ class Settings:
         return tuple(getattr(self, name) for name in NAMES)
 
     def beside(self, *others: "Settings") -> "Settings":
-        """Return these settings followed by others.
+        """Return these settings followed by other settings.
 
         Parameters
         ----------
@@ -96,7 +98,7 @@ class Settings:
         return Settings(*(np.concatenate(columns, axis=-1) for columns in together))
 
     def used(self) -> Bool[np.ndarray, "stream brick n"]:
-        """Return whether a stream has a thread with requests to a brick."""
+        """Return, for each stream, brick and setting, whether a thread of the stream sends requests to the brick."""
         sends = (self.burst > 0) & (self.threads > 0)[:, None]
         return np.logical_or.reduce(sends.reshape(STREAMS, KINDS, BRICKS, -1), axis=1)
 
@@ -106,7 +108,7 @@ NAMES = tuple(each.name for each in fields(Settings))
 
 
 class Mixture(Threads):
-    """Threads of the kinds of `Settings` without think time, in the order of their kinds.
+    """The threads of `Settings`, without think time, in the order of their kinds.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ class Mixture(Threads):
         )
 
     def _kind(self, thread: Int[Array, "row *batch"]) -> Int[Array, "row *batch"]:
-        """Return the kind of each thread; the last kind for threads that do not exist."""
+        """Return the kind of each thread; for the number of a thread that does not exist, the last kind."""
         until = jnp.cumsum(self.threads, axis=0)[:, None]
         before = jnp.sum(until <= thread[None], axis=0)
         return jnp.minimum(before, self.threads.shape[0] - 1).astype(jnp.int32)
@@ -171,7 +173,7 @@ class Mixture(Threads):
     def _whose(
         self, thread: Int[Array, "1 *batch"], issued: Int[Array, "1 *batch"]
     ) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
-        """Return the stream of a thread, and the brick of its request number `issued`."""
+        """Return the stream of a thread, and the brick of the request with number `issued` of this thread."""
         kind = self._kind(thread)
         turns = jnp.concatenate([pick(self.burst, kind * BRICKS + brick) for brick in range(BRICKS)])
         until = jnp.cumsum(turns, axis=0)
@@ -197,8 +199,8 @@ def fair(of: Settings, delay: AbstractDelay) -> FairQueue:
 def total(of: Settings) -> Scenario:
     """Return a scenario of TOTAL-DSFQ with one run for each setting.
 
-    It is a hybrid without minimum shares. So `total`, `single` and a hybrid differ in numbers only and share a compiled
-    program.
+    The delay function is `Hybrid` with minimum shares of 0. The scenarios of `total`, of `single` and of other minimum
+    shares therefore differ in numbers only, and share a compiled program.
 
     Parameters
     ----------
@@ -211,7 +213,7 @@ def total(of: Settings) -> Scenario:
 def single(of: Settings) -> Scenario:
     """Return a scenario of SFQ(D) at each brick, with one run for each setting.
 
-    It is a hybrid in which the minimum share of each stream is its whole part of the weights.
+    The delay function is `Hybrid`, and the minimum share of each stream is its whole share by weight.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def single(of: Settings) -> Scenario:
 
 
 def unscheduled(of: Settings) -> Scenario:
-    """Return a scenario without scheduling: requests are issued in order of arrival to devices of the same depth.
+    """Return a scenario without scheduling: each brick issues requests in the order of arrival, up to its depth.
 
     Parameters
     ----------
@@ -233,7 +235,7 @@ def unscheduled(of: Settings) -> Scenario:
 
 
 def scenario(of: Settings, queue: AbstractQueue) -> Scenario:
-    """Return a scenario of the settings at bricks with a queue, with one run for each setting.
+    """Return a scenario with the given queue at each brick, with one run for each setting.
 
     Parameters
     ----------

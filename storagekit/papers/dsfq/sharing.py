@@ -54,9 +54,9 @@ EQUAL, ROUGHLY, REACHED = 0.05, 0.1, 0.97
 def fig8(
     effort: ShareEffort = QUICK, *, threads: Sequence[int] = tuple(range(21)), depths: Sequence[int] = (4, DEPTH, 64)
 ) -> xr.Dataset:
-    """Return the throughput of f, with 30 threads, and of g on one brick with weights 1 to 2 (figure 8).
+    """Return the throughput of streams f and g on one brick (figure 8).
 
-    All requests are reads.
+    Stream f has weight 1 and 30 threads, and stream g has weight 2. All requests are reads.
 
     Parameters
     ----------
@@ -65,12 +65,13 @@ def fig8(
     threads : sequence of int
         Threads of g, by default 0 to 20.
     depths : sequence of int
-        Values of D of the brick.
+        Depths D of the fair queue of the brick.
 
     Returns
     -------
     Dataset
-        `throughput`, in bytes a second, `rate` and `response` over `threads`, `depth`, `seed` and `stream`.
+        Variables over `threads`, `depth`, `seed` and `stream`. `throughput`: bytes a second. `rate`: requests a second.
+        `response`: mean response time, seconds.
     """
 
     def build(threads: int, depth: int) -> Scenario:
@@ -91,10 +92,10 @@ def fig8(
 def fig9(
     effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B, through: xr.Dataset | None = None
 ) -> xr.Dataset:
-    """Return the throughput of f on A, and of g on A and B, against the threads of g on B (figure 9).
+    """Return the throughput of f on brick A, and of g on A and B, by the number of threads of g on B (figure 9).
 
-    Panel (a) has files up to 16 KB and weights 1 to 1. Panel (b) has files up to 1 MB and weights 1 to 4, on bricks
-    with the throughput of the paper's bricks; a single thread saturates B.
+    In panel (a) files have up to 16 KB, and f and g have equal weights. In panel (b) files have up to 1 MB, f has
+    weight 1 and g weight 4, and the bricks have the throughput of the paper's bricks, so a single thread saturates B.
 
     Parameters
     ----------
@@ -103,14 +104,15 @@ def fig9(
     threads : sequence of int
         Threads of g on B.
     through : Dataset, optional
-        Result of `fig11` with these threads. It contains panel (a), which is then not simulated again.
+        Result of `fig11` for the same `threads`. It contains panel (a), which is then not simulated again.
 
     Returns
     -------
     Dataset
-        Over `panel`, `threads` and `seed`: `total` by `stream`, bytes a second of all bricks; `service` by `stream` and
-        `brick`; and `spread`, the standard deviation, over windows of a second, of g's total less f's, each divided by
-        its weight.
+        Variables over `panel`, `threads` and `seed`. `total`, over `stream` too: throughput on all bricks, bytes a
+        second. `service`, over `stream` and `brick` too: throughput on one brick, bytes a second. `spread`: how much
+        the totals of the streams differ from second to second. Each total in a second is divided by the weight of its
+        stream, f's quotient is subtracted from g's, and `spread` is the standard deviation of the differences.
     """
 
     def servers(threads: int) -> Scenario:
@@ -124,10 +126,10 @@ def fig9(
 
 
 def fig10(effort: ShareEffort = QUICK, *, threads: Sequence[int] = OVER_THREE) -> xr.Dataset:
-    """Return the throughput of f on A, and of g striped over A, B and C, with equal weights (figure 10).
+    """Return the throughput of f on brick A, and of g striped over A, B and C, with equal weights (figure 10).
 
-    Each thread of g sends requests to the three bricks in turn. Most threads are at A at any time, because A delays
-    them.
+    Each thread of g sends requests to the three bricks in turn. At any time most threads of g have a request at A,
+    because A delays the requests of g.
 
     Parameters
     ----------
@@ -172,7 +174,9 @@ def fig11(
 
 
 def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Dataset:
-    """Return the throughput of figure 9(a) with 20 threads each on A, and a minimum of 1/12 of A for g (figure 12).
+    """Return the throughput of figure 9(a) if g has a minimum share of 1/12 of A (figure 12).
+
+    Each stream has 20 threads on A.
 
     Parameters
     ----------
@@ -184,9 +188,9 @@ def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.D
     Returns
     -------
     Dataset
-        The variables of `fig11` with one coordinator, and with two in turn. `behind`, over `threads` and
-        `coordinators`: the largest shortfall of g below its minimum while it is backlogged at A, relative to the limit
-        of `fairness.floor`, in one run.
+        The variables of `fig11`, with one coordinator, and with two coordinators in turn. `behind`, over `threads` and
+        `coordinators`: the largest shortfall of g below its minimum share while it is backlogged at A, divided by the
+        shortfall that `fairness.floor` allows, in one run.
     """
     delay = Hybrid((1 / 2, MINIMUM))
     data = _two_bricks(effort, threads, (1, 2), delay=delay, on_a=HYBRID_THREADS, exhibit="fig12")
@@ -195,7 +199,7 @@ def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.D
     data["behind"] = (
         ("threads", "coordinators"),
         behind,
-        {"units": "1", "long_name": "shortfall over the allowed shortfall"},
+        {"units": "1", "long_name": "shortfall divided by the allowed shortfall"},
     )
     return data
 
@@ -227,7 +231,8 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     )
     reached = (
         f"The value is the smallest number of threads at which g receives {REACHED:.0%} of its share of two thirds "
-        f"(mean over runs). It depends on the depth D, which the paper does not give. By depth and limit it is {told}."
+        "(mean over runs). It depends on the depth D, which the paper does not give, and on the limit of "
+        f"{REACHED:.0%}. For other depths and limits it is {told}."
     )
     return [
         with_interval("dsfq.fig8.share_at", at, reached),
@@ -235,7 +240,10 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-B_RATIO = "The value is a mean over the numbers of threads on B. One thread is enough to saturate B."
+B_RATIO = (
+    "The value is the total of f divided by the total of g, each a mean over the numbers of threads of g on B. One "
+    "thread is enough to saturate B."
+)
 
 
 def fig9_findings(data: xr.Dataset) -> list[Measurement]:
@@ -250,15 +258,16 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     apart = _apart(small).mean("seed")
     widest = float(abs(apart).max())
     equal_note = (
-        f"The total of g minus the total of f is {float(apart.min()):+.1%} to {float(apart.max()):+.1%} of their "
-        f"mean. Totals are judged as roughly equal if they differ by less than {ROUGHLY:.0%}. With the largest number "
-        "of threads on B, the totals cannot become equal, because B has a higher throughput than A in panel (a)."
+        "The total of g minus the total of f, divided by the mean of both totals, is "
+        f"{float(apart.min()):+.1%} to {float(apart.max()):+.1%}. We call totals roughly equal if this is less than "
+        f"{ROUGHLY:.0%}. In panel (a) B has a higher throughput than A. With the largest number of threads on B, the "
+        "totals therefore cannot become equal."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
     end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
     input_note = (
-        "In panel (b) A has a throughput of 200 MB/s and B has 175 MB/s, as in the paper. The weights and the delays decide "
-        "the shares of f and g on A."
+        "In panel (b) A has a throughput of 200 MB/s and B has 175 MB/s, as in the paper. The weights and the delays "
+        "decide the shares of f and g on A."
     )
     ends = {"f_A": ("f", A), "g_A": ("g", A), "g_B": ("g", B)}
     starts = {"f": ("f", A), "g_A": ("g", A)}
@@ -272,10 +281,11 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     gaps = [float(abs(_apart(one)).mean()) for one in (few, many)]
     first, last = (int(one.threads) for one in (few, many))
     looser = (
-        "The standard deviation of the total of g minus the total of f over seconds is "
+        "The total of g minus the total of f varies from second to second. Its standard deviation is "
         f"{float(few.spread.mean()) / MB_S:.3f} MB/s with {first} threads on B, and "
-        f"{float(many.spread.mean()) / MB_S:.3f} MB/s with {last} threads (difference {_span(wider)}). The mean "
-        f"totals differ by {gaps[0]:.1%} and {gaps[1]:.1%}."
+        f"{float(many.spread.mean()) / MB_S:.3f} MB/s with {last} threads. The second minus the first is "
+        f"{_span(wider)} (95% interval in brackets). The mean totals differ by {gaps[0]:.1%} with {first} threads, "
+        f"and by {gaps[1]:.1%} with {last} threads."
     )
     return [
         Measurement("dsfq.fig9.total_equal", widest < ROUGHLY, note=equal_note),
@@ -300,9 +310,10 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
         f"{float(short.sel(threads=threads)):.1%} ({threads / 3:.0f})" for threads in data.threads.values.tolist()
     )
     note = (
-        "The threads of g access three bricks in turn. The value is the smallest number of threads per brick at "
-        f"which the total of g is within {EQUAL:.0%} of the total of f. The total of g is lower by {told} (threads "
-        f"per brick in brackets). The value depends on D = {DEPTH}, because g needs a quarter of the slots of A."
+        "The threads of g access three bricks in turn. The value is the smallest number of threads of g per brick at "
+        f"which the total of g is within {EQUAL:.0%} of the total of f. The total of g is below the total of f by "
+        f"{told} (threads per brick in brackets). The value depends on the depth D, here {DEPTH}, because g needs a "
+        "quarter of the D requests that A serves at a time."
     )
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
 
@@ -325,9 +336,10 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
         for one in (spread, gap)
     )
     note = (
-        "The standard deviation over seconds of the total of g minus the total of f, in MB/s, is by the number of "
-        f"coordinators {seconds}. The last minus the first is {_span(changes[0])} (95% interval in brackets). The "
-        f"difference of the mean totals in % is {means}. The last minus the first is {_span(changes[1])}."
+        "The total of g minus the total of f varies from second to second. By number of coordinators, its standard "
+        f"deviation in MB/s is {seconds}. The last of these values minus the first is {_span(changes[0])} (95% "
+        f"interval in brackets). The difference of the mean totals, in %, is {means}. The last of these values minus "
+        f"the first is {_span(changes[1])}."
     )
     tighter = all(bool(change.sel(statistic="high") < 0) for change in changes)
     return [Measurement("dsfq.fig11.tighter", tighter, note=note)]
@@ -350,13 +362,14 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     scaled = {limit: None if found is None else found * PAPER_BRICK / (made / MB_S) for limit, found in at.items()}
     stricter = scaled[EQUAL]
     note = (
-        f"The value is the rate of g on B at which the total of g is {ROUGHLY:.0%} above the total of f, the "
-        f"tolerance of figure 9. The rate is scaled by 6 MB/s divided by {made / MB_S:.2f} MB/s, the throughput of A "
-        "in the paper and in the simulation."
+        f"The value is the throughput of g on B at which the total of g is {ROUGHLY:.0%} above the total of f, the "
+        "tolerance of figure 9. Brick A has a throughput of 6 MB/s in the paper and of "
+        f"{made / MB_S:.2f} MB/s in the simulation. The value is therefore multiplied by 6 MB/s divided by "
+        f"{made / MB_S:.2f} MB/s."
         + ("" if stricter is None else f" With a tolerance of {EQUAL:.0%} the value is {stricter:.1f} MB/s.")
         + (
-            " The cap of a delay is ten times the size of the request. Requests of mean size reach the cap at 5 "
-            "MB/s, and smaller requests reach it at a lower rate."
+            " HYBRID-DSFQ caps the delay of a request at ten times its size. Requests of mean size reach the cap at 5 "
+            "MB/s on B, and smaller requests reach it at a lower throughput."
         )
     )
     beyond = data.isel(threads=-1)
@@ -364,9 +377,10 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     share = beyond.service.sel(stream="g", brick=A) / beyond.service.sel(brick=A).sum("stream")
     lowest = float(share.min())
     floor = (
-        "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the allowed "
-        f"shortfall. Only intervals in which g is backlogged on A count. With {int(beyond.threads)} threads on B, g "
-        f"receives at least {lowest:.1%} of A over a run. The minimum share is {MINIMUM:.1%}."
+        "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the largest "
+        "shortfall that the bound allows. Only intervals in which g is backlogged on A count. With "
+        f"{int(beyond.threads)} threads on B, g receives at least {lowest:.1%} of A over a run. The minimum share is "
+        f"{MINIMUM:.1%}."
     )
     return [
         Measurement("dsfq.fig12.balanced_below", scaled[ROUGHLY], note=note),
@@ -377,8 +391,9 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
 def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
     """Return the finding on theorem 3 at the shared brick of figure 9.
 
-    The total rate of each stream is compared with the water level that follows from its service at the other brick.
-    Only settings with service of g on both bricks count. The theorem holds if all rates are within 5% of the level.
+    The total rate of each stream is compared with its rate by theorem 3: the water level that follows from the service
+    of both streams at the other brick. Only runs in which g has service on both bricks count. The theorem holds if
+    every rate is within 5% of the rate by the theorem.
 
     Parameters
     ----------
@@ -392,12 +407,12 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
         worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
     told = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
-    note = f"The total rate of a stream differs from the calculated level by at most {told}."
+    note = f"The total rate of a stream differs from the rate by theorem 3 by at most {told}."
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
 
 def _f_and_g(threads: int, on_a: int = THREADS) -> list[Asking]:
-    """Return the threads of f on A, and of g on A and B, as in figure 3."""
+    """Return the threads of f on brick A, and of g on A and B, as in figure 3."""
     return [Asking(F, (A,), on_a, on_a), Asking(G, (A,), on_a, on_a), Asking(G, (B,), threads, max(ON_B))]
 
 
@@ -422,13 +437,13 @@ def _sharing(threads: int, coordinators: int, delay: AbstractDelay | None, on_a:
 
 
 def _behind(scenarios: Sequence[Scenario], effort: ShareEffort) -> list[float]:
-    """Return the largest shortfall of g below its minimum at A, relative to its limit, in one run of each scenario."""
+    """Return, for one run of each scenario, the variable `behind` of `fig12`."""
     pieces = list(logs(scenarios, [effort.first_seed], effort.seconds, backlog=True))
     return [_fallen(_lane(pieces, lane, effort.seconds)) for lane in range(len(scenarios))]
 
 
 def _lane(pieces: Sequence[Timed], lane: int, seconds: float) -> Timed:
-    """Return the log of one run up to its end; other runs of its batch may take longer."""
+    """Return the log of the run `lane`, up to the end of the run; other runs of its batch may take longer."""
     mine = [piece for piece in pieces if piece.lanes.start <= lane < piece.lanes.stop]
     more = 1 + sum(bool(piece.end[-1, lane - piece.lanes.start] < seconds) for piece in mine)
     here = slice(lane - mine[0].lanes.start, lane - mine[0].lanes.start + 1)
@@ -446,7 +461,7 @@ def _fallen(timed: Timed) -> float:
 
 
 def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exhibit: str) -> xr.Dataset:
-    """Return means over a run, and the deviation of the difference of the streams' totals from second to second."""
+    """Return the mean throughputs over a run, and the `spread` of the totals; see `fig9`."""
     data = windows(build, axes, seconds=effort.seconds + WARM_UP, seeds=effort.seed_list, title=f"figure {exhibit[3:]}")
     data = data.sel(window=slice(WARM_UP, None))
     service, total = data.service, data.service.sum("brick")
@@ -478,13 +493,13 @@ def _named(data: xr.Dataset, exhibit: str) -> xr.Dataset:
 
 
 def _apart(data: xr.Dataset) -> xr.DataArray:
-    """Return g's total less f's, as a fraction of their mean."""
+    """Return the total of g minus the total of f, divided by the mean of both totals."""
     f, g = (data.total.sel(stream=stream) for stream in NAMES[:2])
     return (g - f) / (g + f) * 2
 
 
 def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
-    """Return the fewest threads with which g has the fraction `limit` of two thirds of the brick, by seed."""
+    """Return, for each seed, the fewest threads with which g has `limit` times two thirds of the brick's throughput."""
     rising = data.throughput.sel(stream="g")
     short = 1 - rising / data.throughput.sum("stream") / (2 / 3)
     places = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
@@ -492,13 +507,13 @@ def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
 
 
 def _first_below(values: np.ndarray, limit: float) -> int:
-    """Return the first index from which on all values are at most the limit, or else the last index."""
+    """Return the first index after which no value is above the limit; the last index if there is none."""
     above = np.flatnonzero(values > limit)
     return min(int(above[-1]) + 1, len(values) - 1) if above.size else 0
 
 
 def _last_below(at: np.ndarray, values: np.ndarray, limit: float) -> float | None:
-    """Return the interpolated position at which values finally rise above a limit; None if they do not."""
+    """Return the position in `at`, interpolated, where the values finally rise above a limit; None if they do not."""
     below = np.flatnonzero(values < limit)
     if not below.size or below[-1] == len(at) - 1:
         return None

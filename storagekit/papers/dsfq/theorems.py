@@ -1,4 +1,4 @@
-"""Theorems 1, 2 and 4 compared with simulation: results of a search for the worst intervals, and edge cases."""
+"""Theorems 1, 2 and 4 compared with simulation: findings from the search for the worst intervals, and edge cases."""
 
 import time
 from dataclasses import replace
@@ -21,19 +21,20 @@ OF_ONE_BRICK, RUNS = 128, 8
 
 
 def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the number of requests that TOTAL-DSFQ and SFQ(D) serve identically.
+    """Return how many requests TOTAL-DSFQ and SFQ(D) serve identically.
 
     Parameters
     ----------
     effort : SearchEffort
-        First seed and length of the runs.
+        Gives the first seed and the length of the runs.
 
     Returns
     -------
     Dataset
-        Over `setting`: `requests`, the number of requests served; and `alike`, the number of them with the same number,
-        stream, cost, brick, position and time under both. The coordinate `bricks` is the number of bricks in use. It is
-        1 in half of the settings; in the others the two schedulers should differ.
+        Over `setting`: `requests`, the number of requests served; `alike`, the number of requests that have the same
+        number, stream, cost, brick, position in the order of service, and time under both schedulers. The coordinate
+        `bricks` is the number of bricks in use. It is 1 in half of the settings. In the other settings the two
+        schedulers should differ.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 1])
     several = drawn(generator, 2 * OF_ONE_BRICK)
@@ -52,20 +53,21 @@ def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the service of two streams of equal weight, f at bricks A and B, and g at A, by the coordinators of f.
+    """Return the service of two streams of equal weight, if f has one coordinator, or one coordinator for each brick.
 
-    With one coordinator, requests of f to B delay its requests to A. With a coordinator for each brick, no coordinator
-    has both. B is half as fast as A, so that equal totals are possible.
+    Stream f is at bricks A and B, and stream g is at A. With one coordinator, the requests of f to B delay its requests
+    to A. With a coordinator for each brick, no coordinator forwards requests to both bricks. B has half of the speed of
+    A, so that equal totals are possible.
 
     Parameters
     ----------
     effort : SearchEffort
-        First seed and length of the runs.
+        Gives the first seed and the length of the runs.
 
     Returns
     -------
     Dataset
-        `service`, in sectors a second of all bricks, over `coordinators` ("one", "by brick"), `stream` and `seed`.
+        `service` over `coordinators` ("one", "by brick"), `stream` and `seed`: sectors a second on all bricks.
     """
     began = time.perf_counter()
     threads = np.zeros((STREAMS * KINDS, RUNS), int)
@@ -132,9 +134,9 @@ def theorem_findings(
 def _theorem1(search: xr.Dataset) -> Measurement:
     share, broken = _tightest(search, "theorem1"), _broken(search, "theorem1.unscheduled")
     note = (
-        f"In the worst interval, the unfairness is {share:.3f} of the bound. {_searched(search)} For comparison, a "
-        f"brick without scheduling sends requests to its disks in order of arrival. It breaks the bound in {broken}, "
-        f"by a factor of at most {_tightest(search, 'theorem1.unscheduled'):,.0f}."
+        f"In the worst interval, the unfairness divided by the bound is {share:.3f}. {_searched(search)} For "
+        "comparison, a brick without scheduling sends requests to its disks in order of arrival. Without scheduling "
+        f"the bound is broken in {broken}, by a factor of at most {_tightest(search, 'theorem1.unscheduled'):,.0f}."
     )
     return Measurement("dsfq.theorem1.bound", share, note=note, holds=share <= 1)
 
@@ -143,9 +145,9 @@ def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
     printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
     note = (
         f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} "
-        f"times the bound. {_searched(search)} The random settings break it in "
-        f"{_broken(search, f'{theorem}.printed')}. With {repair} the bound "
-        f"{'holds' if repaired <= 1 else 'is also broken'}: the unfairness is at most {repaired:.3f} of the bound."
+        f"times the bound. {_searched(search)} Random settings break it in {_broken(search, f'{theorem}.printed')}. "
+        f"If the bound is corrected to contain {repair}, the bound {'holds' if repaired <= 1 else 'is also broken'}: "
+        f"the unfairness divided by the bound is at most {repaired:.3f}."
     )
     return Measurement(f"dsfq.{theorem}.bound", printed, note=note, holds=printed <= 1)
 
@@ -156,16 +158,17 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
     most = unit.isel(coordinators=-1)
     bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in most.bound)
     note = (
-        f"{row.note} With unit costs and {int(most.coordinators)} coordinators the difference reaches "
-        f"{float(most.unfairness):g}. The bound under three interpretations of D_SFQ is {bounds}. A bound without the "
-        "number of coordinators therefore cannot hold."
+        f"{row.note} In another run all requests cost 1, and one stream has {int(most.coordinators)} coordinators. The "
+        f"service of the two streams then differs by up to {float(most.unfairness):g}. The printed bound under three "
+        f"interpretations of D_SFQ is {bounds}. A bound that does not depend on the number of coordinators therefore "
+        "cannot hold."
     )
     return replace(row, note=note)
 
 
 def _as_repaired(search: xr.Dataset, theorem: str) -> Measurement:
     share = _tightest(search, f"{theorem}.repaired")
-    note = f"In the worst interval, the unfairness is {share:.3f} of the repaired bound. {_searched(search)}"
+    note = f"In the worst interval, the unfairness divided by the corrected bound is {share:.3f}. {_searched(search)}"
     if theorem == "theorem2":
         note += f" Separate sharing of each brick breaks the bound in {_broken(search, 'theorem2.single')}."
     return Measurement(f"dsfq.{theorem}.repaired", share, note=note, holds=share <= 1)
@@ -176,9 +179,9 @@ def _reduces(data: xr.Dataset) -> Measurement:
     requests, alike = (int(data[name].where(one, 0).sum()) for name in ("requests", "alike"))
     others = float(data.alike.where(~one).sum() / data.requests.where(~one).sum())
     note = (
-        f"In {int(one.sum())} settings with one brick, {alike:,} of {requests:,} requests were the same and were served at "
-        "the "
-        f"same time. In settings with several bricks {others:.0%} of the requests were the same."
+        f"TOTAL-DSFQ and SFQ(D) are compared. In {int(one.sum())} settings with one brick, both served {alike:,} of "
+        f"{requests:,} requests in the same order and at the same time. In settings with several bricks, this is "
+        f"true of {others:.0%} of the requests."
     )
     return Measurement("dsfq.theorem2.reduces", alike == requests and requests > 0, note=note)
 
@@ -187,9 +190,9 @@ def _partition(data: xr.Dataset) -> Measurement:
     ratio = data.service.sel(stream="f") / data.service.sel(stream="g")
     one, split = (ratio.sel(coordinators=name) for name in ("one", "by brick"))
     note = (
-        f"With equal weights, the service of f divided by the service of g is {float(one.mean()):.3f} with one "
-        f"coordinator. With one coordinator for each brick, it is {float(split.mean()):.3f} ({split.sizes['seed']} "
-        "runs)."
+        "Streams f and g have equal weights. The service of f divided by the service of g is "
+        f"{float(one.mean()):.3f} if f has one coordinator. It is {float(split.mean()):.3f} if f has one coordinator "
+        f"for each brick (means over {split.sizes['seed']} runs)."
     )
     # The ratio must be much further from 1, the ratio of the weights, in every run.
     escapes = bool(np.all(np.abs(split - 1) > 5 * np.abs(one - 1)) and float(split.min()) > 1.25)
@@ -201,7 +204,7 @@ def _tightest(search: xr.Dataset, bound: str) -> float:
 
 
 def _broken(search: xr.Dataset, bound: str) -> str:
-    """Return a phrase with the number of random settings that exceed a bound, of those with two waiting streams."""
+    """Return a phrase: how many of the random settings with two waiting streams at a brick exceed a bound."""
     share = search.share.sel(bound=bound).values
     broken, waiting = int((share > 1).sum()), int((share > 0).sum())
     return f"{broken:,} of {waiting:,} settings with two waiting streams at a brick"
@@ -222,7 +225,7 @@ def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
     key : array, shape [2, lane]
         Random key of each run.
     chunks : int
-        Chunks of events of each run.
+        Number of chunks of events of each run.
     """
     parts = [log for _, log in watched(one, key, chunks)]
     return jax.tree.map(lambda *columns: np.concatenate(columns, axis=-1), *parts)
@@ -234,7 +237,7 @@ def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
     Parameters
     ----------
     effort : SearchEffort
-        Gives the first seed.
+        Its `first_seed` is the first of these seeds.
     lanes : int
         Number of runs.
     """
@@ -249,7 +252,7 @@ def made(exhibit: str, effort: SearchEffort, began: float) -> dict:
     exhibit : str
         Name of the exhibit.
     effort : SearchEffort
-        Seed and length of the runs.
+        Gives the seed and the length of the runs.
     began : float
         Time at which the computation began, from `time.perf_counter`.
     """

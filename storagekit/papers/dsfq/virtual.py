@@ -1,6 +1,6 @@
-"""Checks of equation 5 and theorem 4 with a scalar program of one brick: start-time fair queueing with depth 1.
+"""Checks of equation 5 and theorem 4 with a small simulator of one brick: start-time fair queueing with depth 1.
 
-The brick serves a unit of cost in a second. Both streams have weight 1, and all requests a cost of 1.
+The brick serves one unit of cost in a second. Both streams have weight 1, and all requests have cost 1.
 """
 
 import heapq
@@ -17,21 +17,22 @@ from storagekit.core.validation import COUNT
 from storagekit.papers.measurement import Measurement
 
 F, G = 0, 1
-# Requests that a stream sends to other bricks after its absence, and seconds of its absence.
+# Number of requests that a stream sends to other bricks after its absence, and length of the absence in seconds.
 BATCH, AWAY = 200, 200
-# Coordinators of the stream, and requests of each stream that wait at the brick.
+# Numbers of coordinators of the stream, and number of requests of each stream that wait at the brick.
 COORDINATORS, WAITING = (1, 5, 10, 20, 40, 60), 2
 DEPTH = 1
-# Services of the brick: enough for every coordinator to send to it again.
+# Number of requests that the brick serves: enough for every coordinator to send to it again.
 SERVICES = 400
-# Readings of D_SFQ in equation 8. The paper calls it the queue depth of the start-time fair queue at the brick.
+# Interpretations of D_SFQ in equation 8. The paper calls it the queue depth of the start-time fair queue at the brick.
 READINGS = ("requests of one stream that wait", "all requests that wait", "all requests at the brick")
 
 
 class Arrival(NamedTuple):
     """A request that reaches the brick.
 
-    time: seconds. stream: number. delay: of equation 5. virtual: whether it is served elsewhere and only counted here.
+    time: time of arrival, seconds. stream: number of the stream. delay: delay by equation 5. virtual: whether another
+    brick serves the request, so that this brick only counts its cost.
     """
 
     time: float
@@ -50,8 +51,8 @@ def served(arrivals: Sequence[Arrival]) -> list[float]:
 
     Notes
     -----
-    Start tags follow equations 5 and 6. The virtual time is the start tag of the last request in service. A virtual request
-    takes no time.
+    Start tags follow equations 5 and 6. The virtual time is the start tag of the last request whose service began. A
+    virtual request takes no time.
     """
     begins = [0.0] * len(arrivals)
     brick = _Brick()
@@ -71,7 +72,11 @@ def served(arrivals: Sequence[Arrival]) -> list[float]:
 
 
 class _Brick:
-    """A brick with start-time fair queueing. now: seconds. waiting: start tag and number of each request."""
+    """A brick with start-time fair queueing.
+
+    now: time, seconds. virtual: virtual time. finish: finish tag of the last request of each stream. waiting: start tag
+    and number of each waiting request.
+    """
 
     def __init__(self):
         self.now, self.virtual, self.finish = 0.0, 0.0, [0.0, 0.0]
@@ -88,23 +93,24 @@ class _Brick:
 
 
 def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
-    """Return the time until a stream that was away is served at a brick, under equation 5 and under broadcast.
+    """Return how long a returning stream waits for service at a brick, under equation 5 and under broadcast.
 
-    The other stream is always backlogged there. The stream is served once, is away, sends `batch` requests to other bricks
-    at once, and then one to this brick.
+    Another stream is always backlogged at the brick. The first stream is served once and is then away. On its return it
+    sends `batch` requests to other bricks simultaneously, and then one request to this brick.
 
     Parameters
     ----------
     batch : int
-        Requests to other bricks, at least 1.
+        Number of requests to other bricks, at least 1.
     away : int
-        Time for which the stream is away, seconds, at least 1.
+        Time for which the first stream is away, seconds, at least 1.
 
     Returns
     -------
     Dataset
-        `wait`, seconds, by `scheme`: with equation 5 the request carries the cost of the batch as its delay; with broadcast
-        all requests are sent to the brick, those to other bricks as virtual ones (section 3.1).
+        `wait` over `scheme`, seconds. Under "equation 5" the request to this brick carries the cost of the batch as its
+        delay. Under "broadcast" all requests are sent to this brick; a request to another brick arrives here as a
+        virtual request (section 3.1).
 
     Raises
     ------
@@ -131,11 +137,11 @@ def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
 
 
 def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
-    """Return the unfairness of a stream with many coordinators, and the bound of theorem 4 under readings of D_SFQ.
+    """Return the unfairness between two streams, the first with many coordinators, and the bound of theorem 4.
 
-    All costs are 1. Each stream keeps two requests waiting at the brick, those of the first stream through each of its
-    coordinators in turn. Then each coordinator sends a request to another brick, which serves it at once, and reports its
-    cost with its next request to this brick.
+    All costs are 1. Each stream always has two requests waiting at the brick. The first stream sends its requests
+    through its coordinators in turn. At one time each of these coordinators also sends a request to another brick,
+    which serves it immediately. The coordinator reports the cost of that request with its next request to this brick.
 
     Parameters
     ----------
@@ -145,8 +151,9 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over `coordinators`: `unfairness`, the largest difference of the service of both streams in any interval. Over
-        `coordinators` and `reading` of D_SFQ: `bound`. In units of cost.
+        Over `coordinators`: `unfairness`, the largest difference between the service of the two streams in any
+        interval. Over `coordinators` and `reading`, the interpretation of D_SFQ: `bound`, the bound of theorem 4. Both
+        are in units of cost.
 
     Raises
     ------
@@ -174,7 +181,7 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
 
 
 def _run(coordinators: int) -> tuple[float, list[float]]:
-    """Return the largest difference of service in an interval, and the bound under each of `READINGS`."""
+    """Return the largest difference of service in any interval, and the bound under each interpretation of D_SFQ."""
     brick, streams = _Brick(), list[int]()
     unreported, batches, turn = [0] * coordinators, [0.0], 0
 
@@ -211,7 +218,7 @@ def _run(coordinators: int) -> tuple[float, list[float]]:
 
 
 def equation5_findings(back: xr.Dataset) -> list[Measurement]:
-    """Return the finding on the equivalence of equation 5 and broadcast.
+    """Return the finding whether equation 5 and broadcast are equivalent.
 
     Parameters
     ----------
@@ -224,10 +231,10 @@ def equation5_findings(back: xr.Dataset) -> list[Measurement]:
             "dsfq.equation5.equivalent",
             by_delay == by_broadcast,
             basis="analytic",
-            note=f"A stream was away for {back.attrs['away']} s and then sent {back.attrs['batch']} requests to other "
-            "bricks. "
-            f"The stream is served after {by_delay:g} s under equation 5 and after {by_broadcast:g} s under broadcast. Under "
-            "broadcast each virtual request starts at the virtual time of its arrival or later. Equation 5 adds the cost of "
-            "these requests to the last finish tag. The virtual time may have passed this tag in the meantime.",
+            note=f"A stream was away for {back.attrs['away']} s and then sent {back.attrs['batch']} requests to "
+            f"other bricks. The stream is served after {by_delay:g} s under equation 5 and after {by_broadcast:g} s "
+            "under broadcast. Under broadcast the start tag of each virtual request is at least the virtual time of "
+            "its arrival. Equation 5 adds the cost of the requests to other bricks to the finish tag of the stream's "
+            "last request. The virtual time may be above this tag when the stream returns.",
         )
     ]

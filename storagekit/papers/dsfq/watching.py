@@ -1,4 +1,4 @@
-"""Log of the events that a bound depends on: requests served, requests that wait, and requests sent by coordinators."""
+"""Log of what a bound depends on: the requests served, waiting, and sent by coordinators at each event of a run."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,10 +20,10 @@ STEP = 8
 
 
 class Sent(NamedTuple):
-    """The request that a coordinator has sent with an event.
+    """The request that a coordinator sends in one event.
 
-    stream: its stream, NO_REQUEST for none. coordinator: number of the coordinator, among those of the stream. brick:
-    the brick of the request. cost: its cost, sectors.
+    stream: stream of the request, NO_REQUEST if the event sends no request. coordinator: number of the coordinator,
+    counted within the stream. brick: brick of the request. cost: cost of the request, sectors.
     """
 
     stream: Int[Array, "1 *batch"]
@@ -33,7 +33,9 @@ class Sent(NamedTuple):
 
 
 class Noted(AbstractCoordinators):
-    """Coordinators that record the last request sent; a stream selects them in turn, or at random where `random` is 1.
+    """Coordinators that record the last request sent.
+
+    A stream selects its coordinators in turn, or at random where `random` is 1.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ class Noted(AbstractCoordinators):
     random : array of int, shape `[1, *batch]`
         1 for a selection at random, 0 in turn.
     unit : int
-        Sectors of a volume. Each brick has one volume.
+        Number of sectors of a volume. Each brick has one volume.
     """
 
     turn: InTurn
@@ -69,14 +71,15 @@ class Noted(AbstractCoordinators):
 
 
 class Watched(NamedTuple):
-    """Log of the events of several runs, arrays `[event, row, lane]`; an axis of a single row is left out.
+    """Log of the events of several runs: arrays `[event, row, lane]` or, if there is only one row, `[event, lane]`.
 
     elapsed: seconds since the previous event. entered: seconds from the previous event until a request entered, inf for
-    none. number, stream, brick, cost: the request that was served, its stream, its brick, NO_REQUEST for none, and its
-    sectors. waiting: number of requests of each stream that a brick has not issued after the event, brick after brick.
-    waited, waits: masks of the streams that wait at each brick, once the request has entered, and after the event.
-    at_work: issued requests that have not ended, by brick; None without a fair queue. sent: the request that a
-    coordinator sent; None unless the fair queue has `Noted` coordinators.
+    none. number, stream, brick, cost: number, stream, brick and sectors of the request that was served; the brick is
+    NO_REQUEST if none was served. waiting: number of requests of each stream that a brick has not issued after the
+    event, first all streams of brick 0. waited: mask of the streams that wait at each brick just after the request has
+    entered. waits: the same mask after the event. at_work: number of requests that each brick has issued and that have
+    not ended; None without a fair queue. sent: the request that a coordinator sent; None unless the fair queue has
+    `Noted` coordinators.
     """
 
     elapsed: Any
@@ -93,7 +96,7 @@ class Watched(NamedTuple):
 
 
 class Watch(AbstractLog):
-    """Log of the events that a bound depends on, for systems with one drive a brick."""
+    """Log of the events that a bound depends on, for systems with one drive in each brick."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Watched:
         drive, certain = first_true(report.served)
@@ -115,7 +118,7 @@ class Watch(AbstractLog):
 
 
 def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
-    """Return the number of requests of each stream that each brick has not issued, brick after brick.
+    """Return the number of requests of each stream that each brick has not issued, first all streams of brick 0.
 
     Parameters
     ----------
@@ -137,7 +140,7 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
 
 
 def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int, unit: int) -> Noted:
-    """Return coordinators that record the last request sent, with a number and a selection for each run.
+    """Return coordinators that record the last request sent; each run has its number of coordinators and its selection.
 
     Parameters
     ----------
@@ -146,16 +149,16 @@ def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int
     random : array of int, shape [n]
         1 for a selection at random, 0 in turn.
     most : int
-        Largest number of coordinators for which memory is reserved.
+        Number of coordinators for which memory is reserved.
     unit : int
-        Sectors of the volume of each brick.
+        Number of sectors of the volume of each brick.
     """
     many: Any = count[None]
     return Noted(InTurn(many, most), AtRandom(many, most), np.asarray(random[None], np.int32), unit)
 
 
 def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[slice, Watched]]:
-    """Return the first events of the runs of a scenario, one batch of runs after the other.
+    """Return, one batch after the other, the log of the first events of every run of a scenario.
 
     Parameters
     ----------
@@ -164,12 +167,12 @@ def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[
     key : array, shape [2, lane]
         Random key of each run.
     chunks : int
-        Chunks of events of each run.
+        Number of chunks of events of each run.
 
     Returns
     -------
     iterator of (slice, Watched)
-        The runs of each batch, and their log.
+        For each batch, the positions of its runs in `key`, and the log of these runs.
     """
     first = 0
     for part, lane_keys, used in batches(scenario, key):

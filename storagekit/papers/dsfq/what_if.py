@@ -1,4 +1,4 @@
-"""Formulas for two streams that share two bricks: figure 9 with free parameters."""
+"""Formulas for two streams that share two bricks, as in figure 9, with parameters of your choice."""
 
 import numpy as np
 import xarray as xr
@@ -24,7 +24,8 @@ def two_streams(
     weights : mapping of str to float
         Weights of "f" and "g".
     minimum : float
-        Minimum share of each brick for both streams, 0 for none. It is limited to the smaller part of the weights.
+        Minimum share of each brick for each stream; 0 for none. A minimum above the smaller of the two weights divided
+        by their sum is lowered to that quotient.
     rates : tuple of float
         Throughput of A and B, bytes a second.
     policy : str
@@ -46,28 +47,29 @@ def what_if(
     rate_a: float,
     rate_b: float,
 ) -> xr.Dataset:
-    """Return rates, response times and the bound of unfairness for stream f on A, and stream g on A and B.
+    """Return rates, response times and the bound of unfairness for two streams.
 
-    Requests are those of section 4.
+    Stream f is on brick A, and stream g is on bricks A and B. The requests are those of section 4.
 
     Parameters
     ----------
     weight_f, weight_g : float
         Weights of the streams.
     minimum : float
-        Minimum share of each brick for both streams, 0 for none.
+        Minimum share of each brick for each stream; 0 for none.
     threads_f, threads_g : int
-        Threads of f on A, and threads of g on each of A and B.
+        Number of threads of f on A, and number of threads of g on each of A and B.
     coordinators : int
-        Coordinators of g, which sends its requests through them in turn; f has one.
+        Number of coordinators of g, which g uses in turn; f has one coordinator.
     rate_a, rate_b : float
         Throughput of A and B, bytes a second.
 
     Returns
     -------
     Dataset
-        Over `policy`: `rate` by `stream` and `brick`, bytes a second; and `latency` by `stream`, seconds. `bound`: the
-        bound of the difference in normalized service over any interval, bytes over weight.
+        `rate`, over `policy`, `stream` and `brick`: bytes a second. `latency`, over `policy` and `stream`: mean
+        response time, seconds. `bound`: upper bound of the unfairness over any interval, the difference of the streams'
+        services in bytes, each divided by the weight.
 
     Raises
     ------
@@ -76,9 +78,9 @@ def what_if(
 
     Notes
     -----
-    The latency follows from Little's law: the threads of a stream over the requests that it completes a second. The
-    bound is equation 8 as repaired, for batches of the mean composition. It is infinite if g has no service at A or if
-    a minimum limits its delays.
+    The latency follows from Little's law: it is the number of threads of a stream divided by the requests that it
+    completes a second. The bound is our corrected form of equation 8, for batches with the mean numbers of requests to
+    A and B. The bound is infinite if g has no service at A, or if a minimum share limits the delays of g.
     """
     for label, count in (("threads", threads_f), ("threads", threads_g), ("coordinators", coordinators)):
         COUNT(label, count)
@@ -109,7 +111,10 @@ def what_if(
 
 
 def _bound(weights: dict[str, float], g: np.ndarray, answer: SharesAnswer, waiting: int, coordinators: int) -> float:
-    """Return the bound of equation 8 at brick A, where both streams wait. g: its rates at A and B, bytes a second."""
+    """Return the corrected bound of equation 8 at brick A, where both streams wait.
+
+    g: rates of stream g at A and B, bytes a second.
+    """
     here, there = g
     if here <= 1e-9 * there or "minimum" in answer.shares["g"].binding.constraint:
         return float("inf")

@@ -5,22 +5,25 @@ packet crosses its segment, the client processes it and requests the next, and t
 unknown is the time of the client for a packet. Writes are a stream of packets with a constant gap between their starts.
 The only unknown is the gap.
 
-Table 1 has one rate for each operation, so it determines one number for each. It does not determine the origin of the
-time beyond the time on the Ethernet. If all of it is at the client, a second Ethernet adds nothing. If all of it is on
-each segment, a second Ethernet doubles the rate. Each operation therefore has two interpretations: one is judged, the
-other is shown.
+Table 1 has one rate for each operation, so it determines one unknown for each operation. A packet takes longer than its
+time on the Ethernet, and table 1 does not show where the rest of the time is spent. If the client takes all of the
+rest, a second Ethernet adds nothing. If each segment takes all of the rest, a second Ethernet doubles the rate. Each
+operation therefore has two interpretations (`reading` in the code). The verdicts follow from the "judged"
+interpretation; the "other" interpretation is only shown.
 
 Reads are judged with exponential times. By the text, one outstanding packet request for each agent costs performance
 (section 3.1), and the Ethernet, in use for 77 to 80%, limits table 1 (section 4). With random times both statements
 hold: the client (69% busy) and the Ethernet (79%) wait for each other, and more requests would help. Fixed times would
 be natural for packets of one size. With fixed times neither statement holds. The loop is then as fast as its slowest
 part. With an Ethernet in use for 79% the client is the limit, and two agents give the full rate. The choice follows the
-text, but it was made when both results were known. On two Ethernets the judged rate is 1256 KB/s (gain 1.41; 1245 and
-1.40 if other traffic uses 5% of the second Ethernet). The other rate is 889 KB/s (gain 1.00). The measured rates, 1120
-to 1150 KB/s, are between them. `reads` computes the rates if only one of the two times is random.
+text, but it was made when both results were known. On two Ethernets the rate of the judged interpretation is 1256 KB/s.
+This is 1.41 times the rate on one Ethernet. (If other traffic uses 5% of the second Ethernet, the rate is 1245 KB/s,
+and the factor is 1.40.) The rate of the other interpretation is 889 KB/s, 1.00 times the rate on one Ethernet. The
+measured rates, 1120 to 1150 KB/s, are between these two rates. `reads` computes the rate if only the time at the
+client, or only the time on the wire, is random.
 
-For writes the gap belongs either to a segment or to the client. A gap of each segment is judged, because the wait was
-introduced when the kernel's buffers for the network overflowed.
+For writes the gap belongs either to a segment or to the client. The judged interpretation is a gap of each segment,
+because the wait between writes was introduced when the kernel's buffers for the network overflowed.
 
 The disks of agents are not modelled. A local disk reads at least 650 KB/s (table 2), and an agent must supply 300 KB/s.
 Writes are asynchronous. Sizes are in KB and rates in KB/s, the units of the paper, because only their ratios matter.
@@ -40,7 +43,7 @@ from storagekit.core.errors import InputError
 from storagekit.papers.swift.measured import SAMPLES, measured_tables, possible_deviations
 
 CAPACITY = 1120.0
-"""KB/s that an Ethernet was measured to carry (section 4). Its use of 77 to 80% is 860 to 897 over 1120, not over 1147."""
+"""Measured capacity of an Ethernet, KB/s (section 4). The use of 77 to 80% is 860 to 897 KB/s divided by 1120 KB/s."""
 OPERATIONS = ("read", "write")
 SIZES = (3, 6, 9)
 READINGS = ("judged", "other")
@@ -68,7 +71,8 @@ class Prototype:
     agent_speed : float
         Instructions a second of an agent, by default 12.5e6, Sun's figure for the 4/20. The paper does not give it.
     other_load : float
-        Share of every segment but the first that other traffic uses, by default 0.
+        Fraction of the time of each segment that other traffic uses, by default 0. The first segment has no other
+        traffic.
 
     Raises
     ------
@@ -106,13 +110,13 @@ class Prototype:
     def answer(self) -> float:
         """Return the processor time of an agent for a packet, seconds.
 
-        It is 1500 instructions and one for each byte, the assumption of section 5.1.
+        Section 5.1 assumes 1500 instructions for a packet and one instruction for each byte.
         """
         return (1500 + 1024 * self.packet) / self.agent_speed
 
 
 TWO = Prototype(agents=(3, 3))
-"""With the second Ethernet. The paper does not give its number of agents. It is the same as on the first Ethernet here."""
+"""The prototype with a second Ethernet. The paper does not give its number of agents; we assume 3, as on the first."""
 
 
 ONE = Prototype()
@@ -125,7 +129,7 @@ def read_completions(
     wire_multiples: NDArray[np.float64] | None = None,
     client_multiples: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the times at which the client has processed each packet, in order.
+    """Return the time at which the client has processed each packet, in the order of processing.
 
     Parameters
     ----------
@@ -136,8 +140,8 @@ def read_completions(
     packets : int
         Number of packets.
     wire_multiples, client_multiples : array of float64, shape `[packet]`, optional
-        Times on the segments and at the client as multiples of their means, in the order of service. By default all
-        times are fixed.
+        Time of each packet on its segment, and at the client, as a multiple of the mean, in the order of service. By
+        default all times are equal to their means.
 
     Returns
     -------
@@ -146,8 +150,8 @@ def read_completions(
 
     Notes
     -----
-    Segments and client serve packets first come, first served. Packet k belongs to agent k mod N, because the library
-    interleaves data evenly.
+    Each segment, and the client, serves packets first come, first served. With N agents, packet k comes from agent
+    k mod N, because the library interleaves data evenly.
     """
     segment = [place for place, count in enumerate(prototype.agents) for _ in range(count)]
     free, client_free = [0.0] * len(prototype.agents), 0.0
@@ -176,9 +180,9 @@ def read_completions(
 
 
 def read_rate(prototype: Prototype, client: float) -> float:
-    """Return the rate of reads with fixed times, KB/s: the mean over transfers of 3, 6 and 9 MB, as measured.
+    """Return the rate of reads with fixed times, KB/s: the mean over transfers of 3, 6 and 9 MB, as in table 1.
 
-    The start and the end of each transfer are included.
+    The rate includes the start and the end of each transfer.
 
     Parameters
     ----------
@@ -195,7 +199,7 @@ def read_rate(prototype: Prototype, client: float) -> float:
 
 
 def read_rate_exponential(prototype: Prototype, client: float) -> float:
-    """Return the rate of reads in the same loop with exponential times of the client and of the segments, KB/s.
+    """Return the rate of reads, KB/s, if the times at the client and on the segments are exponential.
 
     Parameters
     ----------
@@ -206,8 +210,9 @@ def read_rate_exponential(prototype: Prototype, client: float) -> float:
 
     Notes
     -----
-    Every agent has the same share of the data. A segment with fewer agents therefore ends first, and the others
-    continue without it. The start and the end of a transfer are not included.
+    The loop is that of `read_completions`. Every agent has the same share of the data. A segment with fewer agents
+    therefore ends first, and the other segments continue without it. The rate does not include the start and the end of
+    a transfer.
     """
     rates = _segment_rates(prototype, client)
     working, left, elapsed = list(prototype.agents), [1.0] * len(prototype.agents), 0.0
@@ -221,13 +226,15 @@ def read_rate_exponential(prototype: Prototype, client: float) -> float:
 
 
 def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...], NDArray]:
-    """Return the packets a second over each segment, for every number of active agents on each segment.
+    """Return the packets a second on each segment, for every combination of numbers of active agents on the segments.
 
     Notes
     -----
-    This is exact mean value analysis with one class of packets for each segment. Class k has n_k packets. Q is the mean
-    number of packets at the client (c) or at segment k, with one packet of class k fewer (n - 1_k). C and E_k are the
-    times of a packet at the client and on segment k, Z is the time of the agent:
+    This is exact mean value analysis with one class of packets for each segment. Class k has n_k packets, one for each
+    active agent on segment k. Q_c(n - 1_k) and Q_k(n - 1_k) are the mean numbers of packets at the client and at
+    segment k if class k has one packet less. R_ck and R_k are the response times at the client and at segment k, and
+    X_k is the throughput of class k. C (`client`) and E_k are the times of a packet at the client and on segment k, and
+    Z is the time of the agent:
 
         R_ck(n) = C (1 + Q_c(n - 1_k)),  R_k(n) = E_k (1 + Q_k(n - 1_k)),  X_k(n) = n_k / (Z + R_ck(n) + R_k(n))
 
@@ -261,11 +268,13 @@ def write_rate(prototype: Prototype, gap: float) -> float:
     prototype : Prototype
         The client and its agents.
     gap : float
-        Time between the starts of packets on a segment, seconds. On segments with other traffic it is longer.
+        Time between the starts of packets on a segment without other traffic, seconds. On a segment with other traffic
+        the function adds the increase of a packet's time on the wire.
 
     Notes
     -----
-    Data is interleaved evenly over the agents. The segment with the largest product of agents and gap ends last.
+    Data is interleaved evenly over the agents. The segment with the largest product of its number of agents and its gap
+    therefore ends last.
     """
     gaps = [gap + wire - prototype.wires[0] for wire in prototype.wires]
     slowest = max(count * each for count, each in zip(prototype.agents, gaps, strict=True))
@@ -291,7 +300,7 @@ MODELS = {
     ("write", "judged"): write_rate,
     ("write", "other"): write_rate_client,
 }
-"""By operation and reading; the second argument of each is the one unknown, in seconds for a packet."""
+"""The model of each operation and interpretation. Its second argument is the unknown time, seconds for each packet."""
 
 
 def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = ONE) -> float:
@@ -302,7 +311,7 @@ def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = 
     operation : str
         "read" or "write".
     reading : str
-        "judged" or "other".
+        Interpretation of the paper, "judged" or "other"; see `EXPLAINED`.
     rate : float
         The rate, KB/s.
     prototype : Prototype
@@ -322,15 +331,15 @@ def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = 
     ends = (1e-3 * wire, 100 * wire)
     if not model(prototype, ends[1]) < rate < model(prototype, ends[0]):
         raise InputError(
-            f"The rate {rate} KB/s cannot be reached: modelled {operation}s reach at most {model(prototype, ends[0]):.0f} "
-            "KB/s."
+            f"The rate {rate} KB/s cannot be reached: modelled {operation}s reach at most "
+            f"{model(prototype, ends[0]):.0f} KB/s."
         )
     found = optimize.root_scalar(lambda unknown: model(prototype, unknown) - rate, bracket=ends, xtol=1e-9 * wire)
     return float(found.root)
 
 
 def calibration_rates(seed: int = 0, draws: int = 10_000) -> xr.DataArray:
-    """Return the mean rates of table 1 over the sizes, with 95% intervals, KB/s.
+    """Return the rate of reads and of writes in table 1, each a mean over the sizes, with 95% intervals, KB/s.
 
     Parameters
     ----------
@@ -346,9 +355,9 @@ def calibration_rates(seed: int = 0, draws: int = 10_000) -> xr.DataArray:
 
     Notes
     -----
-    The interval is a parametric bootstrap: eight normal samples for each size, with the printed mean and deviation. A
-    printed deviation may be impossible for eight samples with the printed minimum and maximum. It is then replaced by
-    the nearest possible one. The spread between sizes is not included.
+    The interval is from a parametric bootstrap: eight normal samples for each size, with the printed mean and standard
+    deviation. A printed deviation may be impossible for eight samples with the printed minimum and maximum. It is then
+    replaced by the nearest possible deviation. The interval does not include the variation between sizes.
     """
     table = measured_tables().sel(table=[1])
     possible = possible_deviations(table)

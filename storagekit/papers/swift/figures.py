@@ -1,4 +1,4 @@
-"""Completion time against load and largest sustainable data-rate: figures 3 to 6, and the findings on their claims."""
+"""Figures 3 to 6, with findings: completion time as a function of the load, and largest sustainable data-rate."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ KINDS = (APART, "knee", "paper", "saturation")
 
 
 def fig3(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
-    """Return the mean completion time of a request of 1 MB against load (figure 3).
+    """Return the mean completion time of a request of 1 MB at each load (figure 3).
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def fig3(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.
 
 
 def fig4(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
-    """Return the mean completion time of a request of 128 KB on the slower disk against load (figure 4).
+    """Return the mean completion time of a request of 128 KB at each load, on the slower disk (figure 4).
 
-    The unit is 4 KB.
+    The striping unit is 4 KB.
 
     Parameters
     ----------
@@ -84,7 +84,9 @@ def fig4(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.
 
 
 def fig5(effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> xr.Dataset:
-    """Return the data-rate of a client at the largest sustainable load, 128 KB in units of 4 KB (figure 5).
+    """Return the data-rate of a client at the largest sustainable load, for requests of 128 KB (figure 5).
+
+    The striping unit is 4 KB.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def fig5(effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> 
 def fig6(
     effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS, units: Sequence[float] = UNITS
 ) -> xr.Dataset:
-    """Return the data-rate of a client at the largest sustainable load, requests of 1 MB (figure 6).
+    """Return the data-rate of a client at the largest sustainable load, for requests of 1 MB (figure 6).
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def against_load(
     loads: Sequence[float],
     effort: StreamEffort = QUICK,
 ) -> xr.Dataset:
-    """Return the mean completion times of systems at fractions of their saturation.
+    """Return the mean completion time of each system of a grid, at several fractions of the saturation of the system.
 
     Parameters
     ----------
@@ -150,9 +152,10 @@ def against_load(
     Returns
     -------
     Dataset
-        Variables over the axes and `load`. `completion`: mean completion time by `seed`, seconds. `rate`: requests a
-        second. `low`, `high`: bounds of the completion time with the disks alone, seconds; NaN if the disks have
-        different numbers of blocks. `utilization` by `resource`. All systems receive the same requests.
+        Variables over the axes and `load`. `completion`: mean completion time of each `seed`, seconds. `rate`: load in
+        requests a second. `low`, `high`: bounds of the completion time that consider only the disks, seconds; NaN if
+        the disks store different numbers of blocks of a request. `utilization`: utilization of each `resource`. All
+        systems receive the same requests.
     """
     began = time.perf_counter()
     systems = [build(**point) for point in points(axes)]
@@ -176,7 +179,7 @@ def against_load(
 def sustained(
     build: Callable[..., StripedSystem], axes: Mapping[str, Sequence], effort: StreamEffort = QUICK
 ) -> xr.Dataset:
-    """Return the largest sustainable loads of systems (section 5.2).
+    """Return the largest sustainable load of each system of a grid (section 5.2).
 
     Parameters
     ----------
@@ -190,9 +193,10 @@ def sustained(
     Returns
     -------
     Dataset
-        Variables over the axes. `data_rate`, bytes a second, and `rate`, requests a second, by `seed`. `utilization`:
-        utilization of the disks at this load, by `seed`. `saturation`: requests a second at which the bottleneck is
-        always busy. `bottleneck`: name of this resource.
+        Variables over the axes, the first three also over `seed`. `data_rate`: largest sustainable load in bytes a
+        second. `rate`: the same load in requests a second. `utilization`: utilization of the disks at this load.
+        `saturation`: load at which the bottleneck is always busy, requests a second. `bottleneck`: name of the resource
+        that is the bottleneck.
 
     Notes
     -----
@@ -216,17 +220,18 @@ def sustained(
 
 
 def points(axes: Mapping[str, Sequence]) -> list[dict]:
-    """Return every point of the grid that the axes span; the last axis varies fastest."""
+    """Return every combination of the values of the axes, as keyword arguments; the last axis varies fastest."""
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
 def on_grid(flat: Mapping[str, tuple], axes: Mapping[str, Sequence]) -> xr.Dataset:
-    """Return variables with one dimension for each axis.
+    """Return a Dataset of variables that have one dimension for each axis, from values in a list of points.
 
     Parameters
     ----------
     flat : mapping of str to tuple
-        For each variable: its further dimensions, its values by point, its units and its meaning.
+        For each variable a tuple: the dimensions in addition to the axes, the values (point first, in the order of
+        `points`), the units, and the meaning.
     axes : mapping of str to sequence
         The values of each axis.
     """
@@ -240,7 +245,7 @@ def on_grid(flat: Mapping[str, tuple], axes: Mapping[str, Sequence]) -> xr.Datas
 
 
 def twice(data: xr.Dataset, unit: float, disks: int) -> float:
-    """Return the load at which a request takes twice as long as at the lowest load, requests a second.
+    """Return the load, in requests a second, at which a request takes twice as long as at the lowest load.
 
     Parameters
     ----------
@@ -254,14 +259,14 @@ def twice(data: xr.Dataset, unit: float, disks: int) -> float:
     Returns
     -------
     float
-        The load, or NaN if it is higher than all loads of the data.
+        The load, or NaN if it is above the highest load of the data.
     """
     mean = data.completion.mean("seed").sel(unit=unit, disks=disks)
     return float(np.interp(2 * float(mean[0]), mean, data.rate.sel(unit=unit, disks=disks), right=np.nan))
 
 
 def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
-    """Return loads that may be called the largest load of 32 disks in units of 32 KB, with the load in the paper.
+    """Return four definitions of the largest load of 32 disks with units of 32 KB, one of them the load in the paper.
 
     Parameters
     ----------
@@ -274,14 +279,15 @@ def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
     -------
     Dataset
         Variables over `load_meant`. `rate`: requests a second. `utilization`: utilization of the disks. `completion`:
-        mean completion time, seconds. `times_alone`: this time over the time at the lowest load. NaN beyond the loads
-        of the data.
+        mean completion time, seconds. `times_alone`: `completion` divided by the completion time at the lowest load.
+        The last two are NaN at a load above the highest load of the data.
 
     Notes
     -----
-    The loads are "as long as apart", where the completion time is equal to the time between requests, as in figures 5
-    and 6; "knee", where the power, requests a second over completion time, is largest; "paper", 22 requests a second;
-    and "saturation", where the disks are always busy.
+    The labels of `load_meant` are:
+    "as long as apart": the load at which the completion time is equal to the time between requests, as in figures 5 and
+    6; "knee": the load at which the power, requests a second divided by completion time, is largest; "paper": 22
+    requests a second; "saturation": the load at which the disks are always busy.
 
     References
     ----------
@@ -350,12 +356,13 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
     rate, busy = ({name: float(loads[of].sel(load_meant=name)) for name in KINDS} for of in ("rate", "utilization"))
     there = loads.sel(load_meant="paper")
     readings = (
-        "The knee is the load at which request rate divided by completion time is largest. The disks are busy "
-        f"{busy['knee']:.0%} of the time there. At {rate[APART]:.1f}/s a request takes as long as the time between "
-        f"requests. Figures 5 and 6 call this load the largest. At {rate['saturation']:.1f}/s the disks are always "
-        f"busy. The paper's load of 22/s lies beyond this knee, at {busy['paper']:.0%} of saturation. A request takes "
-        f"{float(there.completion) * 1e3:.0f} ms at this load, {float(there.times_alone):.1f} times the time without "
-        "load. If the paper's number is read as 22 MB/s, it contradicts figure 6, which has nearly 12 MB/s."
+        "The paper gives 22 requests a second. We calculate the knee, the load at which the request rate divided by "
+        f"the completion time is largest. The disks are busy {busy['knee']:.0%} of the time at the knee. At "
+        f"{rate[APART]:.1f}/s a request takes as long as the time between requests. Figures 5 and 6 call this load "
+        f"the largest. At {rate['saturation']:.1f}/s the disks are always busy. The paper's load of 22/s is above "
+        f"our knee, at {busy['paper']:.0%} of saturation. At 22/s a request takes "
+        f"{float(there.completion) * 1e3:.0f} ms, {float(there.times_alone):.1f} times the time without load. If the "
+        "paper's number means 22 MB/s, it contradicts figure 6, which has nearly 12 MB/s."
     )
     doubled = {disks: twice(data, LARGE_UNIT, disks) for disks in data.disks.values.tolist()}
     soonest = all(
@@ -368,17 +375,18 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
         Measurement(
             "swift.fig3.utilization_at_knee",
             busy["knee"],
-            note=f"The value is for the knee at {rate['knee']:.1f}/s, as in the row above. At 22/s the utilization is "
-            f"{busy['paper']:.0%}, with the 37 ms for a block from the paper. It is {busy[APART]:.0%} at "
-            f"{rate[APART]:.1f}/s, "
-            "where a request takes as long as the time between requests. The 50% may therefore belong to that load, and the "
-            f"22/s to another load. With 50% at 22/s a block would take {0.5e3 / SAID:.1f} ms, hardly more than rotation and "
-            "transfer without a seek.",
+            note="The paper gives a utilization of 50% at the knee of 22/s. The value is our utilization of the "
+            f"disks at our knee, {rate['knee']:.1f}/s, the load at which the request rate divided by the completion "
+            f"time is largest. With the paper's 37 ms for a block we calculate a utilization of {busy['paper']:.0%} "
+            f"at 22/s, and of {busy[APART]:.0%} at {rate[APART]:.1f}/s, the load at which a request takes as long as "
+            f"the time between requests. The paper's 50% may therefore be the utilization at {rate[APART]:.1f}/s, "
+            f"and its 22/s another load. A utilization of 50% at 22/s would need a block time of {0.5e3 / SAID:.1f} "
+            "ms, hardly more than rotation and transfer without a seek.",
         ),
         Measurement(
             "swift.fig3.four_disks",
             soonest,
-            note="With units of 32 KB the loads at which a request takes twice the time without load are "
+            note="With units of 32 KB, the completion time is twice the time without load at "
             + ", ".join(f"{value:.1f}/s ({disks} disks)" for disks, value in doubled.items())
             + ".",
         ),
@@ -388,7 +396,7 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
             holds=rise < LEVEL,
             note=(
                 "The value is the increase of the completion time with 32 disks, from a single request to the knee, "
-                f"in seconds. The curve is judged as level if the increase is less than {LEVEL:g} s, because the axis "
+                f"in seconds. The claim holds if the increase is less than {LEVEL:g} s, because the axis "
                 "of the figure is in seconds. Relative to the time without load, the increase is "
                 f"{float(loads.times_alone.sel(load_meant='knee')) - 1:.0%} at the knee. It is "
                 f"{float(many.sel(load=0.5) / many[0]) - 1:.0%} at half of the load that the disks can carry."
@@ -398,7 +406,7 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
 
 
 def fig4_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the finding on figure 4: at the same completion time, more disks carry a higher load.
+    """Return the finding on figure 4: whether more disks carry a higher load at the same completion time.
 
     Parameters
     ----------
@@ -407,7 +415,7 @@ def fig4_findings(data: xr.Dataset) -> list[Measurement]:
 
     Notes
     -----
-    Two numbers of disks are compared at the completion times that both reach.
+    Each number of disks is compared with the next larger number, at completion times that both of them reach.
     """
     mean = data.completion.mean("seed")
     said, holds = [], True
@@ -458,7 +466,7 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `fig6`.
     small : Dataset
-        Result of `fig5`. The paper compares its units of 4 KB with those of 32 KB.
+        Result of `fig5`, for units of 4 KB. The paper compares them with units of 32 KB.
     """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     most = rate.sel(unit=LARGE_UNIT, disks=32)
@@ -475,16 +483,16 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
         with_interval(
             "swift.fig6.linear",
             growth,
-            "The value is the data-rate with units of 32 KB divided by the data-rate with units of 4 KB (figure 5), for 32 "
-            f"disks. {units.note} Between 16 and 32 KB the transfer is no longer short relative to seek and rotation (13 of "
-            "37 ms).",
+            "The value is the data-rate with units of 32 KB divided by the data-rate with units of 4 KB (figure 5), "
+            f"for 32 disks. {units.note} With units of 32 KB the transfer is no longer short relative to seek and "
+            "rotation: it takes 13 of the 37 ms of a block.",
         ),
         Measurement("swift.fig6.linear_disks", bool(disks.holds), note=disks.note),
     ]
 
 
 def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds of the completion time, or NaN if the disks have different numbers of blocks of a request."""
+    """Return bounds of the completion time, or NaN if the disks store different numbers of blocks of a request."""
     striping = system.striping
     if striping.groups or striping.blocks % striping.disks:
         return np.full_like(rates, np.nan), np.full_like(rates, np.nan)
@@ -507,7 +515,10 @@ def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: flo
 
 
 def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measurement:
-    """Return whether every doubling along an axis gives nearly twice the value, with the least growth by series."""
+    """Return the finding whether every doubling along an axis nearly doubles the rate, in every series.
+
+    The measured value is the smallest factor; the note has the smallest factor of each series.
+    """
     least = {name: min(_doublings(rate.sel(statistic="mean"), axis)) for name, rate in series.items()}
     said = ", ".join(f"{growth:.2f} times ({name})" for name, growth in least.items())
     return Measurement(
@@ -515,13 +526,13 @@ def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measureme
         min(least.values()),
         holds=min(least.values()) >= 2 * (1 - NEARLY),
         note=(
-            f"The smallest growth from a doubling of the {axis} is {said}. A growth of at least 1.7 is judged as "
-            "nearly linear."
+            f"The smallest factor by which the data-rate grows from a doubling of the {axis} is {said}. The claim "
+            "(nearly linear) holds if this factor is at least 1.7."
         ),
     )
 
 
 def _doublings(rate: xr.DataArray, axis: str) -> list[float]:
-    """Return the growth from each value of an axis to the next, for each doubling between them."""
+    """Return, for each pair of neighbouring values of an axis, the factor by which the rate grows per doubling."""
     steps = list(pairwise(rate[axis].values.tolist()))
     return [float(rate.sel({axis: b}) / rate.sel({axis: a})) ** (1 / np.log2(b / a)) for a, b in steps]

@@ -1,4 +1,4 @@
-"""The simulated system of section 5, and the same model with present parts."""
+"""The simulated system of section 5, and the same model with present-day devices and networks."""
 
 from dataclasses import dataclass, replace
 
@@ -35,13 +35,13 @@ class StreamEffort(Effort):
     Parameters
     ----------
     seeds : int
-        Independent streams, by default 16.
+        Number of independent streams of requests, by default 16.
     requests : int
-        Requests of each stream, by default 4000.
+        Number of requests in each stream, by default 4000.
     first_seed : int
         The first of the seeds, by default 0.
     sessions : int
-        Sessions that are requested from a mediator, by default 500.
+        Number of sessions that are requested from a mediator, by default 500.
     """
 
     sessions: int = 500
@@ -72,9 +72,7 @@ def effort(profile: str, first_seed: int = 0) -> StreamEffort:
 def gigabit(
     unit: float, disks: int, request: float = REQUEST, disk: Disk = M2372K, write_share: float = WRITE_SHARE
 ) -> StripedSystem:
-    """Return the system of the paper: hosts of 100 million instructions a second on a token ring of 1 Gb/s.
-
-    It is described in sections 5 and 5.1.
+    """Return the system of sections 5 and 5.1: hosts of 100 million instructions a second on a token ring of 1 Gb/s.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measurements of the prototype (swift, section 4, tables 1 to 4), and checks of their printed intervals.
+"""Measurements of the prototype that the paper prints (section 4, tables 1 to 4), and checks of the printed intervals.
 
 Rates are in the paper's KB/s. The paper does not define a KB in bytes, and all uses of the figures are ratios.
 """
@@ -14,9 +14,9 @@ from storagekit.core.resources import data_path
 
 SAMPLES = 8
 STUDENT = float(stats.t.ppf(0.95, SAMPLES - 1)) / SAMPLES**0.5
-"""Half of a 90% interval, in sample deviations: t_{0.95,7} / sqrt 8."""
+"""Half-width of a 90% interval, in units of the sample standard deviation: t_{0.95,7} / sqrt 8."""
 NORMAL = float(stats.norm.ppf(0.95)) / SAMPLES**0.5
-"""The same with the normal quantile in t's place, as if the deviation were known."""
+"""Half-width as for `STUDENT`, but with the normal quantile in place of t, as if the true deviation were known."""
 EXACT = 1e-9
 LIMIT_ROUNDING = 0.5
 _KEYS = ("table", "operation", "size_mb")
@@ -29,14 +29,15 @@ def measured_tables() -> xr.Dataset:
     Returns
     -------
     Dataset
-        Variables over `table` (1 to 4), `operation` (read, write) and `size` (MB), KB/s. `mean`, `deviation`, `min` and
-        `max`. `low`, `high`: 90% interval. `figure_rounding`, `deviation_rounding`: half a unit of the last printed
-        digit. Coordinate `system`, shape `[table]`.
+        Variables over `table` (1 to 4), `operation` (read, write) and `size` (MB), KB/s. `mean`, `deviation`, `min`,
+        `max`: the printed figures. `low`, `high`: limits of the printed 90% interval. `figure_rounding`: half a unit of
+        the last significant digit of the mean, minimum and maximum. `deviation_rounding`: half a unit of the last
+        printed digit of the deviation. Coordinate `system`, shape `[table]`: name of the measured system.
 
     Notes
     -----
-    Means, minima and maxima have three significant digits; in table 4 all of them end in 0. Limits of intervals are
-    whole numbers.
+    Means, minima and maxima have three significant digits; in table 4 all of these numbers end in 0. Limits of
+    intervals are whole numbers.
 
     References
     ----------
@@ -60,30 +61,31 @@ def measured_tables() -> xr.Dataset:
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
-    """Return the recomputed intervals, and their distances from the printed ones beyond any rounding.
+    """Return recomputed intervals, and how far the printed intervals differ from them by more than rounding explains.
 
     Parameters
     ----------
     data : Dataset
         Result of `measured_tables`.
     factor : float
-        Half-width of an interval, in sample deviations, by default with Student's t.
+        Half-width of an interval, in units of the sample standard deviation; by default `STUDENT`.
 
     Returns
     -------
     Dataset
         Variables over `table`, `operation` and `size`, KB/s. `low`, `high`: limits from the printed mean and deviation.
-        `beyond`: distance of at least one printed limit from the limits that follow from the mean and the deviation,
-        whatever their rounding. Half a unit is subtracted for the rounding of the limit itself. It is 0 if the row
-        follows. `off_centre`: the part of the centre in this distance. `needed_low`, `needed_high`: range of deviations
-        with which the row follows; NaN if its centre alone is too far off.
+        `beyond`: the larger of the differences between the two printed limits and these limits, less all that the
+        rounding of mean, deviation and limit can explain; 0 if rounding explains all of it. `off_centre`: the
+        difference between the centre of the printed interval and the mean, less the rounding of the mean. `needed_low`,
+        `needed_high`: range of the deviations from which the printed limits would follow; NaN if the centre alone
+        differs by more than rounding.
 
     Notes
     -----
         limits = mean +- factor deviation
 
-    For limits L and H only the centre (L + H) / 2 and the half-width (H - L) / 2 matter. The larger error of the two
-    limits is |error of centre| + |error of half-width|.
+    Two limits L and H are determined by their centre (L + H) / 2 and their half-width (H - L) / 2. The larger error of
+    the two limits is |error of centre| + |error of half-width|.
     """
     half = factor * data.deviation
     centre, width = (data.low + data.high) / 2, (data.high - data.low) / 2
@@ -104,7 +106,9 @@ def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
 
 
 def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMPLES) -> tuple[float, float]:
-    """Return the smallest and the largest sample deviation (n - 1) of n numbers with given mean, minimum and maximum.
+    """Return the smallest and the largest sample standard deviation of n numbers with given mean, minimum and maximum.
+
+    The sample variance has the divisor n - 1.
 
     Parameters
     ----------
@@ -120,8 +124,9 @@ def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMP
 
     Notes
     -----
-    The deviation is smallest if the n - 2 other numbers are equal, because the sum of squares is convex. It is largest
-    if all of them but one are at the two ends, and the last one gives the mean. With n even and the mean in the middle
+    One number is the minimum and one is the maximum. The deviation is smallest if the n - 2 other numbers are equal,
+    because the sum of squares is convex. It is largest if each of the others except one is at the minimum or the
+    maximum, and the last number has the value that gives the mean. With n even and the mean in the middle of the range,
     the two deviations are range / sqrt(2 (n - 1)) and range sqrt(n / 4 (n - 1)).
     """
     others = samples - 2
@@ -153,10 +158,12 @@ def possible_deviations(data: xr.Dataset) -> xr.Dataset:
 
     Notes
     -----
-    Each of the three figures may be any number that rounds to the printed one. For the smallest deviation the ends are
-    as near as possible, for the largest as far apart as possible. Both deviations also depend on the mean, for which 41
-    values within its rounding are tried. The largest deviation is convex between the means at which every sample is at
-    an end. These means and the limits of the rounding are therefore sufficient, and they are among the values tried.
+    Each of the three figures may be any number that rounds to the printed figure. The smallest deviation has the
+    largest minimum and the smallest maximum that this permits; the largest deviation has the smallest minimum and the
+    largest maximum. Both deviations also depend on the mean, so 41 means that round to the printed mean are tried. At
+    some means every sample can be at the minimum or the maximum. Between two such means the largest deviation is a
+    convex function of the mean. For the largest deviation it is therefore sufficient to try these means and the two
+    limits of the rounding, and they are tried.
     """
 
     def bounds(mean: float, least: float, most: float, rounding: float):
@@ -183,9 +190,10 @@ def checked_tables() -> xr.Dataset:
     Dataset
         The variables of `measured_tables`, and others over the same dimensions, KB/s. `again_low`, `again_high`: limits
         recomputed with Student's t. `beyond`, `off_centre`, `needed_low`, `needed_high`: as in `limits`.
-        `beyond_normal`: with the normal quantile. `beyond_cut`: for limits that are truncated to whole numbers instead
-        of rounded. `least`, `greatest`: as in `possible_deviations`. `impossible`: whether no eight samples with this
-        mean, minimum and maximum have the printed deviation.
+        `beyond_normal`: as `beyond`, but recomputed with the normal quantile. `beyond_cut`: as `beyond`, if the paper
+        truncated the limits to whole numbers instead of rounding them. `least`, `greatest`: as in
+        `possible_deviations`. `impossible`: whether eight samples with this mean, minimum and maximum cannot have the
+        printed deviation.
     """
     data = measured_tables()
     again, possible = limits(data), possible_deviations(data)

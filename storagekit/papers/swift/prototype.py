@@ -25,7 +25,7 @@ from storagekit.papers.swift.measured import EXACT
 
 AGENTS = tuple(range(1, 7))
 INSIGNIFICANT, SATURATED = 0.15, 0.95
-"""A fourth agent "only saturates" if it adds less than this to both rates, and the Ethernet is then in use for this share."""
+"""A fourth agent "only saturates" if both rates grow by less than the first, and the use is at least the second."""
 CHOSEN = {
     "read": " This interpretation was chosen after both results were known, by the text of the paper. Only with it one "
     "outstanding request reduces performance (section 3.1), and the Ethernet limits the rate (section 4).",
@@ -33,9 +33,9 @@ CHOSEN = {
 }
 ALONE = "The interval covers only the sampling error of table 1."
 UNKNOWNS = {"read": "the client's time for a packet", "write": "the gap between packets"}
-NO_MODEL = "There is no model of {}. Only the ratios of Swift to its printed rates are computed."
+NO_MODEL = "There is no model of {0}. We only compute the rate of Swift divided by the printed rate of {0}."
 SAID = {
-    (2, "read"): "The paper calls this 29 to 36% better, with one end rounded up and one rounded down.",
+    (2, "read"): "The paper calls Swift 29 to 36% better. It rounds one of the two percentages up and the other down.",
     (2, "write"): "The paper gives these ratios in percent and calls them an increase.",
     (3, "read"): "The paper gives these ratios in percent and calls Swift better by this percentage.",
     (
@@ -45,12 +45,12 @@ SAID = {
     "eight only at 6 MB.",
 }
 _STATISTICS = ("mean", "low", "high")
-# Share of the second Ethernet that other traffic used; it was seldom higher (section 4.1).
+# Fraction of the second Ethernet that other traffic used. By section 4.1 this fraction was seldom higher.
 OTHERS = 0.05
 
 
 def predictions(second: int = 3, packet: float = 8.0, other_load: float = OTHERS, seed: int = 0) -> xr.Dataset:
-    """Return the rates of models that are calibrated on table 1.
+    """Return the rates of reads and writes on one and two Ethernets, by models that are calibrated on table 1.
 
     Parameters
     ----------
@@ -66,11 +66,12 @@ def predictions(second: int = 3, packet: float = 8.0, other_load: float = OTHERS
     Returns
     -------
     Dataset
-        Variables over `operation` and `reading` ("judged", "other"; see `EXPLAINED`). `rate`, KB/s, shape `[operation,
-        reading, ethernets, statistic]`: on one Ethernet (calibrated) and on two. `gain`, shape `[operation, reading,
-        statistic]`: the rate on two over the rate on one. `by_agents`, KB/s, shape `[operation, reading, agents]`: on
-        one Ethernet with 1 to 6 agents. `unknown`, shape `[operation, reading]`: the calibrated time, seconds for each
-        packet. The intervals follow from the 95% interval of table 1.
+        Variables over `operation` and `reading`. A `reading` is an interpretation of the paper, "judged" or "other";
+        see `EXPLAINED`. `rate`, KB/s, shape `[operation, reading, ethernets, statistic]`: rate on one Ethernet
+        (calibrated) and on two Ethernets. `gain`, shape `[operation, reading, statistic]`: the rate on two Ethernets
+        divided by the rate on one. `by_agents`, KB/s, shape `[operation, reading, agents]`: rate on one Ethernet with 1
+        to 6 agents. `unknown`, shape `[operation, reading]`: the calibrated time, seconds for each packet. The
+        intervals follow from the 95% interval of the rates of table 1.
     """
     began = time.perf_counter()
     one, two = Prototype(packet=packet), Prototype((3, second), packet, other_load=other_load)
@@ -114,7 +115,9 @@ def sensitivity(
     seconds: Sequence[int] = (1, 2, 3, 4, 6),
     loads: Sequence[float] = (0.0, 0.05),
 ) -> xr.Dataset:
-    """Return the predictions for table 4 with other values in place of the assumed ones, which the paper does not give.
+    """Return the predictions for table 4 under different assumptions.
+
+    The paper does not give the data in a packet, the agents on the second Ethernet, or the other traffic on it.
 
     Parameters
     ----------
@@ -128,8 +131,11 @@ def sensitivity(
     Returns
     -------
     Dataset
-        `rate`, KB/s on two Ethernets, shape `[operation, reading, aspect]`. `value`, shape `[aspect]`: the value that
-        is changed. One `aspect` is changed at a time: "packet" (KB), "second" (agents) or "load" (share).
+        `rate`, KB/s on two Ethernets, shape `[operation, reading, aspect]`. A `reading` is an interpretation of the
+        paper, "judged" or "other"; see `EXPLAINED`. Each position of `aspect` has one changed assumption: "packet" (KB
+        in a packet), "second" (agents on the second Ethernet) or "load" (share of other traffic). `value`, shape
+        `[aspect]`: the value of this assumption. The other assumptions are the defaults of `Prototype`, with 3 agents
+        on the second Ethernet.
     """
     began = time.perf_counter()
     rates = calibration_rates().sel(statistic="mean")
@@ -181,7 +187,9 @@ def prototype_findings(
 
 
 def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 1: rates, use of the Ethernet, a fourth agent, and the intervals of all tables.
+    """Return the findings on table 1: rates, use of the Ethernet, the gain from a fourth agent, and printed intervals.
+
+    The finding on the printed intervals covers all four tables.
 
     Parameters
     ----------
@@ -199,7 +207,7 @@ def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
 
 
 def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 2. The rates of the disk are not computed, only the ratios of Swift to them.
+    """Return the findings on table 2: the rate of Swift divided by the printed rate of the disk, which has no model.
 
     Parameters
     ----------
@@ -212,7 +220,7 @@ def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
 
 
 def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 3. The rates of NFS are not computed, only the ratios of Swift to them.
+    """Return the findings on table 3: the rate of Swift divided by the printed rate of NFS, which has no model.
 
     Parameters
     ----------
@@ -257,17 +265,20 @@ def table4_findings(
 
 
 def _by_random(readings: xr.Dataset) -> str:
-    """Return the rates on two Ethernets by the times that are random, in words."""
+    """Return a sentence with the rates on two Ethernets for each choice of the times that are random."""
     two = readings.sel(ethernets=2)
     rows = [(name, two.sel(random=name)) for name in two.random.values.tolist()]
     shown = [f"{name} {float(row.rate):.0f} KB/s ({float(row.gain):.2f})" for name, row in rows]
-    return f"The simulated rates (and gains) by the component with random times are {', '.join(shown)}."
+    return (
+        "The simulated rates on two Ethernets, by what has random times (client, wire, both or nothing), are "
+        f"{', '.join(shown)}. The number in parentheses is this rate divided by the rate on one Ethernet."
+    )
 
 
 def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
-    """Return rates on one and two Ethernets, gain, rates by number of agents, and the unknown time of a model.
+    """Return the rates on one and two Ethernets, their ratio, the rates by number of agents, and the unknown time.
 
-    known: mean, low and high of the calibration, KB/s.
+    known: mean, low and high limit of the rate of table 1, KB/s.
     """
     model = MODELS[operation, reading]
     unknowns = [calibrate(operation, reading, float(rate), one) for rate in known]
@@ -283,8 +294,9 @@ def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two
 def _calibrated(predicted: xr.Dataset, operation: str) -> str:
     unknown = float(predicted.unknown.sel(operation=operation, reading="judged")) * 1e3
     return (
-        f"The model is calibrated on these rows: it gives one rate for every size, the mean of the rows. For this rate "
-        f"{UNKNOWNS[operation]} is {unknown:.2f} ms, for packets of {predicted.attrs['packet_kb']:g} KB."
+        f"The model is calibrated on the {operation}s of table 1: its rate is the mean over the three sizes, and is "
+        f"the same for every size. For this rate {UNKNOWNS[operation]} is {unknown:.2f} ms, with packets of "
+        f"{predicted.attrs['packet_kb']:g} KB."
     )
 
 
@@ -299,31 +311,33 @@ def _utilization(predicted: xr.Dataset, checked: xr.Dataset) -> Measurement:
     rate = predicted.rate.sel(reading="judged", ethernets=1).mean("operation") / CAPACITY
     mean, low, high = (float(rate.sel(statistic=name)) for name in _STATISTICS)
     note = (
-        "The value follows from the calibrated rates, so it is not a prediction. The printed rates are "
-        f"{ends[0]:.1%} to {ends[1]:.1%} of 1120 KB/s, and {ends[0] / 1.024:.1%} to {ends[1] / 1.024:.1%} of 1.12 x 1024 "
-        "KB/s. "
-        "The paper counts 1000 KB to the MB."
+        "The value is the mean of the calibrated rates of reads and writes divided by 1120 KB/s, so it is not a "
+        f"prediction. The printed rates are {ends[0]:.1%} to {ends[1]:.1%} of 1120 KB/s, and {ends[0] / 1.024:.1%} "
+        f"to {ends[1] / 1.024:.1%} of 1.12 x 1024 KB/s. The paper counts 1000 KB to the MB."
     )
     return Measurement("swift.table1.utilization", mean, low, high, "analytic", note)
 
 
 def _intervals(checked: xr.Dataset) -> Measurement:
-    """Return whether all printed intervals follow from their mean and deviation by Student's t within rounding."""
+    """Return the finding whether every printed interval follows, within rounding, from its printed mean and deviation.
+
+    The interval is recomputed by Student's t.
+    """
     stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
     rows = [stacked.isel(row=place) for place in range(stacked.sizes["row"])]
     told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
     normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
     note = (
-        f"In {len(rows) - len(told)} of {len(rows)} rows of the four tables the interval follows within rounding. The count "
-        "is "
-        f"{normal} with the normal quantile in place of t, and {cut} if the limits were truncated and not rounded. "
+        f"In {len(rows) - len(told)} of {len(rows)} rows of the four tables the printed interval follows from the "
+        "printed mean and deviation, within rounding. With the normal quantile in place of t this is true of "
+        f"{normal} rows. If the paper truncated the limits instead of rounding them, it is true of {cut} rows. "
         f"{' '.join(told) or 'There are no other rows.'}"
     )
     return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
 
 
 def _unlike(row: xr.Dataset) -> str:
-    """Return a row whose interval does not follow, and the change that would correct it, in words."""
+    """Return, in words, how a printed interval differs from the recomputed interval, and what would explain it."""
     figure = {str(name): float(row[name]) for name in row.data_vars}
     words = (
         f"Table {int(row.table)} prints {figure['low']:.0f} to {figure['high']:.0f} for the {row.operation.item()} of "
@@ -345,7 +359,10 @@ def _unlike(row: xr.Dataset) -> str:
 
 
 def _fourth_agent(predicted: xr.Dataset) -> Measurement:
-    """Return whether both parts of the paper's statement hold: no significant gain, and a saturated Ethernet."""
+    """Return the finding whether both parts of the paper's statement on a fourth agent hold.
+
+    The two parts are that it adds no significant gain, and that it saturates the Ethernet.
+    """
     rates = predicted.by_agents
     gain = rates / rates.shift(agents=1) - 1
     judged = {"reading": "judged", "agents": 4}
@@ -355,15 +372,17 @@ def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     saturated = bool((use.sel(judged) >= SATURATED).any())
     room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
     note = (
-        "The value is the gain of reads with a fourth agent. The third agent adds "
+        "The paper says that a fourth agent adds no significant gain and saturates the Ethernet. The value is the "
+        "larger gain of reads and writes with a fourth agent. For reads the third agent adds "
         f"{float(gain.sel(agents=3, **reads)):.1%}. With the fourth agent writes gain "
-        f"{float(gain.sel(judged).sel(operation='write')):.1%}. A gain of at least {INSIGNIFICANT:.0%} is judged as "
-        f"significant. The gain of a fourth agent is {'not ' if small else ''}significant. A use of at least "
-        f"{SATURATED:.0%} is judged as saturated. The Ethernet is {'' if saturated else 'not '}saturated. Four agents "
-        f"use {float(use.sel(judged).max()):.0%} of it. If {EXPLAINED['read', 'other']}, reads gain "
-        f"{float(gain.sel(agents=4, **other)):.1%} (the third agent adds {float(gain.sel(agents=3, **other)):.1%}) "
-        f"and use {float(use.sel(agents=4, **other)):.0%}. The two parts of the statement contradict each other: with "
-        f"the rates of table 1, a saturated Ethernet means a gain of up to {room:.0%}."
+        f"{float(gain.sel(judged).sel(operation='write')):.1%}. We call a gain of at least {INSIGNIFICANT:.0%} "
+        f"significant. The gain of a fourth agent is {'not ' if small else ''}significant. We call an Ethernet "
+        f"saturated if its use is at least {SATURATED:.0%}. The Ethernet is {'' if saturated else 'not '}saturated. "
+        f"Four agents use {float(use.sel(judged).max()):.0%} of the Ethernet. If {EXPLAINED['read', 'other']}, reads "
+        f"gain {float(gain.sel(agents=4, **other)):.1%} (the third agent adds "
+        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}. The two parts "
+        "of the statement contradict each other: with the rates of table 1, a saturated Ethernet means a gain of up "
+        f"to {room:.0%}."
     )
     largest = float(gain.sel(judged).max())
     return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)
@@ -380,24 +399,30 @@ def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, w
 
 
 def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, operation: str) -> Measurement:
-    """Return the ratio of Swift's calibrated rate to the mean measured rate, with the ratios of single sizes."""
+    """Return the finding on Swift's calibrated rate divided by the mean printed rate of a table.
+
+    The note has the ratio for each size.
+    """
     measured = checked["mean"].sel(operation=operation)
     rate = predicted.rate.sel(operation=operation, reading="judged", ethernets=1)
     mean, low, high = (float(rate.sel(statistic=kind) / measured.sel(table=table).mean()) for kind in _STATISTICS)
     by_size = ", ".join(f"{float(value):.2f}" for value in rate.sel(statistic="mean") / measured.sel(table=table))
     printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
     note = (
-        "The value is arithmetic on printed means without a model: the calibrated rate divided by the mean measured rate. "
-        f"Divided by the measured rates for 3, 6 and 9 MB it is {by_size}. The printed rates of table 1 divided by the "
-        "printed "
-        f"rates of table {table} are {printed}. {SAID[table, operation]}"
+        "The value is arithmetic on printed means without a model: the calibrated rate of Swift divided by the mean "
+        f"measured rate of table {table}. The calibrated rate divided by the measured rates for 3, 6 and 9 MB is "
+        f"{by_size}. The printed rates of table 1 divided by the printed rates of table {table} are {printed}. "
+        f"{SAID[table, operation]}"
     )
     claim = f"swift.table{table}.swift_over_{name}_{operation}"
     return Measurement(claim, mean, low, high, basis="analytic", note=note)
 
 
 def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str, others: str) -> Measurement:
-    """Return the gain of the second Ethernet, with an interval only if it depends on table 1, as for reads."""
+    """Return the finding on the rate on two Ethernets divided by the rate on one.
+
+    It has an interval only if the ratio depends on the rate of table 1.
+    """
     row = predicted.gain.sel(operation=operation, reading="judged")
     gain, *ends = (float(row.sel(statistic=name)) for name in _STATISTICS)
     low, high = ends if ends[1] - ends[0] > EXACT else (None, None)
@@ -411,14 +436,14 @@ def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str
 
 def _others_traffic(predicted: xr.Dataset) -> str:
     return (
-        f"Other traffic takes {predicted.attrs['other_load']:.0%} of the second Ethernet. By section 4.1 it was seldom more. "
-        "The client's interface to the second Ethernet was slower than its first interface. The paper does not give the "
-        "difference, so the model has none."
+        f"In the model, other traffic takes {predicted.attrs['other_load']:.0%} of the second Ethernet. By section "
+        "4.1 it seldom took more. The client's interface to the second Ethernet was slower than its interface to the "
+        "first. The paper does not give the difference, so the model has equal interfaces."
     )
 
 
 def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
-    """Return the assumptions of both interpretations, and whether the measured rates are between them, in words."""
+    """Return sentences on the assumptions and results of both interpretations, compared with the measured rates."""
     row = predicted.sel(operation=operation, statistic="mean")
     other = row.sel(reading="other")
     rates = row.rate.sel(ethernets=2)
@@ -429,6 +454,6 @@ def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
         f"{EXPLAINED[operation, 'other']}, the rate is {float(other.rate.sel(ethernets=2)):.0f} KB/s, "
         f"{float(other.gain):.2f} "
         f"times the rate of one Ethernet. Table 1 cannot decide between the two, and the measured rates lie "
-        f"{'between' if between else 'outside'} them. The second Ethernet has {predicted.attrs['second_agents']} agents. The "
-        "paper does not give their number."
+        f"{'between' if between else 'outside'} the two results. In the model, the second Ethernet has "
+        f"{predicted.attrs['second_agents']} agents. The paper does not give their number."
     )

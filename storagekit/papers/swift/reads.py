@@ -1,7 +1,8 @@
-"""Reads of the prototype with random or fixed times of a packet on the wire and at the client.
+"""Reads of the prototype, if the times of a packet on the wire and at the client are random or fixed.
 
-Table 1 gives one rate, and so it determines one unknown time. The effect of a second Ethernet depends on the time that
-client and wire wait for each other, and so on the variation of their times. The paper does not give this variation.
+Table 1 gives one rate, and so it determines one unknown time. The effect of a second Ethernet depends on how long the
+client and the wire wait for each other, and so on how the times of single packets vary. The paper does not give this
+variation.
 """
 
 import time
@@ -33,23 +34,26 @@ TRANSFERS = 32
 
 
 def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0) -> xr.Dataset:
-    """Return the rates of reads on one and two Ethernets, by the times that are random, each calibrated on table 1.
+    """Return the rates of reads on one and two Ethernets, for each choice of the times that are random.
+
+    Each choice is calibrated on table 1.
 
     Parameters
     ----------
     other_load : float
         Share of the second Ethernet that other traffic uses, by default 0.05.
     transfers : int
-        Number of transfers of each of 3, 6 and 9 MB, by default 32. Every interpretation uses the same random numbers.
+        Number of transfers of each size (3, 6 and 9 MB), by default 32. All choices use the same random numbers.
     seed : int
         Seed of the random numbers, by default 0.
 
     Returns
     -------
     Dataset
-        `rate`, KB/s, shape `[random, ethernets]`, with the names of `RANDOM`. `gain`, shape `[random]`: the rate on two
-        Ethernets over the rate on one. `unknown`, shape `[random]`: time of the client for a packet, seconds. `client`
-        and `wire`, shape `[random]`: shares of the time for which they are busy on one Ethernet.
+        `rate`, KB/s, shape `[random, ethernets]`; the labels of `random` are the names of `RANDOM`. `gain`, shape
+        `[random]`: the rate on two Ethernets divided by the rate on one. `unknown`, shape `[random]`: time of the
+        client for a packet, seconds. `client` and `wire`, shape `[random]`: fractions of the time for which the client
+        and the wire are busy, with one Ethernet.
     """
     began = time.perf_counter()
     two = Prototype((3, 3), other_load=other_load)
@@ -78,7 +82,9 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
 
 
 class TransferDraws:
-    """Exponential times of many transfers as multiples of their means, the same for every interpretation.
+    """Random times for the packets of many transfers, exponential, as multiples of their means.
+
+    All choices of the times that are random use the same numbers.
 
     Parameters
     ----------
@@ -96,7 +102,7 @@ class TransferDraws:
         self.multiples: list[NDArray[np.float64]] = [generator.exponential(size=(2, count)) for count in counts]
 
     def rate(self, prototype: Prototype, client: float, wire_random: bool, client_random: bool) -> float:
-        """Return the rate of reads, mean over the transfers, KB/s.
+        """Return the mean rate of reads over the transfers, KB/s.
 
         Parameters
         ----------
@@ -118,7 +124,7 @@ class TransferDraws:
 
 
 def _calibrated(target: float, draws: TransferDraws, wire_random: bool, client_random: bool) -> float:
-    """Return the time of the client for a packet at which one Ethernet has the rate of table 1, seconds."""
+    """Return the client's time for a packet, seconds, for which the rate on one Ethernet is that of table 1."""
 
     def excess(client: float) -> float:
         return draws.rate(ONE, client, wire_random, client_random) - target

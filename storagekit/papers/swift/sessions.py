@@ -1,4 +1,4 @@
-"""The storage mediator of section 2, which the paper did not build: admission, choice of layouts, failed agents."""
+"""The storage mediator of section 2, which the paper did not build: admission, layouts, and failed agents."""
 
 import time
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def cluster() -> Cluster:
 
 
 def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr.Dataset:
-    """Return the layouts that the mediator of an idle cluster chooses for sessions, by data-rate.
+    """Return the layout that the mediator of an idle cluster chooses for a session of each data-rate.
 
     Parameters
     ----------
@@ -76,20 +76,21 @@ def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr
 
 
 def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
-    """Return the results of filling a cluster with sessions until one is rejected, and of simulating it, repeatedly.
+    """Return the results of repeated runs that fill a cluster with sessions until one is rejected, and simulate it.
 
     Parameters
     ----------
     effort : StreamEffort
-        A run is made for every 50 sessions, at least two runs.
+        There is one run for every 50 of its `sessions`, and at least two runs.
 
     Returns
     -------
     Dataset
-        Variables over `run`. `sessions`: number of sessions admitted. `met`: number of these with every stripe in time.
-        `reserved`: share of the disks' time that is reserved. `constraint`: name of the constraint that the rejected
-        session violates. `value`, `limit`: its value and limit. `spared`: whether the rejected session and all others
-        would have been in time if it had been admitted.
+        Variables over `run`. `sessions`: number of admitted sessions. `met`: number of admitted sessions that received
+        every stripe in time. `reserved`: fraction of the disks' time that is reserved. `constraint`: name of the
+        constraint that the rejected session violates. `value`, `limit`: value of this constraint, and its limit.
+        `spared`: whether the admitted sessions and the rejected session would all have received every stripe in time if
+        the rejected session had been admitted.
     """
     began, rows = time.perf_counter(), []
     runs = max(effort.sessions // 50, 2)
@@ -122,12 +123,12 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
 def allocation(
     effort: StreamEffort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
 ) -> xr.Dataset:
-    """Return the results of sessions that arrive and end, under different policies (section 6.1.1).
+    """Return the rejected sessions and the carried data-rate by policy, as sessions arrive and end (section 6.1.1).
 
     Parameters
     ----------
     effort : StreamEffort
-        Number of sessions, and first seed.
+        Its `sessions` and `first_seed` are used.
     offered : sequence of float
         Offered data-rates, bytes a second.
     batches : int
@@ -136,9 +137,9 @@ def allocation(
     Returns
     -------
     Dataset
-        Variables over `policy`, `offered` and `batch`. `refused`: share of the sessions that are rejected.
-        `refused_kind`: the same by `kind`. `carried`: data-rate of the admitted sessions, bytes a second. `disks`:
-        share of the disks' time that is reserved. All policies receive the same sessions.
+        Variables over `policy`, `offered` and `batch`. `refused`: fraction of the sessions that are rejected.
+        `refused_kind`: this fraction for each `kind` of session. `carried`: data-rate of the admitted sessions, bytes a
+        second. `disks`: fraction of the disks' time that is reserved. All policies receive the same sessions.
     """
     began = time.perf_counter()
     classes = [SessionClass(rate, round(rate * LENGTH), SHARES[kind], name=kind) for kind, rate in RATES.items()]
@@ -164,12 +165,12 @@ def allocation(
 
 
 def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
-    """Return the results of reading objects with check data while agents fail.
+    """Return how many reads of objects with check data return the whole object while agents fail.
 
     Parameters
     ----------
     effort : StreamEffort
-        Gives the first seed.
+        Only its `first_seed` is used.
 
     Returns
     -------
@@ -179,8 +180,8 @@ def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
 
     Notes
     -----
-    Every agent fails in turn, before the transfer and at eight times during it. At each of these times one agent in
-    every group fails, too.
+    In each read one agent fails, or one agent in every group. The read is repeated for every agent, and for failures
+    before the transfer and at eight times during it.
     """
     began, sizes = time.perf_counter(), (2, 4, 8)
     counts = [_read_back(group, effort.first_seed) for group in sizes]
@@ -206,7 +207,7 @@ def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Da
 
 
 def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
-    """Return the plan of a rejected session on an idle cluster, moved to the agents with the least reserved time."""
+    """Return a plan for a rejected session, as on an idle cluster, but on the agents with the least reserved time."""
     alone = Mediator(Ledger(cluster())).request(asked)
     assert isinstance(alone, Admitted)
     free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
@@ -241,9 +242,9 @@ def _made_by(exhibit: str, basis: str, effort: StreamEffort, began: float) -> di
 
 
 def _rejects(data: xr.Dataset) -> Measurement:
-    """Return the share of admitted sessions that received their data-rate.
+    """Return the finding on the fraction of the admitted sessions that received their data-rate.
 
-    The note covers the rejected sessions: the admission test is sufficient, not necessary.
+    The note covers the rejected sessions: the admission test is a sufficient condition, not a necessary one.
     """
     sessions, met = int(data.sessions.sum()), int(data.met.sum())
     reserved, runs = data.reserved, data.sizes["run"]
@@ -251,20 +252,20 @@ def _rejects(data: xr.Dataset) -> Measurement:
     note = (
         f"In {runs} runs, the mediator admitted sessions until it rejected one, {network} times because of the "
         f"network and otherwise because of a disk. Of {sessions} admitted sessions, {met} received every stripe in "
-        f"time. The disks were then reserved for {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their "
-        f"time. In a simulation together with all admitted sessions, {int(data.spared.sum())} of the {runs} rejected "
-        "sessions received their data-rate. The admission test is stricter, because it assumes that all sessions "
-        "request a block simultaneously."
+        f"time. At the end of a run {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of the disks' time "
+        "was reserved. Each rejected session was also simulated together with the admitted sessions of its run. In "
+        f"{int(data.spared.sum())} of {runs} runs all of these sessions received their data-rate. The admission test "
+        "is stricter than necessary, because it assumes that all sessions request a block simultaneously."
     )
     share = met / sessions
     return Measurement("swift.mediator.reject", share, note=note, holds=share >= PROMISED)
 
 
 def _chooses(data: xr.Dataset) -> Measurement:
-    """Return whether higher data-rates get more agents and smaller units.
+    """Return the finding whether sessions with higher data-rates get more agents and smaller units.
 
-    No step of the data-rate may have fewer agents or a larger unit. The highest must have more and smaller ones than
-    the lowest.
+    From one data-rate to the next, the agents may not decrease, and the unit may not increase. The highest data-rate
+    must have more agents and a smaller unit than the lowest.
     """
     agents, unit = data.agents.dropna("rate"), data.unit.dropna("rate")
     steady = bool(np.all(np.diff(agents) >= 0) and np.all(np.diff(unit) <= 0))
@@ -281,7 +282,8 @@ def _survives(data: xr.Dataset) -> Measurement:
     reads, whole = int(data.reads.sum()), int(data.whole.sum())
     groups = ", ".join(str(group) for group in data.group.values.tolist())
     note = (
-        f"{whole} of {reads} reads returned the object. The tested failures are of each single agent and of one agent "
-        f"in every group, before the transfer and at eight times during it. The groups have {groups} data blocks."
+        f"{whole} of {reads} reads returned the whole object. In each read one agent failed, or one agent in every "
+        "group. The reads cover every agent, and failures before the transfer and at eight times during it. The "
+        f"objects have {groups} data blocks for each parity block."
     )
     return Measurement("swift.mediator.parity", whole / reads, note=note, holds=whole == reads)

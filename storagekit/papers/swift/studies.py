@@ -1,6 +1,6 @@
-"""Later work of the paper (section 6.1): the cost of redundancy. Also the same model with present parts.
+"""The cost of redundancy, a plan for later work in the paper (section 6.1), and the same model with present-day parts.
 
-No claim is judged by these results, so that they have a quarter of the streams.
+No verdict on a claim depends on these results, so they have a quarter of the streams.
 """
 
 from collections.abc import Sequence
@@ -36,22 +36,23 @@ SHARES = (0.0, 0.2, 1.0)
 def redundancy(
     effort: StreamEffort = QUICK, *, groups: Sequence[int] = GROUPS, write_shares: Sequence[float] = SHARES
 ) -> xr.Dataset:
-    """Return the largest load of 32 agents with check data, by number of groups, failed agents and share of writes.
+    """Return the largest load of 32 agents with check data, by number of groups, failed agents and fraction of writes.
 
     Parameters
     ----------
     effort : StreamEffort
         Number and length of the runs.
     groups : sequence of int
-        Numbers of groups, with 0 for comparison and at least one other.
+        Numbers of groups of agents. Each group has check data for one agent. Give 0, the reference without check data,
+        and at least one other number.
     write_shares : sequence of float
-        Shares of writes.
+        Fractions of the requests that are writes.
 
     Returns
     -------
     Dataset
-        Result of `sustained` over `write_share`, `groups` and `down`. Without groups no agent may fail: these points
-        are NaN.
+        Result of `sustained` over `write_share`, `groups` and `down`, the number of failed agents. With 0 groups no
+        agent may fail, so the values with failed agents are NaN.
 
     Raises
     ------
@@ -60,8 +61,8 @@ def redundancy(
 
     Notes
     -----
-    The number of agents is always 32. A request of 1 MB takes one row of them. The unit is therefore larger if fewer
-    agents store data.
+    The number of agents is always 32. A request of 1 MB takes one unit of each agent that stores data. With more groups
+    fewer agents store data, so the unit is larger.
     """
     if 0 not in groups or not any(groups):
         raise InputError(
@@ -88,19 +89,19 @@ def redundancy(
 
 
 def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = CHECK_INSTRUCTIONS) -> xr.Dataset:
-    """Return the largest load of a client that only writes, against the cost of computing check data.
+    """Return the largest load of a client that only writes, for each cost of computing check data.
 
     Parameters
     ----------
     effort : StreamEffort
         Number and length of the runs.
     instructions : sequence of float
-        Instructions for a byte of check data.
+        Numbers of instructions for a byte of check data.
 
     Returns
     -------
     Dataset
-        Result of `sustained` over `parts` and `instructions`.
+        Result of `sustained` over `parts`, the devices and network of 1990 or of today, and `instructions`.
 
     Notes
     -----
@@ -125,7 +126,7 @@ def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = 
 def modern(
     effort: StreamEffort = QUICK, *, units: Sequence[float] = (32 * KB, 256 * KB, MB), disks: Sequence[int] = DISKS
 ) -> xr.Dataset:
-    """Return the data-rates of figure 6 with present parts, for requests of 32 units, and the bottlenecks.
+    """Return the data-rates of figure 6 and the bottlenecks with present-day parts, for requests of 32 striping units.
 
     Parameters
     ----------
@@ -143,8 +144,8 @@ def modern(
 
     Notes
     -----
-    If the link or the processor of the client is the bottleneck, the data-rates are up to 7% too high
-    (`recursion.completion_times`).
+    If the client's link or processor is the bottleneck, the data-rates are up to 7% too high; see
+    `recursion.completion_times`.
     """
     devices: dict[str, Disk] = {device.name: device for device in (SATA, NVME)}
 
@@ -165,7 +166,7 @@ def what_if(
     write_share: float = 0.2,
     host: Host = HOST,
 ) -> xr.Dataset:
-    """Return the completion times of figure 3 for one system of your own.
+    """Return the mean completion times at each load, as in figure 3, for one system of your own.
 
     Parameters
     ----------

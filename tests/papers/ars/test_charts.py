@@ -128,9 +128,9 @@ def test_windows_are_shown_by_the_kind_of_views():
     axes = rate.coords
     spec = draw.windows(interval(rate.to_dataset(name="request_rate"))).to_dict()
     points = {(row["views"], row["window"], row["mean"]) for row in rows(spec) if "views" in row}
-    own = {("one per client", window, float(rate.sel(volume=volume, window=window, views="own").mean()))
+    own = {("by each client", window, float(rate.sel(volume=volume, window=window, views="own").mean()))
            for volume, window in itertools.product(axes["volume"].values, axes["window"].values)}  # fmt: skip
-    assert own < points and {views for views, *_ in points - own} == {"one for all clients"}
+    assert own < points and {views for views, *_ in points - own} == {"shared by all clients"}
     assert headings(spec) == ["Replicated", "Both"] and "Throughput (requests/s)" in titles(spec)
 
 
@@ -157,7 +157,7 @@ def test_swings_show_the_node_that_serves_the_least(resting):
     spec = draw.swings(interval(resting), resting.held, compared=[0.1, 1.0]).to_dict()
     points = drawn(spec, "views", "window", "mean")
     its = resting.sel(node=2)
-    assert points["one for all clients", 0.1] == pytest.approx(
+    assert points["shared by all clients", 0.1] == pytest.approx(
         100 * float(its.swing.sel(views="shared", window=0.1).mean())
     )
     assert len(points) == 4 and NAMES[2] in heading(spec)

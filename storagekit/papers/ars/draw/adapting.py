@@ -1,4 +1,4 @@
-"""Chart of a unit interval that adapts to a slow node."""
+"""Chart of the unit interval of ARS as it adapts to a slow node."""
 
 import altair as alt
 import pandas as pd
@@ -11,7 +11,7 @@ FREE = -1
 
 
 def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a map of the nodes over the offsets of the interval; time runs downwards.
+    """Return a map of the node at each offset of the unit interval; time runs downwards.
 
     Parameters
     ----------
@@ -55,13 +55,14 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
         alt.layer(back, mapped, grid, rule, text).properties(width=560, height=400),
         "The unit interval of a client while a node is slow",
         f"{_share(data)}",
-        f"Reads of {data.attrs['setting']} data with a window of {data.attrs['window']:g} s. Grey parts are not "
-        "mapped to a node: keys with an offset in these parts are hashed again.",
+        f"All requests are reads of {data.attrs['setting']} data. The client computes the performance of the nodes "
+        f"every {data.attrs['window']:g} s. Grey parts are not mapped to a node: a key with an offset in a grey part "
+        "is hashed again.",
     )
 
 
 def _share(data: xr.Dataset) -> str:
-    """Return a sentence with the node's share of the mapped length before, during and after its slowdown."""
+    """Return a sentence with the slow node's share of the mapped length before, during and after its slowdown."""
     of = data.attrs
     share = data.filled.where(data.owner == of["node"]).sum("subregion") / data.filled.sum("subregion")
     slow = (data.time >= of["slows"]) & (data.time < of["recovers"])

@@ -1,4 +1,4 @@
-"""Charts of writes and failing nodes: copies on disk over time, and the nodes that a read is sent to."""
+"""Charts of writes and failing nodes: nodes that have a write on disk, and nodes that a read is sent to."""
 
 import altair as alt
 import pandas as pd
@@ -15,7 +15,7 @@ WHEN = {"answered": "at completion", "later": "at the end of the run"}
 
 
 def writes(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the writes by the number of nodes with the write on disk, in one panel for each volume.
+    """Return bars of the percentage of writes that each number of nodes has on disk, in one panel for each volume.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _least(its: xr.Dataset) -> str:
-    """Return a sentence with the fewest nodes that have a write on disk at its completion, and at the end of the run."""
+    """Return a sentence with the fewest nodes that have a write on disk at its completion and at the end of the run."""
     now, later = (int(its.nodes.values[its[name].values > 0].min()) for name in WHEN)
     many = "s" if now > 1 else ""
     return (
@@ -62,7 +62,7 @@ def _shares(counts: xr.DataArray) -> pd.DataFrame:
 
 
 def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the nodes that a read is sent to, and of response times, before, during and after an outage.
+    """Return curves of the number of nodes that a read is sent to and of response times, around an outage.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _positive(response: xr.DataArray) -> xr.DataArray:
-    """Return the values clipped to positive ones, so that a logarithmic axis shows their intervals."""
+    """Return the response times with a positive lower limit, so that a logarithmic axis shows their intervals."""
     return response.clip(min=float(response.sel(statistic="mean").min()) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Chart of response times against the latency between nodes: figure 7."""
+"""Chart of figure 7: response times against the latency between nodes."""
 
 import altair as alt
 import xarray as xr
@@ -15,14 +15,14 @@ SERIES = {
 
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
-    """Return curves of the mean response time against the latency, at the published load and at a higher one.
+    """Return curves of the mean response time against the latency, at the published load and at a higher load.
 
     Parameters
     ----------
     summary, busy : Dataset
-        Results of `fig7` at the published load and at the higher one, as means with intervals over `statistic`.
+        Results of `fig7` at the published load and at the higher load, as means with intervals over `statistic`.
     load : float
-        Multiple of the published load of `busy`.
+        Load of `busy`, as a multiple of the published load.
     """
     at = AxisStyle(f"{title('latency')} (ms)", TO_MS)
     top = from_zero(max(float(one.response.max()) for one in (summary, busy)) * TO_MS)
@@ -44,13 +44,14 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
         side_by_side(panels, legends="shared"),
         "Figure 7: mean response time by latency between nodes",
         f"{_rise(summary.response.sel(statistic='mean'))}",
-        "Half of the requests are writes. Idle nodes of D-SPTF wait for two latencies, for at most the rotational "
-        f"latency, or not at all, as the legend states. The latency to the clients is not included. {WHISKERS}",
+        "Half of the requests are writes. Under D-SPTF an idle node waits before it starts an access: for two "
+        "latencies; for two latencies, but at most until the data are under the head ('waits for the platter'); or "
+        f"not at all ('starts immediately'). The latency to the clients is not included. {WHISKERS}",
     )
 
 
 def _rise(mean: xr.DataArray) -> str:
-    """Return a sentence with the ratio of the response time at the largest latency to the smallest, for each protocol."""
+    """Return a sentence with the response time at the largest latency divided by that at the smallest, by protocol."""
     first, last = (mean.isel(latency=place) for place in (0, -1))
     rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
     return (

@@ -39,7 +39,7 @@ WHISKERS = "Whiskers are 95% intervals over runs."
 
 
 def over_central(values: xr.DataArray, words: str) -> str:
-    """Return a sentence with the range of each protocol's means over the means of Central.
+    """Return a sentence with the mean of each protocol divided by the mean of Central, from the lowest to the highest.
 
     The result is empty if Central or every other protocol is missing.
 
@@ -48,7 +48,7 @@ def over_central(values: xr.DataArray, words: str) -> str:
     values : DataArray, shape [statistic, protocol, ...]
         The values.
     words : str
-        Name of the values, as the subject of the sentence.
+        Name of the values, which becomes the subject of the sentence.
     """
     mean, told = values.sel(statistic="mean"), []
     present = mean.protocol.values.tolist()
@@ -65,7 +65,7 @@ def over_central(values: xr.DataArray, words: str) -> str:
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:
-    """Return the colours of a palette, and further colours for protocols of the reader in `data`.
+    """Return the colours of a palette, and further colours for the protocols in `data` that the palette does not have.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Charts of the properties of the unit interval: hashes to find a node, and keys that move."""
+"""Charts of the properties of the unit interval: hashes to find a node, and keys that move to another node."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,9 @@ FOUND = {"probes": ("one node", 1), "probes_m": ("two nodes", 2)}
 
 
 def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return charts of the hashes for a key, and of the keys that move after a change of metrics, by number of nodes.
+    """Return charts of the hashes to find a node, and of the keys that move after a change of the metrics.
+
+    Both are shown for each number of nodes.
 
     Parameters
     ----------
@@ -29,7 +31,8 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     moved : Dataset
         Result of `moves`, as means with intervals over `statistic` in place of `change`.
     paper : mapping of str to float
-        Values of the paper by claim; "ars.algorithm.probes" is the hashes to find one node.
+        Numbers of the paper by identifier of the claim; "ars.algorithm.probes" is the number of hashes to find one
+        node.
     """
     kinds = xr.concat([moved[name] for name in KINDS], xr.Variable("kind", list(KINDS.values())))
     side = AxisStyle("Keys that move (%)", PERCENT)
@@ -47,14 +50,15 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
         "The unit interval: number of hashes to find a node, and fraction of keys that move to another node",
         f"A search for a node takes at most {worst:.2f} hashes on average. {tuned:.0%} of the keys move if the "
         f"interval is tuned, and {afresh:.0%} if it is rebuilt (means).",
-        f"If a node still covers the offset of a key, {stay:.1%} of these keys stay with it (paper: with high "
-        f"probability). The performance metrics change at random. Values are means over {int(seen.tunes.sum()):,} "
-        f"intervals and {moved.attrs['replications']} changes. Whiskers are 95% intervals.",
+        f"Of the keys whose offset still belongs to the same node after a change, {stay:.1%} stay with this node "
+        "(paper: with high probability). The performance metrics change at random. Hashes are means over "
+        f"{int(seen.tunes.sum()):,} intervals, and keys that move are means over {moved.attrs['replications']} "
+        "changes. Whiskers are 95% intervals.",
     )
 
 
 def _probes(seen: xr.Dataset, said: float) -> Layered:
-    """Return points of the mean number of hashes, and lines at `said` hashes for each node to find."""
+    """Return points of the mean number of hashes, and lines at the paper's number: `said` for each node to find."""
     rows = pd.concat(
         [
             pd.DataFrame({"nodes": seen.nodes.values, "value": np.ravel(seen[name].values), "found": words})

@@ -1,4 +1,4 @@
-"""Charts of response times: figures 4 and 5, and figure 4 at higher loads."""
+"""Charts of response times: figures 4 and 5, figure 4 at higher loads, and figure 4 under other interpretations."""
 
 import altair as alt
 import xarray as xr
@@ -57,8 +57,8 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Figure 4 under other interpretations of the paper: mean response time of reads",
         f"{over_central(summary.response, 'Over all interpretations, the mean response time')}",
-        "The volumes are scaled until they fit on the nodes, or their addresses wrap around. A read of coded data "
-        f"fetches the requested part of a block, or the whole block. {WHISKERS}",
+        "Either the volumes are scaled until they fit on the nodes, or addresses beyond the end of a disk wrap "
+        f"around. A read of erasure-coded data fetches the requested part of a block, or the whole block. {WHISKERS}",
     )
 
 
@@ -98,7 +98,7 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the mean response time of both traces by protocol, with a separate scale for each trace.
+    """Return bars of the mean response time by protocol, in a panel with a separate scale for each trace.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Charts of the convergence of shares under ARS: equal queues, oscillation, and a node that slows down."""
+"""Charts of the convergence of ARS: equal queues, oscillation of the shares, and the response to a slower node."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,14 +27,16 @@ from storagekit.papers.ars.draw.palette import (
 LINES = (GREEN, ORANGE, VERMILION, SKY)
 # Colours other than those of `BY_VIEWS`.
 WINDOWS = (SKY, PURPLE, BLACK)
-VIEWS = {"own": "one per client", "shared": "one for all clients"}
+VIEWS = {"own": "by each client", "shared": "shared by all clients"}
 BY_VIEWS = dict(zip(VIEWS.values(), (GREEN, ORANGE), strict=True))
 # Seconds of a run that a line shows.
 SHOWN = 4.0
 
 
 def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the outstanding requests and the throughput of each node, by window, with a view for each client.
+    """Return bars of the outstanding requests and the throughput of each node, by window.
+
+    Each client measures the nodes separately.
 
     Parameters
     ----------
@@ -62,13 +64,13 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
         in_rows([panel.properties(height=180) for panel in panels], 1),
         "Equilibrium of ARS: outstanding requests and throughput of each node",
         f"{_held(own.sel(statistic='mean'))}",
-        f"Reads of replicated data, {_outstanding(summary):.0f} outstanding. Each client has a separate view of the nodes. "
-        f"{WHISKERS}",
+        f"{_outstanding(summary):.0f} reads of replicated data are outstanding. Each client measures the nodes "
+        f"separately. {WHISKERS}",
     )
 
 
 def _held(mean: xr.Dataset) -> str:
-    """Return a sentence with the ratios of requests and of throughput between the slowest and the fastest node."""
+    """Return sentences that compare the throughput and the outstanding requests of the slowest and the fastest node."""
     first = mean.rate.isel(window=0)
     slowest, quickest = int(first.idxmin("node")), int(first.idxmax("node"))
     more = mean.outstanding.sel(node=slowest, drop=True) / mean.outstanding.sel(node=quickest, drop=True)
@@ -76,8 +78,7 @@ def _held(mean: xr.Dataset) -> str:
     faster = float(first.sel(node=quickest) / first.sel(node=slowest))
     return (
         f"Node {quickest}, the fastest, serves {faster:.0f} times as many requests as node {slowest}, the slowest. "
-        f"The outstanding requests of node {slowest} divided by the outstanding requests of node {quickest} are "
-        f"{told}."
+        f"The number of requests outstanding at node {slowest} divided by the number at node {quickest} is {told}."
     )
 
 
@@ -86,7 +87,7 @@ def _outstanding(summary: xr.Dataset) -> float:
 
 
 def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = (0.03, 0.1, 1.0)) -> alt.TopLevelMixin:
-    """Return curves of the oscillation of the slowest node's share by window, and of its requests over time in one run.
+    """Return curves of the oscillation at the slowest node: by window, and as requests over time in one run.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
     )  # fmt: skip
     top = from_zero(float(named.swing.sel(node=node).max()) * PERCENT)
     side = AxisStyle("Standard deviation (% of outstanding requests)", PERCENT, top)
-    left = lines(named.swing.sel(node=node), "window", "views", BY_VIEWS, (at, side), "Views of nodes")
+    left = lines(named.swing.sel(node=node), "window", "views", BY_VIEWS, (at, side), "Nodes measured")
     shade = dict(zip([f"{window:g} s" for window in compared], WINDOWS, strict=False))
     rows = held.sel(node=node, views="own", window=list(compared)).rename("requests").reset_coords(drop=True)
     table = rows.to_dataframe().reset_index()
@@ -123,7 +124,7 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
             ),
             color=alt.Color(
                 "of:N",
-                title="Window, one view per client",
+                title="Window",
                 scale=alt.Scale(domain=list(shade), range=list(shade.values())),
             ),
         )
@@ -133,11 +134,12 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
             [headed(left, "Oscillation by window"), headed(alt.layer(right).properties(height=HEIGHT), "In one run")],
             legends="independent",
         ),
-        f"Oscillation of the share of ARS at node {NAMES[node]}, by window and by view of the nodes",
-        f"With one view per client, the standard deviation is {_ends(summary.swing.sel(node=node))}.",
-        f"Reads of replicated data, {_outstanding(summary):.0f} outstanding. The left panel shows the standard deviation "
-        "over "
-        f"time of the slowest node's share of the outstanding requests. {WHISKERS}",
+        f"Oscillation under ARS: share of the outstanding requests at node {NAMES[node]}",
+        "If each client measures the nodes separately, the standard deviation of this share is "
+        f"{_ends(summary.swing.sel(node=node))}.",
+        f"{_outstanding(summary):.0f} reads of replicated data are outstanding. The left panel shows the standard "
+        "deviation over time. In the right panel each client measures the nodes separately. "
+        f"{WHISKERS}",
     )
 
 
@@ -147,7 +149,7 @@ def _ends(swing: xr.DataArray) -> str:
 
 
 def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the largest node's share of the bytes served, over time.
+    """Return curves of the fraction of the bytes that the largest node serves, over time.
 
     Parameters
     ----------
@@ -160,16 +162,16 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     adaptive = [name for name in names if not name.startswith("Central")]
     colours = dict(zip(adaptive, LINES, strict=False)) | {"Central, heads known": BLUE}
     at = AxisStyle("Time (s)", scale=alt.Scale(nice=False, zero=False))
-    side = AxisStyle("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
+    side = AxisStyle("Bytes served by the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
     drawn = ribbons(summary.share, "time", "protocol", colours, (at, side), "Protocol, window")
     rule = upright(summary.attrs["slows"], "half speed from this time", "right", drop=8)
     soon = " / ".join(f"{name}: {settled[name]:g} s" for name in names)
     return finished(
         alt.layer(drawn, rule).properties(width=560, height=260),
-        "Share of the largest node after it slows down, by protocol and window",
-        f"The settling times of the share are {soon}.",
-        f"Reads of replicated data. The share is measured over intervals of {_stretch(summary):g} s. Bands are 95% "
-        f"intervals over {summary.attrs['replications']} runs.",
+        "Share of the bytes that the largest node serves, before and after it slows down",
+        f"The share settles after these times: {soon}.",
+        f"All requests are reads of replicated data. The share is measured over intervals of {_stretch(summary):g} s. "
+        f"Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 

@@ -22,7 +22,7 @@ PLACED = {"scaled": "Scaled until the volumes fit", "wrapped": "Published size, 
 
 
 def table1(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a table of the simulated disks of each node, with the figure of the paper below each figure.
+    """Return a table of the simulated disks of each node, with the paper's number below each number.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def table1(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _farthest(data: xr.Dataset) -> str:
-    """Return a sentence with the simulated figure that has the largest relative difference from the paper."""
+    """Return a sentence with the simulated number that has the largest relative difference from the paper."""
     off = {
         (heading, node): float(ours / said) - 1
         for name, heading, _, _ in FIGURES
@@ -60,7 +60,7 @@ def _farthest(data: xr.Dataset) -> str:
 
 
 def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
-    """Return tables of the size of each volume in both layouts, with bars of its segments on each node.
+    """Return a table of the volumes for each layout, with bars of the segments that have a part on each node.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _room(data: xr.Dataset, nodes: xr.Dataset) -> str:
-    """Return sentences with the sizes of published volumes and of nodes, and the nodes without a scaled volume."""
+    """Return sentences on the space that the published volumes need and the nodes have, and on nodes without data."""
     wanted, has = float(data.stored.sel(layout="wrapped").sum()) / GB, float(nodes.room.sum()) / GB
     on = data.on.sel(layout="scaled")
     left = [
@@ -111,7 +111,7 @@ def _figures(one: xr.Dataset) -> pd.DataFrame:
 
 
 def _where(one: xr.Dataset) -> alt.Chart:
-    """Return bars of the share of segments with a part on each node."""
+    """Return bars of the percentage of the segments that have a copy or fragment on each node."""
     rows = (one.on * PERCENT).rename("share").reset_coords(drop=True).to_dataframe().reset_index()
     rows["name"] = rows["node"].map(NAMES)
     shade = alt.Scale(domain=list(BY_NAME), range=list(BY_NAME.values()))

@@ -11,10 +11,10 @@ from storagekit.core.units import MB
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, over_central, with_own
 
 MIXES = {"reads": "Reads only", "mixed": "Half writes"}
-VIEWS = {"one per client": GREEN, "one for all clients": ORANGE}
+VIEWS = {"by each client": GREEN, "shared by all clients": ORANGE}
 # Width of the bars of a mix, and height of a panel, pixels.
 GROUP, LOW = 190, 190
-NAMED = {"own": "one per client", "shared": "one for all clients"}
+NAMED = {"own": "by each client", "shared": "shared by all clients"}
 
 
 def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -94,7 +94,7 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the throughput of ARS against its window, in one panel for each volume.
+    """Return curves of the throughput of ARS against the window, in one panel for each volume.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
                 "views",
                 VIEWS,
                 (at, AxisStyle(RATE, scale=top)),
-                "Views of nodes",
+                "Nodes measured",
             ),
             volume.capitalize(),
         )
@@ -124,17 +124,17 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Throughput of ARS by its window",
-        "With one view per client, the highest and the lowest throughput are "
+        "If each client measures the nodes separately, the highest and the lowest throughput over the windows are "
         f"{', '.join(_best_and_worst(summary, volume) for volume in summary.volume.values)}.",
-        "Reads, 50 outstanding. Each of the five clients has a separate view of the nodes, or all clients share one view. "
-        f"{WHISKERS}",
+        "50 reads are outstanding. Either each of the five clients measures the nodes separately, or all clients "
+        f"share one measurement. {WHISKERS}",
     )
 
 
 def _best_and_worst(summary: xr.Dataset, volume: str) -> str:
     rate = summary.request_rate.sel(statistic="mean", volume=volume, views="own")
     ends = " and ".join(
-        f"{float(rate.sel(window=at)):,.0f}/s at {float(at):g} s"
+        f"{float(rate.sel(window=at)):,.0f}/s with a window of {float(at):g} s"
         for at in (rate.idxmax("window"), rate.idxmin("window"))
     )
     return f"{ends} ({volume})"

@@ -1,4 +1,4 @@
-"""Charts of the exhibits of DSFQ. `paper` maps claims to the numbers of the paper."""
+"""Charts of the exhibits of DSFQ. The argument `paper` has the numbers of the paper by identifier of the claim."""
 
 from storagekit.papers.dsfq.draw.examples import example_delays as example_delays
 from storagekit.papers.dsfq.draw.fluctuating import fig13 as fig13

@@ -17,7 +17,7 @@ ONE, TWO = ("first", "second", "third"), ("first", "second")
 
 
 def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart with a box for each request: its delay, the delay of the paper, and the coordinator as its colour.
+    """Return a chart with a box for each request, which shows its delay, the delay in the paper, and its coordinator.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevel
         side_by_side(panels, legends="shared"),
         "Figures 5 and 7: delays of the requests",
         f"{alike} of {given} simulated delays equal the delays of the paper.",
-        "Each number is the cost that the coordinator has sent to other bricks since its last request to the brick.",
+        "The delay of a request is the cost that its coordinator has sent to the other brick since its last request to "
+        "this brick.",
     )
 
 

@@ -15,7 +15,7 @@ BANDS, WHISKERS = (f"{what} are 95% intervals over runs." for what in ("Bands", 
 
 
 def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the totals of f, g and h over a period of h, in one panel for each number of threads.
+    """Return curves of the total throughputs of f, g and h over a period of h, in a panel for each number of threads.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a curve of the delay with which f follows g, against D.
+    """Return a curve of the delay with which the total of f follows the total of g, against the depth D.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
         "Figure 13: delay between the falls of the totals of g and f, by depth D",
         f"The delay is {float(mean[0]):.2f} s with D = {int(mean.depth[0])}, and {float(mean[-1]):.2f} s with "
         f"D = {int(mean.depth[-1])}.",
-        "After h starts, the total of g falls first, then the total of f. The delay is the time between the "
-        f"midpoints of both falls. {WHISKERS}",
+        "After stream h starts on B, the total of g falls first, then the total of f. The delay is the time between "
+        f"the midpoints of the two falls. {WHISKERS}",
     )
 
 
 def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the threads on A, and of the totals under each policy.
+    """Return curves of the number of threads on A, and of the total throughputs under each policy.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         in_rows(panels, 2),
         "Figure 14: total throughput of f and g with sinusoidal loads, by policy",
-        f"The median difference of the totals of f and g is {', '.join(apart)}.",
+        f"The median difference of the totals of f and g, divided by their mean, is {', '.join(apart)}.",
         f"Values are means over {summary.attrs['smoothed']:g} s. Both streams use A, and each stream also has two "
-        f"bricks of its own. The paper does not give the periods. {BANDS}",
+        f"bricks of its own. The paper does not give the periods of the loads. {BANDS}",
     )
 
 

@@ -23,7 +23,7 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
     summary : Dataset
         Result of `fig8`, as means with intervals over `statistic`.
     depth : int
-        D of the curves.
+        The depth D whose curves are drawn.
     paper : mapping of str to float
         Values of the paper by claim.
     """
@@ -51,7 +51,7 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
 
 
 def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the totals, and of the throughput of g on each brick, against its threads on B.
+    """Return curves of the total throughputs, and of the throughput of g on each brick, against g's threads on B.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the totals against a third of the threads of g.
+    """Return curves of the total throughputs against the threads of g per brick, a third of the threads of g.
 
     Parameters
     ----------
@@ -101,13 +101,13 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         alt.layer(_totals(on_a, "Threads of g per brick"), rule),
         "Figure 10: total throughput of f on one brick and of g striped over three bricks",
         f"With {said:g} threads of g per brick, the total of g is {there:.1%} below the total of f (paper: equal). "
-        f"With {few:g} threads, it is {float(behind[0]):.0%} below.",
+        f"With {few:g} threads per brick, it is {float(behind[0]):.0%} below.",
         "Stream f has 30 threads on A. Whiskers are 95% intervals over runs.",
     )
 
 
 def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the totals against the threads of g on B, in one panel for each number of coordinators.
+    """Return curves of the total throughputs against the threads of g on B, in a panel for each number of coordinators.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the totals under HYBRID-DSFQ, in one panel for each number of coordinators.
+    """Return curves of the total throughputs under HYBRID-DSFQ, in a panel for each number of coordinators.
 
-    Lines mark the minimum share of g on A, and the threads from which on the totals of the paper differ.
+    Lines mark the minimum share of g on A, and the number of threads above which the paper's totals differ.
 
     Parameters
     ----------
@@ -166,15 +166,15 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 12: throughput of f and g when g has a minimum share of A",
-        f"With {int(summary.threads[-1])} threads of g on B, g receives at least {float(g_on_a.min()):.1%} of A. Its "
-        f"minimum share is {minimum:.1%}. The total of f divided by the total of g is then at least "
+        f"With {int(summary.threads[-1])} threads of g on B, g receives at least {float(g_on_a.min()):.1%} of A "
+        f"(minimum share: {minimum:.1%}), and the total of f divided by the total of g is at least "
         f"{float(ends.min()):.2f}.",
         f"Each stream has 20 threads on A. {WHISKERS}",
     )
 
 
 def _share(summary: xr.Dataset) -> xr.DataArray:
-    """Return the ratio of the mean total of f to the mean total of g."""
+    """Return the mean total of f divided by the mean total of g."""
     total = summary.total.sel(statistic="mean")
     return total.sel(stream="f", drop=True) / total.sel(stream="g", drop=True)
 
@@ -184,7 +184,7 @@ def _to(values: xr.DataArray, words: str, factor: float) -> AxisStyle:
 
 
 def _totals(summary: xr.Dataset, title: str) -> Layered:
-    """Return curves of both totals, and of the throughput of g on A and elsewhere."""
+    """Return curves of the total throughputs of f and g, and of the throughput of g on A and on all other bricks."""
     g = summary.service.sel(stream="g")
     series = {
         "f": summary.total.sel(stream="f"),

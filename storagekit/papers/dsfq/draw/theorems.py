@@ -1,4 +1,4 @@
-"""Charts of the search against the bounds: ratios of the worst intervals to each bound, and a counterexample."""
+"""Charts of the search: the unfairness of the worst intervals divided by each bound, and a counterexample."""
 
 import altair as alt
 import numpy as np
@@ -20,13 +20,13 @@ NAMES = {
     "theorem2.single": "theorem 2, each brick separately",
 }
 PALETTE = dict(zip(NAMES.values(), COLOURS, strict=True))
-SHARE = "Worst interval (multiple of the bound)"
+SHARE = "Largest unfairness divided by the bound"
 # Smaller ratios to a bound are not shown.
 LEAST = 1e-3
 
 
 def search(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the ratio of the worst interval to each bound, over settings and over rounds of the search.
+    """Return curves of the largest unfairness divided by each bound, over settings and over rounds of the search.
 
     Parameters
     ----------
@@ -43,13 +43,14 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
         alt.hconcat(*panels, spacing=30).resolve_scale(color="shared"),
         "Largest unfairness found by search, divided by each bound",
         f"A ratio above 1 breaks a bound. The search breaks these bounds: {broken or 'none'}.",
-        f"The search uses {data.attrs['settings']:,} random settings, then hill climbing. The last two bounds are not "
-        f"claims of the paper. Ratios below {LEAST:g} are not shown.",
+        f"The search uses {data.attrs['settings']:,} random settings, then hill climbing. The last two lines of the "
+        f"legend are other schedulers, for which the paper does not claim the bound. Ratios below {LEAST:g} are not "
+        "shown.",
     )
 
 
 def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return the timeline of the worst interval for theorem 4 as printed.
+    """Return the timeline of the worst interval in a run that exceeds the bound of theorem 4 as printed.
 
     Parameters
     ----------
@@ -74,12 +75,13 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
         "A counterexample to the printed bound of theorem 4",
         f"After {of['requests']} requests, the service of f and g differs by {of['unfair']:,.0f} sectors. The printed "
         f"bound is {of['bound']:,.0f}, and the repaired bound is {of['repaired']:,.0f}.",
-        f"There are {of['coordinators']} coordinators, and D is {of['depth']}. A sector is a unit of cost.",
+        f"Each stream has {of['coordinators']} coordinators, and the depth D is {of['depth']}. A sector is a unit of "
+        "cost.",
     )
 
 
 def _served(rows: pd.DataFrame) -> Layered:
-    """Return curves of the sectors served of each stream at each brick, over time."""
+    """Return curves of the sectors that each brick has served for each stream, over time."""
     names = list(dict.fromkeys(rows["where"]))
     shades = {
         name: VERMILION if name[0] == "g" else shade for name, shade in zip(names, (BLUE, SKY, *COLOURS), strict=False)
@@ -113,7 +115,7 @@ def _milliseconds() -> alt.X:
 
 
 def _settings(data: xr.Dataset) -> Layered:
-    """Return the distribution of the ratio to each bound over the random settings."""
+    """Return the distribution, over the random settings, of the largest unfairness divided by each bound."""
     parts = np.linspace(0, 1, 101)
     rows = []
     for bound in data.bound.values.tolist():
@@ -144,7 +146,7 @@ def _settings(data: xr.Dataset) -> Layered:
 
 
 def _climbed(data: xr.Dataset) -> Layered:
-    """Return curves of the largest ratio so far, by round."""
+    """Return curves of the largest ratio that the search has found up to each round."""
     rows = data.climbed.rename("share").to_dataframe().reset_index().assign(bound=lambda row: row.target.map(NAMES))
     lines = (
         alt.Chart(rows)

@@ -1,4 +1,4 @@
-"""Charts of equation 5 and broadcast, and of theorem 4 with unit costs."""
+"""Charts of equation 5 compared with broadcast, and of theorem 4 with unit costs."""
 
 import altair as alt
 import pandas as pd
@@ -9,7 +9,7 @@ from storagekit.papers.dsfq.draw.palette import BLUE, ORANGE
 
 
 def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the time until a stream is served after its absence.
+    """Return bars of the time that a stream waits for service after its absence.
 
     Parameters
     ----------
@@ -36,7 +36,9 @@ def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a curve of the unfairness against the number of coordinators, with the bound under each reading.
+    """Return a curve of the unfairness against the number of coordinators, with the bounds of theorem 4.
+
+    There is one bound for each interpretation of D_SFQ.
 
     Parameters
     ----------
@@ -66,6 +68,6 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
         "Difference of service between two streams and the bound of theorem 4, with unit costs",
         f"For {broken} of {len(rows)} numbers of coordinators, the difference exceeds the bound under every "
         "interpretation of D_SFQ.",
-        "Each coordinator has sent one request to another brick, which no later request to this brick has reported "
-        "yet. Two requests of each stream wait, and the depth D is 1.",
+        "Each coordinator has sent one request to another brick, and has not yet sent the request to this brick that "
+        "reports it. Two requests of each stream wait at this brick, and the depth D is 1.",
     )

@@ -1,4 +1,4 @@
-"""Charts of figures 3 to 6: completion time against load, and the largest sustainable data-rate."""
+"""Charts of figures 3 to 6: the completion time against the load, and the largest sustainable data-rate."""
 
 from collections.abc import Mapping
 
@@ -11,15 +11,15 @@ from storagekit.charts.theme import COLOURS, HEIGHT, finished
 from storagekit.core.axes import title
 from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOURS, in_kb
 
-BAND = "Shaded bands show the bounds from formulas for the disks alone."
+BAND = "A shaded band is the range between a lower and an upper bound, by formulas that consider only the disks."
 SUSTAINED = (
-    "The data-rate is measured at the load at which the mean completion time of a request equals the mean time "
-    "between requests. Whiskers are 95% intervals."
+    "The data-rate is that of the load at which the mean completion time of a request equals the mean time between "
+    "requests. Whiskers are 95% intervals."
 )
 
 
 def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
-    """Draw the completion time against load by number of disks, a panel for each unit.
+    """Draw the completion time against the load, with a line for each number of disks and a panel for each unit.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     data : Dataset
         The data of the summary, for `rate`, the bounds `low` and `high`, and `utilization`.
     paper : mapping of str to float, optional
-        Numbers of the paper by identifier of the claim. The largest load of 32 disks is drawn in the panel of the
-        largest unit.
+        Numbers of the paper by identifier of the claim. The paper's largest load of 32 disks is drawn in the panel of
+        the largest unit.
     """
     units = summary.unit.values.tolist()
     panels: list[Layered] = [
@@ -40,7 +40,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     carried = " and ".join(
         f"{float(most.rate.sel(unit=unit)):.3g}/s in units of {in_kb(unit)}" for unit in (units[0], units[-1])
     )
-    finding = f"With {int(most.disks)} disks, the load is {carried} at {float(most['load']):.0%} of saturation."
+    finding = f"With {int(most.disks)} disks, {float(most['load']):.0%} of saturation is {carried}."
     if paper:
         said = paper["swift.fig3.knee_32"]
         rule = upright(said, f"paper: {said:g}/s")
@@ -49,7 +49,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
         last = data.sel(unit=units[-1], disks=32).isel(load=-1)
         busy = said * float(last.utilization.sel(resource="disk") / last.rate)
         half = paper["swift.fig3.utilization_at_knee"]
-        finding += f" At the load of the paper, {said:g}/s, the disks are {busy:.0%} busy (paper: {half:.0%})."
+        finding += f" At the paper's largest load, {said:g}/s, the disks are {busy:.0%} busy (paper: {half:.0%})."
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 3: completion time of requests of 1 MB, by disks and striping unit",
@@ -76,7 +76,7 @@ def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         _against_load(summary, data).properties(width=420, height=HEIGHT),
         "Figure 4: completion time of requests of 128 KB in units of 4 KB, with a slower disk",
-        f"At {float(most['load']):.0%} of saturation, the load is {carried}.",
+        f"{float(most['load']):.0%} of saturation is {carried}.",
         f"The seek is 16 ms, the rotation 8.3 ms, and the rate 1.5 MB/s. {BAND} Whiskers are 95% intervals.",
     )
 
@@ -134,7 +134,7 @@ def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
 def _sustained(
     summary: xr.DataArray, colour: str, palette: dict[str, str], legend: str, said: float, heading: str, finding: str
 ) -> alt.TopLevelMixin:
-    """Return the data-rate against the number of disks, with the paper's number for 32."""
+    """Return a chart of the data-rate against the number of disks, with the paper's number for 32 disks."""
     top = max(float(summary.max()) / MEGA, said)
     sides = (AxisStyle(title("disks")), AxisStyle("Data-rate (MB/s)", 1 / MEGA, scale=from_zero(top)))
     drawn = lines(summary, "disks", colour, palette, sides, legend)
@@ -143,7 +143,7 @@ def _sustained(
 
 
 def _against_load(summary: xr.DataArray, data: xr.Dataset) -> Layered:
-    """Return the completion time against load by number of disks, on a logarithmic axis, with its bounds."""
+    """Return a chart of the completion time and its bounds against the load, with a line for each number of disks."""
     rows = table(summary)
     for name, column in (("rate", "rate"), ("low", "least"), ("high", "most")):
         rows = rows.merge(data[name].rename(column).reset_coords(drop=True).to_dataframe().reset_index())

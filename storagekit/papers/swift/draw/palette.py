@@ -9,5 +9,5 @@ UNIT_COLOURS: dict[str, str] = dict(zip(("4 KB", "16 KB", "32 KB"), COLOURS, str
 
 
 def in_kb(size: float) -> str:
-    """Return a striping unit as in a legend, "32 KB"."""
+    """Return the text for a striping unit in a legend, such as "32 KB"."""
     return f"{size / KB:.0f} KB"

@@ -1,4 +1,4 @@
-"""Charts of the tables of the prototype: measured and printed figures, and a model calibrated on table 1."""
+"""Charts of the tables of the prototype: the printed figures, and the rates of a model calibrated on table 1."""
 
 from collections.abc import Mapping
 
@@ -27,14 +27,14 @@ ROW = 22
 
 
 def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the rates of tables 1 to 4, a panel for reads and one for writes, with three dots for 3, 6 and 9 MB.
+    """Draw the rates of tables 1 to 4 in a panel for reads and a panel for writes, with a dot for each transfer size.
 
     Parameters
     ----------
     checked : Dataset
         `mean`, `low`, `high`, `again_low` and `again_high` over `table`, `operation` and `size` (MB), KB/s.
     predicted : Dataset
-        `rate` over `operation`, `reading` (judged, other), `ethernets` and `statistic`, KB/s.
+        `rate` over `operation`, `reading` (interpretation, "judged" or "other"), `ethernets` and `statistic`, KB/s.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
     """
@@ -48,26 +48,30 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
         drawn,
         "Tables 1 to 4: rates of the prototype, and predictions for a second Ethernet",
         f"With a second Ethernet {_gains(checked, predicted, paper)}.",
-        "The dots are for transfers of 3, 6 and 9 MB. Wide bars are the printed 90% intervals, and lines the "
-        "recomputed intervals. The model is calibrated only on one Ethernet.",
+        "The three dots of a system are for transfers of 3, 6 and 9 MB. Wide bars are the printed 90% intervals. Thin "
+        "lines are the intervals recomputed from mean and deviation. The model is calibrated only on one Ethernet. The "
+        "verdicts follow from the judged interpretation.",
     )
 
 
 def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> str:
-    """Return the gains of a second Ethernet by the tables, the paper's text and the judged interpretation, in words."""
+    """Return a phrase with the rate on two Ethernets divided by the rate on one, for reads and for writes.
+
+    Each ratio is given by the tables, by the paper's text, and by the judged interpretation of the model.
+    """
     printed = checked["mean"].mean("size")
     said = predicted.rate.sel(statistic="mean", reading="judged")
     claims = {"read": "swift.table4.read_gain", "write": "swift.table4.write_doubles"}
     return " and ".join(
-        f"{word}s are {float(printed.sel(table=4, operation=word) / printed.sel(table=1, operation=word)):.2f} times as fast "
-        f"(paper's text: {paper[claims[word]]:g}, model: "
+        f"{word}s are {float(printed.sel(table=4, operation=word) / printed.sel(table=1, operation=word)):.2f} times "
+        f"as fast (paper's text: {paper[claims[word]]:g}, model: "
         f"{float(said.sel(ethernets=2, operation=word) / said.sel(ethernets=1, operation=word)):.2f})"
         for word in checked.operation.values.tolist()
     )
 
 
 def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
-    """Return dots with both intervals by system, side by side for each size, and the model's dash for each system."""
+    """Return a chart of the rates by system: dots with two intervals for each size, and dashes for the model."""
     rows = checked.reset_coords(drop=True).to_dataframe().reset_index()
     rows["name"], rows["series"] = [SHORT[number] for number in rows["table"]], MEASURED
     order = list(SHORT.values())
@@ -95,7 +99,7 @@ def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
 
 
 def _said(rate: xr.DataArray) -> pd.DataFrame:
-    """Return a row for each rate of the model. On one Ethernet both interpretations have the same calibrated rate."""
+    """Return a table of the rates of the model. On one Ethernet both interpretations have the same, calibrated rate."""
     mean, operation = rate.sel(statistic="mean"), str(rate["operation"].item())
     one = float(mean.sel(ethernets=1, reading="judged"))
     rows = [(SHORT[1], JUDGED, one, f"{one:,.0f}, calibrated")]
@@ -106,7 +110,7 @@ def _said(rate: xr.DataArray) -> pd.DataFrame:
 
 
 def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the rates of reads on two Ethernets by the times that are random, with the measured range behind them.
+    """Draw the rate of reads on two Ethernets for each choice of the times that are random, over the measured range.
 
     Parameters
     ----------
@@ -135,15 +139,15 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     words = base.mark_text(fontSize=11, dy=11, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
     return finished(
         alt.layer(measured, dash, words).properties(width=400, height=HEIGHT),
-        "Table 4: rate of reads on two Ethernets, by the component of the model with random times",
+        "Table 4: rate of reads on two Ethernets, if the times at the client, on the wire, at both or at neither are "
+        "random",
         f"{_between(rate, float(printed.mean()))}",
-        "Dashes show the model, calibrated on one Ethernet. Random times are exponential, at the client, on the "
-        "wire, at both, or at neither.",
+        "Dashes are rates of the model, which is calibrated on one Ethernet. Random times are exponential.",
     )
 
 
 def _between(rate: xr.DataArray, printed: float) -> str:
-    """Return the interpretations with the next lower and the next higher rate than the measured one, in words."""
+    """Return a sentence with the nearest rates of the model below and above the mean measured rate."""
     found = dict(zip(rate.random.values.tolist(), rate.values.tolist(), strict=True))
     below = [name for name in found if found[name] <= printed]
     above = [name for name in found if found[name] > printed]
@@ -153,13 +157,15 @@ def _between(rate: xr.DataArray, printed: float) -> str:
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw printed and recomputed 90% limits, a panel for each table; rows that disagree beyond rounding are coloured.
+    """Draw the printed and the recomputed 90% intervals in a panel for each table.
+
+    A colour marks the rows where the two intervals differ by more than rounding.
 
     Parameters
     ----------
     checked : Dataset
-        As for `tables`, with `beyond`, the distance of a row from its recomputed limits, KB/s, and `impossible`,
-        whether its deviation is impossible.
+        As for `tables`, with two further variables. `beyond`: difference between the printed and the recomputed limits
+        beyond rounding, KB/s. `impossible`: whether the printed deviation is impossible for eight samples.
     """
     panels = [
         headed(_limits(checked.sel(table=[table])), f"Table {table}: {NAMES[int(table)]}", 190)
@@ -170,12 +176,13 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
         in_rows(panels, 2),
         "Tables 1 to 4: printed 90% intervals, and intervals recomputed from mean and standard deviation",
         f"{wrong} of {checked.beyond.size} rows differ by more than rounding (the means of table 4 are rounded to 10).",
-        "Bars are the intervals that the paper prints, and whiskers the recomputed ones. Each table has a separate scale.",
+        "Bars are the intervals that the paper prints, and whiskers are the recomputed intervals. Each table has a "
+        "separate scale.",
     )
 
 
 def _limits(checked: xr.Dataset) -> Layered:
-    """Return wide bars for the printed limits, and thin lines with ends for the recomputed ones."""
+    """Return a chart of one table: wide bars for the printed intervals, and thin lines for the recomputed intervals."""
     rows = checked.reset_coords(drop=True).to_dataframe().reset_index()
     rows["row"] = [f"{word.capitalize()} {size} MB" for word, size in zip(rows["operation"], rows["size"], strict=True)]
     for name in ("low", "high", "again_low", "again_high"):

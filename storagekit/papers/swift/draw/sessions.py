@@ -1,4 +1,4 @@
-"""Charts of the sessions of the mediator: its choices, and its rejections as sessions arrive and end."""
+"""Charts of the mediator: the layouts that it chooses, and the sessions that it rejects as sessions arrive and end."""
 
 import altair as alt
 import xarray as xr
@@ -11,7 +11,7 @@ from storagekit.papers.swift.draw.palette import MEGA
 
 
 def choices(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the agents and the unit that the mediator of an idle cluster chooses, against the requested data-rate.
+    """Draw the number of agents and the unit that the mediator of an idle cluster chooses for each data-rate.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _agents(count: float) -> str:
 
 
 def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw rejected sessions and carried data-rate against the offered data-rate, by policy.
+    """Draw the fraction of rejected sessions and the carried data-rate against the offered data-rate, by policy.
 
     Parameters
     ----------
@@ -74,9 +74,8 @@ def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
         in_rows(panels, 2),
         "Rejected sessions and data-rate under each policy of the mediator",
         f"At an offered data-rate of {float(most.offered) / MEGA:g} MB/s, the policy {best!r} carries "
-        f"{float(most.sel(policy=best)) / MEGA:.3g} MB/s, and {least!r} carries {float(most.sel(policy=least)) / MEGA:.3g} "
-        "MB/s.",
-        "There are 32 agents. Sessions last a minute: 60% audio (0.2 MB/s), 37% DVI video (1.2 MB/s), and 3% full-frame "
-        "video "
-        "(20 MB/s). Whiskers are 95% intervals.",
+        f"{float(most.sel(policy=best)) / MEGA:.3g} MB/s, and {least!r} carries "
+        f"{float(most.sel(policy=least)) / MEGA:.3g} MB/s.",
+        "There are 32 agents. Sessions last a minute: 60% audio (0.2 MB/s), 37% DVI video (1.2 MB/s), and 3% "
+        "full-frame video (20 MB/s). Whiskers are 95% intervals.",
     )

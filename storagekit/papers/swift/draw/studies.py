@@ -1,4 +1,4 @@
-"""Charts of the cost of redundancy, of computing check data, and of present parts."""
+"""Charts of the cost of redundancy, of the cost of computing check data, and of the system with present-day parts."""
 
 import math
 
@@ -13,7 +13,9 @@ from storagekit.papers.swift.draw.palette import GIGA, MEGA, in_kb
 
 
 def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Draw the largest sustainable data-rate against groups by failed agents, a panel for each share of writes.
+    """Draw the largest sustainable data-rate against the number of groups.
+
+    Each number of failed agents has a line, and each fraction of writes has a panel.
 
     Parameters
     ----------
@@ -37,17 +39,18 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Sustainable data-rate by the number of groups with check data: 32 agents, requests of 1 MB",
+        "Largest sustainable data-rate by number of groups with check data: 32 agents, requests of 1 MB",
         f"{_cost(summary.sel(statistic='mean'))}",
-        "Each group has check data for one agent. The disks are those of the paper. The load is the largest "
-        "sustainable load. Whiskers are 95% intervals.",
+        "Each group has check data for one agent. The disks are those of the paper. At the largest sustainable load "
+        "the mean completion time equals the mean time between requests. Whiskers are 95% intervals.",
     )
 
 
 def _cost(rate: xr.DataArray) -> str:
-    """Return the cost of most groups relative to none in words, at the lowest and the highest share of writes.
+    """Return a sentence on the loss of data-rate with the largest number of groups, relative to no groups.
 
-    It is given with all agents available, and with as many failed agents as the groups tolerate.
+    It covers the lowest and the highest fraction of writes, each with no failed agent and with one failed in each
+    group.
     """
     most, down = rate.isel(groups=-1), rate.down.values.tolist()
     lost = {
@@ -58,11 +61,13 @@ def _cost(rate: xr.DataArray) -> str:
         f"({float(lost[down[-1]].sel(write_share=share)):.1%} with {down[-1]} down)"
         for share in rate.write_share.values[[0, -1]].tolist()
     )
-    return f"{int(most.groups)} groups reduce the data-rate by {told}."
+    return f"With {int(most.groups)} groups instead of none, the data-rate falls by {told}."
 
 
 def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Draw the data-rate of writes relative to free check data, against instructions for each byte, by parts.
+    """Draw the data-rate of writes against the instructions for a byte of check data.
+
+    The data-rate is a percentage of the data-rate with 0 instructions. Each set of parts has a line.
 
     Parameters
     ----------
@@ -82,12 +87,15 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
         drawn,
         "Data-rate of a client that only writes, by the cost of check data",
         f"With {float(one.instructions):g} instructions per byte the data-rate falls by {lost}.",
-        "There are 32 agents in four groups. The load is the largest sustainable load. Whiskers are 95% intervals.",
+        "There are 32 agents in four groups. At the largest sustainable load the mean completion time equals the mean "
+        "time between requests. Whiskers are 95% intervals.",
     )
 
 
 def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Draw the largest sustainable data-rate against the number of disks by unit, a panel for each device and link.
+    """Draw the largest sustainable data-rate against the number of disks, with a line for each striping unit.
+
+    Each device and link has a panel.
 
     Parameters
     ----------
@@ -121,6 +129,6 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
         in_rows(panels, named.sizes["link"]),
         "Largest sustainable data-rate with present devices",
         f"With {int(mean.disks)} disks on {' or '.join(mean.link.values)} the highest data-rate is {most}.",
-        "Requests have 32 units. The load is the largest sustainable load. Whiskers are 95% intervals. The panels of "
-        "a row have the same scale.",
+        "Requests have 32 striping units. At the largest sustainable load the mean completion time equals the mean "
+        "time between requests. Whiskers are 95% intervals. The panels of a row have the same scale.",
     )
