@@ -1,7 +1,8 @@
 """Lumb, Golding and Ganger, D-SPTF: Decentralized Request Distribution in Brick-based Storage Systems, ASPLOS 2004.
 
-Each kind of exhibit has a module, with its data first, then the findings on the paper's claims. The charts of an
-exhibit have the same name in `draw`. The systems of the paper are in `brick_group` and `bricks`.
+Each kind of exhibit has a module: first the functions that compute its data, then the findings on the paper's claims.
+The function in `draw` that charts an exhibit has the name of the exhibit. The systems of the paper are in `brick_group`
+and `bricks`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The replica group of section 5.1.1: bricks that each store all blocks, and a closed loop of small random requests."""
+"""The replica group of section 5.1.1: bricks that each store all blocks, in a closed loop of small random requests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -26,16 +26,17 @@ LATENCY = 50 * US
 
 
 def dsptf(latency: float, waits: int = 0, loss: float = 0.0) -> DSPTF:
-    """Return D-SPTF whose claims are lost with some probability.
+    """Return a D-SPTF dispatcher whose claims are lost with some probability.
 
     Parameters
     ----------
     latency : float
         One-way network latency, seconds.
     waits : int
-        Behaviour of an idle brick, 0 or 1, by default 0; see `dispatch.DSPTF`.
+        How long an idle brick waits for claims, 0 or 1, by default 0; see `dispatch.DSPTF`.
     loss : float
-        Probability that a claim is lost, by default 0. It is a number in all loops, so that they share a compilation.
+        Probability that a claim is lost, by default 0. All loops have this parameter, so that they share a compiled
+        program.
     """
     return DSPTF(latency, waits=waits, delivery=Lossy(loss))
 
@@ -95,8 +96,9 @@ def effort(profile: str, first_seed: int = 0, seeds: int = QUICK.seeds) -> Effor
 
     Notes
     -----
-    Each loop has a warm-up of a fifth of its requests. Table 4 needs 16 runs. LARD's throughput with a slow brick
-    differs from the paper's by 5%, which is the limit of a match. Its interval with 8 runs is 1% on either side.
+    Each loop has a warm-up of a fifth of its requests. Table 4 needs 16 runs: LARD's throughput with a slow brick
+    differs from the paper's by 5%, which is the limit of a match. With 8 runs the interval of this throughput extends
+    1% on either side.
     """
     known = {"quick": Effort(seeds=seeds), "full": Effort(seeds=64, requests=20_000)}
     return of_profile(profile, known, first_seed)
@@ -116,18 +118,18 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     exhibit : str
         Identifier of the exhibit, without the paper.
     most_held_up : float
-        Largest share of the arrivals that may wait for a slot, by default 1e-3.
+        Largest fraction of the arrivals that may wait for a slot, by default 1e-3.
 
     Returns
     -------
     Dataset
         The standard measures and `QUEUE`, over the axes and `seed`. All loops measure `QUEUE`, so that they share a
-        compilation.
+        compiled program.
 
     Raises
     ------
     InputError
-        If a larger share of the arrivals waited for a slot.
+        If a larger fraction of the arrivals waited for a slot.
     """
     data = sweep(
         build,
@@ -141,8 +143,8 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
         raise InputError(
-            f"The share of arrivals that waited for a slot is {share:.2%}. Give `group` more slots, or raise its default in "
-            "brick_group.SLOTS."
+            f"The share of arrivals that waited for a slot is {share:.2%}. Give `group` more slots, or raise its "
+            "default in brick_group.SLOTS."
         )
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
     return data
@@ -162,11 +164,11 @@ def over_loops(
     axes : mapping of str to sequence or mapping
         The default labels of each axis, see `exhibit.over_axes`.
     few : bool
-        Whether only `Effort.few` runs are made, by default false.
+        Whether the number of runs is `Effort.few` instead of `Effort.seeds`, by default false.
     most_held_up : float
-        Largest share of the arrivals that may wait for a slot, by default 1e-3.
+        Largest fraction of the arrivals that may wait for a slot, by default 1e-3.
     finish : callable, optional
-        Returns the exhibit for the measures of the loops.
+        Computes the exhibit from the measures of the loops. By default the exhibit is the measures.
     """
 
     def runs(exhibit: str) -> Runs[Effort]:
@@ -181,7 +183,7 @@ def over_loops(
 
 
 def once_each(data: xr.Dataset, replicas: int | xr.DataArray = 8) -> xr.Dataset:
-    """Return the measures with a throughput that counts a read only once if several bricks read it.
+    """Return the measures with a corrected throughput, which counts a read once even if several bricks serve it.
 
     Parameters
     ----------
@@ -193,11 +195,11 @@ def once_each(data: xr.Dataset, replicas: int | xr.DataArray = 8) -> xr.Dataset:
     Returns
     -------
     Dataset
-        The measures, with a new `throughput`, accesses a second and brick.
+        The measures, with a new `throughput`: accesses a second for each brick.
 
     Notes
     -----
-    The throughput is reduced by
+    The throughput is reduced by:
 
         extra_services * read_fraction * request_rate / replicas
     """
@@ -206,9 +208,9 @@ def once_each(data: xr.Dataset, replicas: int | xr.DataArray = 8) -> xr.Dataset:
 
 
 def numbered(dispatch: AbstractDispatch) -> AbstractDispatch:
-    """Return a dispatcher as a case of a switch over `KINDS`, so that these share a compilation.
+    """Return a dispatcher as one case of a switch over `KINDS`, so that all dispatchers in it share a compiled program.
 
-    A dispatcher of another structure is returned unchanged.
+    A dispatcher that has the structure of none of `KINDS` is returned unchanged.
     """
     alike = [number for number, kind in enumerate(KINDS) if jax.tree.structure(kind) == jax.tree.structure(dispatch)]
     if not alike:
@@ -248,14 +250,15 @@ def group(
     reading : str
         When a write completes, a name of `READINGS`, by default `JUDGED`.
     among : sequence of str
-        Names of `READINGS` that share a compilation with `reading`, by default none.
+        Names of `READINGS`, including `reading`, whose runs share a compiled program; by default only `reading`.
     schedule : AbstractSchedule
         Scheduler of the disks, by default SATF.
     drive : str
         Name of the drive, by default "atlas10k".
     slots : int
-        Number of slots, by default from `SLOTS`. It is at least `outstanding`, raised to a power of two. A completed write
-        keeps its slot until its last copy is on disk: 64 outstanding with 8 replicas and 90% reads need 256 slots.
+        Number of slots, by default from `SLOTS`. It is raised to at least the next power of two above `outstanding`. A
+        completed write keeps its slot until its last copy is on disk. For example, 64 outstanding requests with 8
+        replicas and 90% reads need 256 slots.
     synchronized : int
         1 if the spindles rotate in phase, 0 if each has a random phase; by default 0.
 
@@ -271,9 +274,9 @@ def group(
 
     Notes
     -----
-    The evaluation does not state when a write completes in the simulator. Table 1 is nearest to the paper's if a write
-    completes when the receiving brick has it on disk (DESIGN section 5). This is the default, and it is marked as
-    inferred.
+    The paper does not state when a write completes in its simulator. Table 1 is nearest to the paper's if a write
+    completes when the receiving brick has it on disk (DESIGN section 5). This is the default. The notes of the findings
+    say that it was inferred.
     """
     one_of(*READINGS)("reading", reading)
     together = among or (reading,)

@@ -1,4 +1,4 @@
-"""Systems of sections 5.1.2 and 5.2: bricks with memory, some of them slower, and the traces that run on them."""
+"""Systems of sections 5.1.2 and 5.2: bricks with memory, of equal or unequal speed, and the traces that run on them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ from storagekit.workload.trace import RequestTrace, read
 from storagekit.write import WriteSwitch
 
 # Table 2 prints a read share of 85% for Financial. Its number of requests and its 12 hours are those of the public
-# Financial1, with 23% reads. Section 5.2.1 mentions its long queues, but with 85% reads the queues are short. The share
-# of the public trace is therefore judged. WebSearch has the number of requests of the public WebSearch2 (99.98% reads,
-# 90% in table 2). Nothing in the paper contradicts its 90%.
+# Financial1, with 23% reads. Section 5.2.1 mentions its long queues, but with 85% reads the queues are short. The
+# verdicts therefore follow from runs with the share of the public trace. WebSearch has the number of requests of the
+# public WebSearch2 (99.98% reads, 90% in table 2). Nothing in the paper contradicts its 90%.
 FINANCIAL1_READS = 0.23
 TRACES: dict[str, PopularTraceModel] = {
     "sap": SAP,
@@ -76,14 +76,14 @@ LARD_LOW, LARD_HIGH = 0.75, 1.0
 
 
 def pace(slowness: str, speed: float) -> float:
-    """Return the speed of the slow parts of an access in a brick of a given nominal speed.
+    """Return the speed at which a brick of a given nominal speed performs the slow parts of an access.
 
     Parameters
     ----------
     slowness : str
-        Meaning of the nominal speed, a name of `SLOWNESS`.
+        What a nominal speed means, a name of `SLOWNESS`.
     speed : float
-        Nominal speed of the brick, as a fraction of the speed of another brick.
+        Nominal speed of the brick, as a fraction of the normal speed.
 
     Returns
     -------
@@ -92,8 +92,8 @@ def pace(slowness: str, speed: float) -> float:
 
     Notes
     -----
-    The result is `speed`, except for a degradation. A degradation by 1 - speed makes an access take 2 - speed times as
-    long:
+    The result is `speed`, unless the speed means a degradation. A degradation by 1 - speed makes an access take
+    2 - speed times as long:
 
         pace = 1 / (2 - speed)
     """
@@ -108,7 +108,7 @@ class Source(NamedTuple):
     trace : RequestTrace
         The requests.
     scale : float
-        Size relative to the published trace.
+        Size of the trace divided by the size of the published trace.
     basis : str
         "trace" for a real trace, "stand-in" for a synthetic one.
     """
@@ -119,7 +119,7 @@ class Source(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Scheme, slowdowns and parameters of LARD in one run.
+    """Scheme, slowdowns of bricks, and parameters of LARD, of one run.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ class Setting(NamedTuple):
     slowdowns : tuple of (Slowdown, Slowdown)
         Slowdowns of the bricks, by default none. The speed of a slowdown is a result of `pace`.
     allocated : float
-        Share of LARD's targets that have a random brick before the run. By default 0: each target goes to the least
-        loaded brick at its first request (section 5.2.1). It is 1 in section 5.2.2 (footnote 3).
+        Fraction of LARD's targets that are assigned to a random brick before the run. With 0, the default, each target
+        is assigned to the least loaded brick at its first request (section 5.2.1). Section 5.2.2 has 1 (footnote 3).
     window : float
         Window of LARD, seconds, by default 0.
     low, high : float
         Thresholds of LARD, requests, by default 25 and 65.
     slowness : str
-        Meaning of a slow brick, a name of `SLOWNESS`, by default `DEGRADATION`.
+        What "half the speed" of a slow brick means, a name of `SLOWNESS`, by default `DEGRADATION`.
     completion : str
         When a write completes, one of `COMPLETIONS`, by default `JUDGED`.
     """
@@ -153,7 +153,7 @@ class Setting(NamedTuple):
 def settings(
     requests: int, duration: float, systems: Sequence[str] = SYSTEMS, schemes: Sequence[str] = NAMES
 ) -> dict[str, Setting]:
-    """Return the runs of one trace by name: on equal bricks, with one slow brick, and with bricks that change.
+    """Return the runs of one trace by name: on equal bricks, with one slow brick, and with bricks whose speed changes.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def settings(
     Returns
     -------
     dict of str to Setting
-        The runs. Runs with bricks that change include LARD with the windows `LARD_WINDOWS`.
+        The runs. The runs with bricks whose speed changes include LARD with the windows `LARD_WINDOWS`.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
     Returns
     -------
     Source
-        The trace, with its devices end to end.
+        The trace, in which the addresses of one device follow those of the previous device.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def model_of(name: str, requests: int, together: bool = False) -> PopularTraceMo
 
 @lru_cache(maxsize=4)
 def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[RequestTrace, float]:
-    """Return a synthetic trace with its LUNs end to end, and its scale.
+    """Return a synthetic trace, in which the addresses of one LUN follow those of the previous LUN, and its scale.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[Reque
 
 
 def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NONE_OWN) -> DispatchSwitch:
-    """Return the dispatcher of a setting, as a switch over all schemes, so that the settings share a compilation.
+    """Return the dispatcher of a setting, as a switch over all schemes, so that all settings share a compiled program.
 
     Parameters
     ----------
@@ -276,7 +276,8 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
     bricks : int
         Number of bricks.
     speed : float
-        Nominal speed of the slow brick of two, as a fraction of the other brick's speed, by default 0.5.
+        Nominal speed of the slow brick, if there are two bricks, as a fraction of the other brick's speed; by default
+        0.5.
     own : mapping of str to AbstractDispatch
         Further schemes by name, by default none.
 
@@ -292,8 +293,9 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
 
     Notes
     -----
-    With two bricks, weighted hashing distributes the requests in proportion to the `pace` of the slow parts. At half
-    the speed these are two thirds and one third (section 5.2.1). With any other number of bricks all weights are equal.
+    With two bricks, weighted hashing distributes the requests in proportion to the speeds of the bricks, as `pace`
+    returns them. If accesses of the slow brick take twice as long, the shares are two thirds and one third (section
+    5.2.1). With any other number of bricks all weights are equal.
     """
     names = (*NAMES, *own)
     one_of(*names)("scheme", setting.scheme)
@@ -328,7 +330,7 @@ class TraceSystem(NamedTuple):
         return recorded(given.trace, self._sectors(given), unit=UNIT)
 
     def cache(self, scheme: str, given: Source) -> BrickLRU:
-        """Return the memory of the bricks under a scheme; its size is `memory` times the scale of the trace."""
+        """Return the memory of the bricks under a scheme. Each brick has `memory` times the scale of the trace."""
         memory = self.memory * given.scale
         # Rounded up, so that traces of equal length share a compilation although their scales differ.
         sets = 2 ** math.ceil(math.log2(BrickLRU.sized(memory, bricks=self.bricks).sets))
@@ -337,7 +339,7 @@ class TraceSystem(NamedTuple):
     def scenario(self, setting: Setting, given: Source, arrivals: RecordedArrivals) -> Scenario:
         """Return the scenario of one run.
 
-        The runs of one trace share their `arrivals`. The runs of traces of equal length share a compilation.
+        The runs of one trace share their `arrivals`. The runs of traces of equal length share a compiled program.
         """
         system = System(
             load_drive("atlas10k"),

@@ -1,4 +1,4 @@
-"""Names of schemes and of claims, which the findings and the charts share."""
+"""Names of the schemes, and identifiers of the claims, which both the findings and the charts use."""
 
 from storagekit.core.units import KB
 from storagekit.papers.claim_table import ClaimTable

@@ -1,4 +1,4 @@
-"""Messages, conflicts and lost claims: tables 5 and 6, sections 3 and 5.3.1, and the findings on their claims."""
+"""Messages, conflicts and lost claims: tables 5 and 6 and sections 3 and 5.3.1, with the findings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ READS_ALONE = 1.0
 SPINDLES = {"random": 0, "in step": 1}
 # Largest number of further services for each read that counts as "almost never": the limit of a match in the scorecard.
 ALMOST_NEVER = 0.05
-ADDED = "The value is the size of the 50-byte messages of a request, divided by the size of its data."
+ADDED = "The value is the total size of the messages of a request, 50 bytes each, divided by the size of its data."
 
 
 def table5(
@@ -36,7 +36,7 @@ def table5(
     Parameters
     ----------
     effort : Effort
-        Number and length of the runs, at least one run for each group.
+        Number and length of the runs. There is at least one run for each group of the largest system.
     bricks : sequence of int
         Numbers of bricks.
     replicas : sequence of int
@@ -49,15 +49,17 @@ def table5(
     Returns
     -------
     Dataset
-        `messages` over `bricks`, `replicas` and `statistic`; `messages_each`, of each group, over `replicas` and
-        `seed`; `message_rate`, messages a second and brick; `throughput`.
+        `messages`, over `bricks`, `replicas` and `statistic`: messages for each request. `messages_each`, over
+        `replicas` and `seed`: messages for each request in one group. `message_rate`, over `replicas` and `seed`:
+        messages a second for each brick. `throughput`, over `replicas` and `seed`.
 
     Notes
     -----
     Bricks form disjoint groups of N bricks. Each group has 16 requests outstanding, and groups exchange no messages. A
-    system of b bricks is therefore b / N groups, each of them one run. The number of bricks only determines the number
-    of groups in the mean. With 6 replicas the remaining bricks are unused. A request needs 2N messages: it is sent to N
-    bricks, and there are N claims, or N acknowledgements of a write. Each further claim needs N more (section 5.3.1):
+    system of b bricks therefore consists of b / N groups, and each run simulates one group. The number of bricks only
+    determines over how many groups the mean is taken. If N does not divide b, as with 6 replicas, the remaining bricks
+    are unused. A request needs 2N messages: N to send it to all replicas, and N for one claim or for the
+    acknowledgements of a write. Each further claim needs N more messages (section 5.3.1):
 
         messages = 2 N + N * further_claims
     """
@@ -85,7 +87,7 @@ def table5(
     {"replicas": (2, 4, 6, 8), "read_share": (0.67, 0.9, 1.0), "latency": (LATENCY, 2 * LATENCY), "spindles": SPINDLES}
 )
 def table6(replicas: int, read_share: float, latency: float, spindles: int) -> Scenario:
-    """Return the share of requests that several bricks claim, by number of replicas (table 6).
+    """Return the fraction of the requests that several bricks claim, by number of replicas (table 6).
 
     Parameters
     ----------
@@ -105,8 +107,8 @@ def table6(replicas: int, read_share: float, latency: float, spindles: int) -> S
 
     Notes
     -----
-    The paper does not give the share of reads, the phases of the spindles, or the time after a claim during which
-    another claim is a conflict. All three are axes.
+    The paper does not give the fraction of reads, the phases of the spindles, or the time after a claim during which
+    another claim is a conflict (here the latency). The exhibit therefore has an axis for each of these three.
     """
     return group(dsptf(latency), replicas=replicas, read_share=read_share, synchronized=spindles)
 
@@ -115,7 +117,7 @@ def table6(replicas: int, read_share: float, latency: float, spindles: int) -> S
 # a slot here without harm.
 @over_loops({"loss": (0.0, 0.05, 0.5)}, most_held_up=1.0)
 def protocol(loss: float) -> Scenario:
-    """Return the reads that are served twice in the loop of table 1 if some claims are lost (section 3).
+    """Return how many reads are served more than once in the loop of table 1 if some claims are lost (section 3).
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def protocol(loss: float) -> Scenario:
 # The rate is half of its limit. A quarter of the runs gives it to within a fifth.
 @over_loops({"latency": (LATENCY, 4 * LATENCY, 20 * LATENCY), "depth": (1, 4, 16), "waits": (0, 1)}, few=True)
 def served_twice(latency: float, depth: int, waits: int) -> Scenario:
-    """Return the reads that a second brick serves in the loop of table 1 and in shorter loops.
+    """Return how many reads a second brick serves in the loop of table 1, and in loops with fewer requests.
 
     Parameters
     ----------
@@ -148,18 +150,21 @@ def served_twice(latency: float, depth: int, waits: int) -> Scenario:
     Returns
     -------
     Dataset
-        `extra_services` and further measures over `latency`, `depth`, `waits` and `seed`, of only `effort.few` runs.
+        `extra_services` and further measures over `latency`, `depth`, `waits` and `seed`. The number of runs is
+        `effort.few`.
     """
     return group(dsptf(latency, waits), outstanding=depth)
 
 
 def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:
-    """Return the claims for one read at a time to idle bricks, the maximum for a request (section 5.3.1).
+    """Return the number of claims for a read if one read at a time is sent to idle bricks (section 5.3.1).
+
+    This is the largest number of claims for a request.
 
     Parameters
     ----------
     effort : Effort
-        Number and length of the runs. A tenth of the requests is run, at least 100.
+        Number and length of the runs. Each run has a tenth of `requests`, and at least 100 requests.
     replicas : int
         Number of replicas, by default 8.
 
@@ -184,7 +189,7 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
     data : Dataset
         Result of `table5` with reads only.
     mixed : Dataset
-        Result of `table5` with the writes of table 1.
+        Result of `table5` with the fraction of reads of table 1.
     most : Dataset
         Result of `one_at_a_time`.
     """
@@ -205,23 +210,22 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
             "dsptf.table5.max",
             0.95 * copies <= peak <= copies,
             note=f"One read at a time goes to {copies} idle replicas. In the run with the most claims, a read causes "
-            f"{peak:.2f} claims on average, each of {copies} messages. The maximum is {copies} claims, or {copies} "
-            f"x {copies} "
-            f"messages. The statement of the paper counts as true if at least nineteen in twenty of the {copies} claims are "
-            "sent.",
+            f"{peak:.2f} claims on average, each of {copies} messages. The maximum is {copies} claims, which are "
+            f"{copies} x {copies} messages. The claim holds if a read causes at least 95% of this maximum on average.",
         ),
         with_interval(
             "dsptf.table5.rate_8way",
             summary.message_rate,
-            "The loop has reads only. The paper's 3,230 messages/s are 16.15 messages for each of 200 requests/s, so that "
-            f"a request makes one access. With 90% reads this simulation has {writes:.0f} messages/s per brick.",
+            "The loop has reads only. The paper gives 3,230 messages/s, which are 16.15 messages for each of 200 "
+            "requests/s. A request then makes one access, which is true of reads only. With 90% reads this "
+            f"simulation has {writes:.0f} messages/s per brick.",
         ),
         *(with_interval(claim, 50 * summary.messages_each / size, ADDED) for claim, (size, _) in OVERHEAD),
     ]
 
 
 def table6_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 6, with reads only and at the paper's latency; the notes give the other settings.
+    """Return the findings on table 6, for reads only and the paper's latency. The notes have the other settings.
 
     Parameters
     ----------
@@ -234,17 +238,19 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
         row = summary.sel(replicas=replicas)
         mean = row.sel(statistic="mean")
         others = ", ".join(
-            f"{float(mean.sel(read_share=share, latency=latency)):.2%} with {share:.0%} reads and {latency * 1e6:.0f} us"
+            f"{float(mean.sel(read_share=share, latency=latency)):.2%} with {share:.0%} reads and "
+            f"{latency * 1e6:.0f} us"
             for share in data.read_share.values
             for latency in data.latency.values
         )
         alone = both.sel(replicas=replicas, read_share=READS_ALONE, latency=data.latency[0])
         in_step = float(alone.sel(spindles="in step", statistic="mean"))
         note = (
-            "The simulation has reads only, a latency of 50 us and random phases of the spindles. The paper does not give "
-            "the share of reads, but section 5.3.1 counts one access for each request. With spindles in step the value is "
-            f"{in_step:.2%}. With random phases it is {others}. The excess of table 5 is N times the conflicts, and the rows "
-            "of table 5 give the range."
+            "The simulation has reads only, a latency of 50 us and random phases of the spindles. The paper does not "
+            "give the share of reads, but section 5.3.1 counts one access for each request. With spindles in step "
+            f"the value is {in_step:.2%}. With random phases it is {others}. The number of messages in table 5 is "
+            "2N, plus N for each conflict, where N is the number of replicas. The claim's range of conflicts follows "
+            "from table 5 in this way."
         )
         found.append(with_interval(claim, row.sel(read_share=READS_ALONE, latency=data.latency[0]), note))
     return found
@@ -278,19 +284,20 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         with_interval(
             "dsptf.protocol.once",
             worst,
-            "The value is the number of services of a read after the first, by other bricks. It is for a latency of "
-            f"{LATENCY / US:g} us and {int(worst.depth)} requests outstanding, where it is largest at this latency. "
-            f"This project takes at most {ALMOST_NEVER:.0%} as almost never. With {depths} requests outstanding, in "
-            f"this order, the values are {shown}. If every brick waits "
-            f"for two latencies, the largest value is {waited:g}.",
+            "The value is the number of further services for each read, by other bricks than the first. It is for a "
+            f"latency of {LATENCY / US:g} us and {int(worst.depth)} requests outstanding, the largest value at this "
+            f"latency. We call a value of at most {ALMOST_NEVER:.0%} almost never. With {depths} requests "
+            f"outstanding, in this order, the values are {shown}. If every idle brick waits for two latencies, the "
+            f"largest value is {waited:g}.",
             holds=waited == 0 and float(worst.sel(statistic="mean")) <= ALMOST_NEVER,
         ),
         Measurement(
             "dsptf.protocol.lost_claim",
             held > 15.5 and some > 0,
-            note="Each of the other seven bricks misses the claims on a read with a probability of 5%. A read then has "
-            f"{some:.2f} further services. The loop has at least {held:.2f} of its 16 requests. Tests cover late claims. The "
-            "simulation does not draw them.",
+            note="Each of the other seven bricks fails to receive a claim with a probability of 5%. A read then has "
+            f"{some:.2f} further services on average. On average at least {held:.2f} of the 16 requests of the loop "
+            "are outstanding, so no request is lost. Claims that arrive late are covered by tests, not by this "
+            "simulation.",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Outage of a brick that has claimed reads, with and without lost claims (section 3), and the finding on it."""
+"""Outage of a brick that has claimed reads, with and without lost claims (section 3), and the finding on this claim."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def failing(
     Parameters
     ----------
     effort : Effort
-        Number and length of the runs. Each run has three times the requests.
+        Number and length of the runs. Each run has three times as many requests as `effort` gives.
     loss : sequence of float
         Probabilities that a claim is lost.
     timeout : sequence of float
@@ -98,9 +98,10 @@ def failing_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "dsptf.protocol.brick_failure",
             held > loop - 0.2 and bool((data.resent > 0).all()),
-            note=f"One of eight bricks stops and comes back. Clients send {float(lost):.0f} reads again if no claim is lost "
-            f"and the time-out is the shortest. The loop has at least {held:.2f} of its {loop} requests, with and without 5% "
-            "of claims lost. The mean response time is "
+            note=f"One of eight bricks stops and comes back. Clients send {float(lost):.0f} reads again if no claim "
+            f"is lost and the time-out is the shortest. On average at least {held:.2f} of the {loop} requests of the "
+            "loop are outstanding, with and without the loss of 5% of the claims, so no request is lost. The mean "
+            "response time is "
             + ", ".join(
                 f"{float(response.sel(timeout=timeout)):.0f} ms with a time-out of {timeout:g} s"
                 for timeout in data.timeout.values.tolist()

@@ -1,9 +1,9 @@
-"""Hit rates of table 3 with unequal LUNs, each of them on one group of eight bricks.
+"""Hit rates of table 3 if the LUNs have unequal loads, and each LUN is on one group of eight bricks.
 
 The paper has 50 LUNs and 16 GB of cache, which is 32 bricks of 512 MB. It states neither the location of the LUNs nor
-the distribution of the load among them. `traces.table3` places extents of all LUNs around the ring of bricks, so that
-every brick stores an equal share of each LUN. Here each LUN is on one of four groups. The memory of a group may then be
-too large for some LUNs and too small for others.
+their shares of the load. `traces.table3` places extents of all LUNs around the ring of bricks, so that every brick
+stores an equal share of each LUN. Here each LUN is on one of four groups. The memory of a group may then be too large
+for the LUNs on one group, and too small for the LUNs on another.
 """
 
 import time
@@ -43,7 +43,9 @@ FALLS = (0.02, 0.05)
 def table3_luns(
     effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), layouts: int = LAYOUTS
 ) -> xr.Dataset:
-    """Return the hit rates of reads if each LUN is on one replica group and LUNs differ as devices of public traces do.
+    """Return the hit rates of reads if each LUN is on one group of bricks, and LUNs have unequal loads.
+
+    The loads of the LUNs differ like the loads of the devices in public traces.
 
     Parameters
     ----------
@@ -57,11 +59,13 @@ def table3_luns(
     Returns
     -------
     Dataset
-        `hit_rate`, shape `[trace, scheme, order]`: simulated as in `traces.table3`. With the order "drawn" the LUNs are
-        assigned to groups at random. With "busiest first" each group in turn receives the busiest LUNs that remain.
-        `hashing`, shape `[trace, layout]`: hit rate of exact LRU caches under hashing for each random assignment, not
-        simulated. `busiest`, shape `[trace, layout]`: share of the requests that go to the busiest group. `needed`,
-        shape `[trace, fall]`: the share that it would need for hit rates to be lower by `fall` (`share_needed`).
+        `hit_rate`, shape `[trace, scheme, order]`: hit rate of reads, simulated as in `traces.table3`. With the order
+        "drawn" the LUNs are assigned to groups at random. With "busiest first" the first group receives the busiest
+        LUNs, the second group the busiest of the remaining LUNs, and so on. `hashing`, shape `[trace, layout]`: hit
+        rate of exact LRU caches under hashing for each random assignment, computed without the simulator. `busiest`,
+        shape `[trace, layout]`: share of the requests that go to the busiest group. `needed`, shape `[trace, fall]`:
+        share of the requests that the busiest group would need for the hit rate to be lower by `fall`; see
+        `share_needed`.
     """
     began = time.perf_counter()
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
@@ -85,7 +89,7 @@ def table3_luns(
 
 
 def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> Popularity:
-    """Return the popularity within each LUN with which one memory for all LUNs has the hit rate of the model.
+    """Return a popularity within LUNs for which one memory that all LUNs share has the hit rate of the model.
 
     Parameters
     ----------
@@ -97,11 +101,11 @@ def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> 
     Returns
     -------
     Popularity
-        The popularity, the same within all LUNs.
+        The popularity, which is the same within every LUN.
 
     Notes
     -----
-    The memory is assumed never to be full, as in all four traces (`PopularTraceModel`).
+    The calculation assumes that the memory is never full, which is true of all four traces (`PopularTraceModel`).
     """
     busy = shares[shares > 0]
     each = model.requests / model.chunks * len(shares) * busy
@@ -115,7 +119,7 @@ def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> 
 
 
 def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSystem = WIDE) -> Source:
-    """Return a synthetic trace with unequal LUNs, each on one replica group of the system.
+    """Return a synthetic trace whose LUNs have unequal loads, with each LUN on one group of bricks of the system.
 
     Parameters
     ----------
@@ -126,7 +130,7 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSys
     seed : int
         Seed of the requests.
     layout : int
-        Number of the random assignment of LUNs to groups, or `BUSIEST_FIRST`.
+        Number of the random assignment of LUNs to groups (0, 1, ...), or `BUSIEST_FIRST`.
     system : TraceSystem
         The system, by default 32 bricks and eight replicas.
 
@@ -137,12 +141,12 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSys
 
     Notes
     -----
-    This is an assumption, in addition to the assumptions of `source`. The paper has 50 LUNs. It states neither their
-    location nor the distribution of the load among them. Here the shares of the LUNs are the `lun_shares` of the most
-    similar public trace (`KIN`). Popularity within a LUN follows one law for all LUNs. Its steepness gives one memory
-    for all LUNs the published hit rate. In a random assignment the numbers of LUNs of the groups differ by at most one.
-    With `BUSIEST_FIRST` the first group has the busiest LUNs, the second the next ones, and so on. The addresses are
-    chosen so that `Declustered` keeps the groups on separate bricks.
+    The paper states neither the location of its 50 LUNs nor their shares of the load. This function assumes both, in
+    addition to the assumptions of `source`. The shares of the LUNs are the `lun_shares` of the most similar public
+    trace (`KIN`). Popularity within a LUN follows one law for all LUNs. The steepness of this law is such that one
+    memory that all LUNs share has the published hit rate. In a random assignment the numbers of LUNs of two groups
+    differ by at most one. With `BUSIEST_FIRST` the first group has the busiest LUNs, the second group the busiest of
+    the remaining LUNs, and so on. The addresses are chosen so that `Declustered` keeps the groups on separate bricks.
     """
     model, trace, lun = _undealt(name, requests, seed)
     group, row = (placed[lun] for placed in _dealt(model.luns, system.bricks // system.replicas, layout))
@@ -153,7 +157,10 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSys
 
 @lru_cache(maxsize=2)
 def _undealt(name: str, requests: int, seed: int) -> tuple[PopularTraceModel, RequestTrace, NDArray[np.int64]]:
-    """Return the model, a trace with addresses within its LUNs, and the LUN of each request (0 is the busiest)."""
+    """Return the model, a trace, and the LUN of each request (0 is the busiest LUN).
+
+    The addresses of the trace are relative to the start of the LUN.
+    """
     model = model_of(name, requests)
     shares = lun_shares(KIN[name], model.luns)
     alone = replace(model, luns=1, data=model.lun)
@@ -162,7 +169,10 @@ def _undealt(name: str, requests: int, seed: int) -> tuple[PopularTraceModel, Re
 
 
 def _dealt(luns: int, groups: int, layout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group of each LUN, the busiest first, and its row in the group; two arrays of shape `[lun]`."""
+    """Return the group of each LUN and the position of the LUN in its group, two arrays of shape `[lun]`.
+
+    The LUNs are in descending order of their load.
+    """
     if layout == BUSIEST_FIRST:
         return np.divmod(np.arange(luns), -(-luns // groups))
     # The stream of random numbers differs from the stream that draws the LUNs of requests.
@@ -171,7 +181,7 @@ def _dealt(luns: int, groups: int, layout: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def groups_of(given: Source, system: TraceSystem = WIDE) -> NDArray[np.int64]:
-    """Return the group that each request of a trace of `on_groups` goes to.
+    """Return, for a trace from `on_groups`, the group of bricks that each request goes to.
 
     Parameters
     ----------
@@ -189,7 +199,7 @@ def groups_of(given: Source, system: TraceSystem = WIDE) -> NDArray[np.int64]:
 
 
 def group_shares(given: Source, system: TraceSystem = WIDE) -> NDArray[np.float64]:
-    """Return the share of the requests that goes to each group.
+    """Return the share of the requests that goes to each group of bricks.
 
     Parameters
     ----------
@@ -208,7 +218,7 @@ def group_shares(given: Source, system: TraceSystem = WIDE) -> NDArray[np.float6
 
 
 def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
-    """Return the share of reads that hit in memory under hashing, with an exact LRU cache in each brick.
+    """Return the hit rate of reads under hashing, if each brick has an exact LRU cache.
 
     Parameters
     ----------
@@ -220,7 +230,7 @@ def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
     Returns
     -------
     float
-        Read hits / reads.
+        The number of reads that hit, divided by the number of reads.
     """
     hashed = np.asarray(system.arrivals(given).requests.address_hash) % system.replicas
     brick = groups_of(given, system) * system.replicas + hashed
@@ -234,7 +244,7 @@ def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
 
 
 def share_needed(name: str, hit_rate: float, system: TraceSystem = WIDE) -> float:
-    """Return the share of requests and data that one group must have for the hit rate to be as low as given.
+    """Return the share of requests and data that one group must have for the hit rate to fall to a given value.
 
     Parameters
     ----------
@@ -248,13 +258,14 @@ def share_needed(name: str, hit_rate: float, system: TraceSystem = WIDE) -> floa
     Returns
     -------
     float
-        The share, or NaN if the hit rate is not as low even if one group has everything.
+        The share, or NaN if the hit rate stays higher even if one group has all requests and data.
 
     Notes
     -----
-    The other groups have equal shares of the rest. A byte is equally popular on all groups. A group with memory M and
-    share s of the data then has the hit rate of a memory M / s for all data. The result expresses a loss by divided
-    memory as a skew. It is compared with samples and never used in a run.
+    The other groups have equal shares of the remaining requests and data. A byte is equally popular on all groups. A
+    group with memory M and share s of the data then has the hit rate that a memory of M / s would have for all data.
+    The result shows how unequal the groups must be for a given loss of hit rate. It is compared with samples, and is
+    not used in any run.
     """
     model, groups = TRACES[name], system.bricks // system.replicas
     memory = system.memory * system.replicas

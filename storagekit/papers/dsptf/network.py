@@ -1,4 +1,4 @@
-"""Gain and network traffic of D-SPTF, by latency, load, replicas and share of reads (sections 5.3.1 and 5.3.2)."""
+"""Gain and network traffic of D-SPTF by latency, load, replicas and fraction of reads (sections 5.3.1 and 5.3.2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,12 +25,13 @@ def network(
     depth: Sequence[int] = (4, 8, 16, 32),
     read_share: Sequence[float] = (0.67, 0.9, 1.0),
 ) -> xr.Dataset:
-    """Return the throughput of D-SPTF and of hashing, by latency, replicas, load and share of reads.
+    """Return the throughput of D-SPTF and of hashing, by latency, replicas, load and fraction of reads.
 
     Parameters
     ----------
     effort : Effort
-        Number and length of the runs. An eighth of the runs is made, at least two, with half of the requests.
+        Number and length of the runs. The number of runs is an eighth of `seeds`, at least two, and each run has half
+        of `requests`.
     latency : sequence of float
         One-way latencies, seconds.
     replicas : sequence of int
@@ -43,13 +44,14 @@ def network(
     Returns
     -------
     Dataset
-        The measures over `scheme`, `latency`, `replicas`, `depth`, `read_share` and `seed`. `gain` has `statistic` in
-        place of `scheme` and `seed`: the throughput of D-SPTF over the throughput of hashing under the same load.
+        The measures over `scheme`, `latency`, `replicas`, `depth`, `read_share` and `seed`. `gain`: the throughput of
+        D-SPTF divided by the throughput of hashing under the same load, with `statistic` in place of `scheme` and
+        `seed`.
 
     Notes
     -----
-    Hashing sends no messages. It is run at one latency, and its values are repeated for all others. A read that two
-    bricks serve counts once.
+    Hashing sends no messages between bricks. It is run at one latency, and the values are repeated for the other
+    latencies. A read that two bricks serve counts once.
     """
 
     def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
@@ -76,23 +78,24 @@ def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
     Parameters
     ----------
     data : Dataset
-        Measures with a dimension or coordinate `replicas` (N). Reads that hit in memory are included.
+        Measures with a dimension or coordinate `replicas`. They include reads that hit in memory.
     size : float
         Size of a request, bytes, by default 4 KB.
 
     Returns
     -------
     Dataset
-        `number` and `bytes` for each request, over `kind`. `overhead`: bytes of all messages without the data in them,
-        over the bytes that clients read and write.
+        `number`, over `kind`: messages for each request. `bytes`, over `kind`: bytes of these messages. `overhead`:
+        bytes of all messages, without the data in them, divided by the bytes that clients read and write.
 
     Notes
     -----
-    The paper counts N messages for each request and N for each claim, 2N in the common case (section 5.3.1). A read
-    that hits in the memory of the receiving brick is not forwarded. A read that hits in the memory of another brick is
-    claimed there. A write sends its data to every replica, and every replica acknowledges it. Replies to clients are
-    not counted, as in the paper. With r the share of reads, h the share of reads that hit in the receiving brick, and c
-    the claims for each read:
+    N is the number of replicas. The paper counts N messages for each request and N messages for each claim, which is 2N
+    if there is one claim (section 5.3.1). A read that hits in the memory of the receiving brick is not forwarded. A
+    read that hits in the memory of another brick is claimed by that brick. A write sends its data to every replica, and
+    every replica acknowledges it. Replies to clients are not counted, as in the paper. r is the fraction of the
+    requests that are reads, h is the fraction of the reads that hit in the receiving brick, and c is the number of
+    claims for each read:
 
         request = r (h + (1 - h) N),  claim = r c N,  write = acknowledgement = (1 - r) N
     """

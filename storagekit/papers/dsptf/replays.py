@@ -32,14 +32,15 @@ PIECES = 40
 PAIR = TraceSystem()
 LOCAL, REST = ("sap", "financial"), ("websearch", "cello2002")
 STAND_IN = (
-    "The trace is synthetic. It matches table 2 (Financial has 23% reads) and the Central column of table 3. It has Poisson "
-    "arrivals (Financial has the gaps of a public sample) and no locality in space. The interval is over the phases of the "
-    "spindles, for one synthetic trace. Writes complete as in table 1, by which this interpretation was chosen."
+    "The trace is synthetic. It matches table 2 (but Financial has 23% reads) and the hit rate of Central SPTF in "
+    "table 3. It has Poisson arrivals (but Financial has the gaps of a public sample), and popular data are "
+    "scattered over the LUNs. The interval is over the phases of the spindles, for one synthetic trace. A write "
+    "completes when the receiving brick has it on disk, the interpretation that was chosen by table 1."
 )
 BALANCED = ("LARD", "Weighted hash")
 WINDOWED = f"LARD, {LARD_WINDOWS[-1]:.3g} of the run"
 MEAN_GAIN = "the mean time of hashing and LARD, divided by the time of D-SPTF,"
-WAIT = "An idle brick waits for claims at most for its rotational latency, so that some reads are served twice."
+WAIT = "An idle brick waits for claims at most for its rotational latency, so some reads are served twice."
 # Quarters of the run without a slow brick, and with one, as fractions of the run.
 SPANS = {"normal": [(0.0, 0.25), (0.5, 0.75)], "degraded": [(0.25, 0.5), (0.75, 1.0)]}
 # Limits of "close" and "near", relative differences.
@@ -53,14 +54,14 @@ class TraceEffort(Effort):
     Parameters
     ----------
     seeds : int
-        Runs of each setting, by default 4. They differ in the phases of the spindles. All spindles have the same speed.
-        The phase difference of two spindles decides how often each of them is nearer to the data, and it is constant
-        during a run.
+        Number of runs of each setting, by default 4. The runs differ in the phases of the spindles. All spindles have
+        the same speed, so the phase difference of two spindles is constant during a run. It decides how often each of
+        the two disks is nearer to the data.
     requests : int
-        Requests of each synthetic trace, 0 for its full length, by default 2^15.
+        Number of requests of each synthetic trace, by default 2^15; 0 for its full length.
     wide : int
-        Requests of each synthetic trace on the 32 bricks of table 3, where a request takes more time to simulate, by
-        default 2^14.
+        Number of requests of each synthetic trace on the 32 bricks of table 3, by default 2^14. These requests take
+        more time to simulate.
     first_seed : int
         The first of the seeds, by default 0. It is also the seed of the synthetic traces.
     """
@@ -103,9 +104,9 @@ def replays(
     systems: Sequence[str] = SYSTEMS,
     scheme: Sequence[Row] = NAMES,
 ) -> History:
-    """Run a trace on two bricks under every scheme and condition (figures 6, 7 and 8).
+    """Run a trace on two bricks under every scheme, with equal, unequal and changing bricks (figures 6, 7 and 8).
 
-    The whole run counts, as in the paper: memories are empty at first.
+    The runs have no warm-up: as in the paper, memories are empty at first.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def replays(
     system : TraceSystem
         The bricks.
     pieces : int
-        Number of pieces of the run that are measured separately, by default 40.
+        Number of equal pieces of the run, each of which is measured separately; by default 40.
     together : bool
         Whether the popular data of a synthetic trace is contiguous, by default false.
     gaps : str, optional
@@ -132,11 +133,11 @@ def replays(
     Returns
     -------
     History
-        Dimension `run`, with coordinates `system` and `scheme`. An access of the slow brick takes twice as long in the
-        system "slow", and 1.5 times as long in "changing". In "slow, degraded" and "changing, service" it is the
-        opposite. In "changing, rotation" and "changing, seek" only that part takes twice as long. In "equal, at once",
-        "slow, at once" and "changing, at once" writes complete at once. Attribute `duplicates`: the number of blocks
-        that are in the memories of two bricks at the end.
+        Measures over `run`, with coordinates `system` and `scheme`. An access of the slow brick takes twice as long in
+        the systems "slow" and "changing, service". It takes 1.5 times as long in "changing" and "slow, degraded". In
+        "changing, rotation" and "changing, seek" only the rotation or only the seek takes twice as long. In "equal, at
+        once", "slow, at once" and "changing, at once" a write completes as soon as it is in every NVRAM. Attribute
+        `duplicates`: the number of blocks that are in the memories of two bricks at the end.
 
     Raises
     ------
@@ -170,7 +171,7 @@ def through(
     seeds : sequence of int
         Seeds of the runs of each setting.
     pieces : int
-        Number of pieces of the run that are measured separately, by default 40.
+        Number of equal pieces of the run, each of which is measured separately; by default 40.
 
     Returns
     -------
@@ -218,8 +219,8 @@ def missed(data: xr.Dataset) -> xr.DataArray:
 
     Notes
     -----
-    This is a second interpretation of the paper's client response time, in addition to the mean over all requests. It
-    ignores writes, hits, and a lower hit rate of a scheme:
+    The paper's response time may be the mean over all requests, or the mean over reads that miss, which this function
+    returns. The latter does not depend on writes, on hits, or on the hit rate of a scheme:
 
         read_response / (1 - hit_rate)
     """
@@ -248,7 +249,7 @@ def seconds(given: Source) -> float:
 
 
 def time_over(time: xr.DataArray, one: str, other: str) -> float:
-    """Return the ratio of the times of two schemes, mean over the seeds."""
+    """Return the time of one scheme divided by the time of another scheme, mean over the seeds."""
     return float((time.sel(scheme=one) / time.sel(scheme=other)).mean("seed"))
 
 
@@ -271,7 +272,8 @@ def replay_findings(
 
     Notes
     -----
-    The mean response time of all requests is judged. The notes also give the response time of missed reads (`missed`).
+    The verdicts follow from the mean response time of all requests, except those on missed reads. The notes also give
+    the response time of missed reads (`missed`).
     """
     local = local or {}
     equal = {name: _by_scheme(found.whole, "equal") for name, found in histories.items()}
@@ -296,18 +298,21 @@ def replay_findings(
 
 
 def _gains(histories: Mapping[str, History], system: str) -> str:
-    """Return the mean of the times of hashing and LARD over the time of D-SPTF by trace, in words."""
+    """Return, in words, the mean time of hashing and LARD divided by the time of D-SPTF, for each trace."""
     times = {name: _by_scheme(found.whole, system).response for name, found in histories.items()}
     return _listed({name: _mean(_gain(time)) for name, time in times.items()})
 
 
 def _printed(found: History | None, system: str) -> str:
-    """Return the times of the other schemes over D-SPTF on Financial with the read share of table 2, in words."""
+    """Return a sentence with the time of each scheme divided by that of D-SPTF, on Financial with 85% reads."""
     if found is None:
         return ""
     time = _by_scheme(found.whole, system).response
     over = {scheme: time_over(time, scheme, "D-SPTF") for scheme in ("Hashing", *BALANCED)}
-    return f" With the 85% reads that table 2 prints, the times over D-SPTF on Financial are: {_listed(over)}."
+    return (
+        " With the 85% reads that table 2 prints for Financial, the times of schemes divided by the time of D-SPTF "
+        f"are: {_listed(over)}."
+    )
 
 
 def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measurement]:
@@ -320,7 +325,7 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
     sap = times["sap"]
     both = ratio(sap.response.sel(scheme="D-SPTF"), sap.response.sel(scheme="Hashing"))
     missed_only = time_over(sap.missed, "D-SPTF", "Hashing")
-    # A claim on several traces is judged by the trace that is farthest from it.
+    # The verdict of a claim on several traces follows from the trace that is farthest from the claim.
     local = min(LOCAL, key=lambda name: _mean(gains[name]))
     rest = max(REST, key=lambda name: abs(_mean(gains[name]) - 1.2))
     return [
@@ -328,31 +333,31 @@ def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
             "dsptf.fig6.match",
             all(value <= 1.02 for value in over.values()),
             basis=basis,
-            note=f"The times of D-SPTF over Central are: {_listed(over, 3)}. For reads that miss in memory, they are: "
-            f"{_listed(alone, 3)}. {WAIT} A read that hits in another brick takes a message. If several bricks read parts of "
-            "the data, no brick has a hit on the whole.",
+            note=f"The time of D-SPTF divided by the time of Central SPTF is: {_listed(over, 3)}. For reads that "
+            f"miss in memory, it is: {_listed(alone, 3)}. D-SPTF can be slower for three reasons. {WAIT} A read that "
+            "hits in the memory of another brick needs a message. If several bricks have read different parts of the "
+            "data, no brick has all of the data in memory.",
         ),
         with_interval(
             "dsptf.fig6.sap",
             both,
-            f"For reads that miss in memory, the ratio is {missed_only:.2f}. The row dsptf.fig6.local has the other "
-            f"interpretation, a gain of 35 to 50%.{said}",
+            "The value is the time of D-SPTF divided by the time of hashing on SAP. For reads that miss in memory, the "
+            f"ratio is {missed_only:.2f}. The paper also gives a gain of 35 to 50% for this trace, the claim "
+            f"dsptf.fig6.local.{said}",
             basis,
         ),
         with_interval(
             "dsptf.fig6.local",
             _interval(gains[local]),
-            f"The value is for {local}, which has the smaller gain. The mean time of hashing and LARD, divided by "
-            "the time of D-SPTF, is: "
-            f"{each}.{said}",
+            f"The claim is on {' and '.join(LOCAL)}. The value is for {local}, which has the smaller gain. The mean "
+            f"time of hashing and LARD, divided by the time of D-SPTF, is: {each}.{said}",
             basis,
         ),
         with_interval(
             "dsptf.fig6.rest",
             _interval(gains[rest]),
-            f"The value is for {rest}, which is farther from the claim. The mean time of hashing and LARD, divided by "
-            "the time of D-SPTF, is: "
-            f"{each}.{said}",
+            f"The claim is on {' and '.join(REST)}. The value is for {rest}, which is farther from the claim. The "
+            f"mean time of hashing and LARD, divided by the time of D-SPTF, is: {each}.{said}",
             basis,
         ),
     ]
@@ -363,7 +368,7 @@ def _fig7(
 ) -> list[Measurement]:
     """Return the findings on figure 7.
 
-    degraded: times with a slow brick whose accesses take 1.5 times as long instead of twice.
+    degraded: times if an access of the slow brick takes 1.5 times as long, instead of twice.
     """
     others = [name for name in NAMES if name not in ("Central SPTF", "D-SPTF")]
     close, worst, shown = [], [], []
@@ -384,16 +389,18 @@ def _fig7(
             "dsptf.fig7.close",
             all(close),
             basis=basis,
-            note=f"The claim holds if D-SPTF is within {CLOSE:.0%} of Central and ahead of all others. {note}",
+            note=f"The claim holds if the time of D-SPTF is within {CLOSE:.0%} of the time of Central SPTF, and "
+            f"shorter than the times of all other schemes. {note}",
         ),
         Measurement("dsptf.fig7.hash_worst", all(worst), basis=basis, note=note),
         Measurement(
             "dsptf.fig7.financial",
             behind["financial"] <= 1 + NEAR and behind["financial"] == min(behind.values()),
             basis=basis,
-            note=f"The times of the slower one of {' and '.join(BALANCED)} over D-SPTF are: {_listed(behind)}. If the "
-            f"slow brick takes 1.5 times as long, they are: {_listed(behind_less)}. The claim holds if the time is within "
-            f"{NEAR:.0%} on Financial and nearer than on the other traces.{said}",
+            note=f"The longer of the times of {' and '.join(BALANCED)}, divided by the time of D-SPTF, is: "
+            f"{_listed(behind)}. If accesses of the slow brick take 1.5 times as long, the ratios are: "
+            f"{_listed(behind_less)}. The claim holds if the ratio on Financial is at most {1 + NEAR:g}, and smaller "
+            f"than on the other traces.{said}",
         ),
     ]
 
@@ -406,16 +413,17 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
         alone = float(quarters.missed.mean()) / MS
         at_once = float(_quarters(sooner, state).response.sel(scheme=scheme).mean()) / MS
         beside = "" if local is None else _both(_changing(local, "changing"), state)
-        near = f" With contiguous popular data, reads that miss in memory take: {beside}." if beside else ""
+        near = f" With contiguous popular data, the mean over reads that miss in memory is: {beside}." if beside else ""
         text = (
-            f"The time is the mean over all requests. If writes complete at once, it is {at_once:.1f} ms. For reads "
-            f"that miss in memory, it is {alone:.1f} ms.{near}{said}"
+            f"The value is the mean over all requests. If writes complete at once, it is {at_once:.1f} ms. The mean "
+            f"over reads that miss in memory is {alone:.1f} ms.{near}{said}"
         )
         rows.append(with_interval(claim, _interval(quarters.response / MS), text, basis))
     for claim, (state,) in FIG8_RATIOS:
         note = f" {_meanings(found)}" if state == "degraded" else ""
         quarters, at_once = _quarters(times, state), _quarters(sooner, state).response
         text = (
+            "The value is the time of hashing divided by the time of D-SPTF. "
             f"If writes complete at once, the ratio is {time_over(at_once, 'Hashing', 'D-SPTF'):.2f}. For reads that "
             f"miss in memory, it is {time_over(quarters.missed, 'Hashing', 'D-SPTF'):.2f}.{note}{said}"
         )
@@ -428,8 +436,8 @@ def _fig8_missed(local: History, basis: str) -> list[Measurement]:
     """Return the findings on figure 8 for missed reads only, with contiguous popular data."""
     times = _changing(local, "changing")
     note = (
-        "The time covers only reads that miss in memory, with contiguous popular data. The paper does not state which "
-        "requests its response time covers, nor how local they are."
+        "The value is the mean response time of reads that miss in memory, with contiguous popular data. The paper "
+        "does not state which requests its response time covers, nor whether their popular data are contiguous."
     )
     return [
         with_interval(claim, _interval(_quarters(times, state).missed.sel(scheme=scheme) / MS), note, basis)
@@ -438,7 +446,7 @@ def _fig8_missed(local: History, basis: str) -> list[Measurement]:
 
 
 def _meanings(found: History) -> str:
-    """Return the times of the degraded quarters under other meanings of a slow brick, in words."""
+    """Return sentences with the times in the quarters with a slow brick, for other meanings of "slow"."""
     half = _changing(found, "changing, service")
     late = _quarters(half, "degraded").response
     ours, hashed = (float(late.sel(scheme=scheme).mean()) / MS for scheme in ("D-SPTF", "Hashing"))
@@ -449,33 +457,34 @@ def _meanings(found: History) -> str:
         for name in ("rotation", "seek")
     ]
     return (
-        "The degradation is by 50% (section 5.2.2), so that every access takes 1.5 times as long. The caption of the figure "
-        f"halves the performance. If a whole access takes twice as long, all requests take: {all_of_it}. LARD then takes "
-        f"{time_over(late, 'LARD', 'D-SPTF'):.2f} times as long as D-SPTF. {' '.join(shown)}"
+        "Section 5.2.2 has a degradation by 50%, so every access of the slow brick takes 1.5 times as long in this "
+        "simulation. The caption of the figure says that performance is halved. If a whole access takes twice as "
+        f"long, the mean over all requests is: {all_of_it}. LARD then takes {time_over(late, 'LARD', 'D-SPTF'):.2f} "
+        f"times as long as D-SPTF. {' '.join(shown)}"
     )
 
 
 def _both(times: xr.Dataset, state: str) -> str:
-    """Return the times of missed reads of D-SPTF and of hashing in some quarters of the run, in words."""
+    """Return, in words, the mean response times of missed reads under D-SPTF and hashing in the quarters of a state."""
     mean = times.missed.sel(piece=_within(times, SPANS[state])).mean(["piece", "seed"]) / MS
     ours, hashed = (float(mean.sel(scheme=scheme)) for scheme in ("D-SPTF", "Hashing"))
     return f"D-SPTF {ours:.1f} ms, hashing {hashed:.1f} ms (ratio {hashed / ours:.2f})"
 
 
 def _quarters(times: xr.Dataset, state: str) -> xr.Dataset:
-    """Return the times in the quarters with a slow brick, or in those without, by scheme and seed."""
+    """Return the mean times over the quarters with a slow brick, or over the quarters without, by scheme and seed."""
     return times.sel(piece=_within(times, SPANS[state])).mean("piece")
 
 
 def _changing(found: History, system: str) -> xr.Dataset:
-    """Return the response times of a system by scheme, seed and piece of the run."""
+    """Return the response times on a system by scheme, seed and piece of the run."""
     return _by_scheme(found.pieces, system)
 
 
 def _lard_window(times: xr.Dataset, twice: xr.Dataset, basis: str) -> Measurement:
-    """Return whether LARD with a window reacts one window late, at the start of the degradation and at its end.
+    """Return the finding whether LARD with a window reacts one window late to the start and the end of a degradation.
 
-    twice: times with slow bricks that take twice as long, for the note.
+    twice: times if accesses of a slow brick take twice as long, for the note.
     """
     never, late, then, after = _reaction(times)
     hits = times.hit_rate.mean(["seed", "piece"])
@@ -484,19 +493,21 @@ def _lard_window(times: xr.Dataset, twice: xr.Dataset, basis: str) -> Measuremen
         "dsptf.fig8.lard_window",
         abs(never - 1) < CLOSE and then < 1 - CLOSE and then < late and after > 1 + CLOSE,
         basis=basis,
-        note="With the default thresholds LARD performs as hashing does. The variant has the thresholds T_low 0.75 and "
-        "T_high 1, which this project chose, and windows of a tenth of the run. Its time over the time of LARD is "
-        f"{late:.2f} in the first window of the degradation, {then:.2f} after this window, and {after:.2f} in the first "
-        f"window after the degradation. Its hit rate is {float(hits.sel(scheme=WINDOWED)):.3f} instead of "
-        f"{float(hits.sel(scheme='LARD')):.3f}. If a slow brick takes twice as long, the three ratios are {others}.",
+        note="With the default thresholds LARD performs as hashing does. Another version of LARD has the thresholds "
+        "T_low 0.75 and T_high 1, which we chose, and windows of a tenth of the run. The time of this version "
+        f"divided by the time of LARD is {late:.2f} in the first window of the degradation, {then:.2f} in the rest "
+        f"of the degradation, and {after:.2f} in the first window after the degradation. The hit rate of this "
+        f"version is {float(hits.sel(scheme=WINDOWED)):.3f}, and of LARD {float(hits.sel(scheme='LARD')):.3f}. If "
+        f"accesses of a slow brick take twice as long, the three ratios are {others}.",
     )
 
 
 def _reaction(times: xr.Dataset) -> tuple[float, float, float, float]:
-    """Return ratios of mean response times around the time when the first brick is slow.
+    """Return four ratios of mean response times around the time when the first brick is slow.
 
-    The first ratio is LARD over hashing while the brick is slow. The others are LARD with the longer window over LARD:
-    in the first window of the slowdown, in the rest of it, and in the first window after it.
+    The first ratio is the time of LARD divided by the time of hashing, while the brick is slow. The other ratios are
+    the time of LARD with the longer window divided by the time of LARD: in the first window of the slowdown, in the
+    rest of the slowdown, and in the first window after the slowdown.
     """
     window, mean = LARD_WINDOWS[-1], times.response.mean("seed")
 
@@ -513,14 +524,14 @@ def _reaction(times: xr.Dataset) -> tuple[float, float, float, float]:
 
 
 def _by_scheme(data: xr.Dataset, system: str) -> xr.Dataset:
-    """Return `response`, `missed` and `hit_rate` of the runs of a system, by scheme and seed."""
+    """Return `response`, `missed` and `hit_rate` of the runs on one system, with the dimension `scheme` for `run`."""
     runs = data.isel(run=(data.system == system).values)
     times = xr.Dataset({"response": runs.response, "missed": missed(runs), "hit_rate": runs.hit_rate})
     return times.swap_dims(run="scheme").drop_vars("run")
 
 
 def _gain(time: xr.DataArray) -> xr.DataArray:
-    """Return the mean of the times of hashing and LARD over the time of D-SPTF, by seed."""
+    """Return the mean time of hashing and LARD divided by the time of D-SPTF, for each seed."""
     return time.sel(scheme=["Hashing", "LARD"]).mean("scheme") / time.sel(scheme="D-SPTF", drop=True)
 
 
@@ -537,5 +548,5 @@ def _listed(values: Mapping[str, float], digits: int = 2) -> str:
 
 
 def _within(times: xr.Dataset, spans: list[tuple[float, float]]) -> list[float]:
-    """Return the pieces with their middle in any of the spans of the run."""
+    """Return the pieces of the run whose middle is in one of the spans."""
     return [piece for piece in times.piece.values.tolist() if any(low < piece < high for low, high in spans)]

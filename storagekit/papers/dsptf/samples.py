@@ -1,6 +1,6 @@
-"""Statistics of public traces for two properties that table 2 omits: load of devices, and gaps between arrivals.
+"""Statistics of public traces on two properties that table 2 omits: the load of devices, and the gaps between arrivals.
 
-The statistics come with the package (data/reference/trace_samples.csv), so that the samples themselves are not needed.
+The statistics are part of the package (data/reference/trace_samples.csv), so the samples themselves are not needed.
 """
 
 import csv
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from storagekit.core.resources import data_path
 from storagekit.papers.dsptf.bricks import AS_PRINTED, Source
 
-# The most similar public trace of each: of the same name or the same laboratory. For SAP it is another database that
-# runs transactions.
+# The most similar public trace for each trace of the paper: it has the same name or is from the same laboratory. For
+# SAP it is another database that runs transactions.
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
 # Samples of the same name as the trace, for the gaps between arrivals. Their arrival rates differ from those in table
 # 2. Gaps of Financial1 vary by 3.2 times their mean. Gaps in the minute of WebSearch1 vary by 1.3 times their mean,
@@ -31,8 +31,8 @@ def sampled(sample: str, figure: str) -> NDArray[np.int64]:
     sample : str
         Name of the sample.
     figure : str
-        "device": the number of requests to each device with at least one request, the busiest first. "gap": the number
-        of times that two arrivals were a given number of clock ticks apart.
+        "device": the number of requests to each device, the busiest first, without devices that have no request. "gap":
+        for each number of clock ticks, how often two successive arrivals were this number of ticks apart.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def sampled(sample: str, figure: str) -> NDArray[np.int64]:
 
 
 def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
-    """Return the shares of the requests that go to equal LUNs, with the skew of a sample.
+    """Return the share of the requests that each of several LUNs of equal size receives, with the skew of a sample.
 
     Parameters
     ----------
@@ -65,8 +65,9 @@ def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
 
     Notes
     -----
-    The busiest k LUNs have the share of the busiest k / luns of the sample's devices. Between devices the share is
-    interpolated linearly. In other words, the Lorenz curve of the sample is cut into `luns` parts.
+    The busiest k of the `luns` LUNs receive the same share of the requests as the busiest fraction k / `luns` of the
+    sample's devices. Between devices the share is interpolated linearly. In other words, the Lorenz curve of the sample
+    is cut into `luns` parts.
     """
     counts = sampled(sample, "device")[:, 1]
     curve = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
@@ -74,7 +75,7 @@ def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
 
 
 def bunched(given: Source, sample: str, seed: int) -> Source:
-    """Return the same requests over the same time, with gaps between arrivals that are drawn from a sample.
+    """Return a trace with the same requests over the same time, but with gaps between arrivals drawn from a sample.
 
     Parameters
     ----------

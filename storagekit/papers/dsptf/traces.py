@@ -1,4 +1,4 @@
-"""The traces: tables 2 and 3, runs of real traces of the same kinds, and the findings on their claims."""
+"""The traces: tables 2 and 3, and runs of real traces that are similar to the paper's, with the findings."""
 
 import time
 from collections.abc import Sequence
@@ -26,20 +26,20 @@ from storagekit.workload.synthetic import compare, generate
 from storagekit.workload.trace import read
 
 TWO_READINGS = {
-    "financial": "The paper prints 85% reads. Its 5,334,987 requests are the number of the public Financial1, which has 23% "
-    "reads. A share of 85% would be near Financial2 (82% reads, 3,699,194 requests). The runs have 23% reads, because "
-    "section 5.2.1 has long queues.",
-    "websearch": "The public WebSearch2 has the same number of requests, 4,579,809, and 99.98% reads. This project follows "
-    "the table.",
+    "financial": "The paper prints 85% reads and 5,334,987 requests. The public trace Financial1 has the same number of "
+    "requests, but 23% reads. The public trace Financial2 has 82% reads, but 3,699,194 requests. The runs have 23% reads, "
+    "because section 5.2.1 mentions long queues, which do not occur with 85% reads.",
+    "websearch": "The paper prints 90% reads and 4,579,809 requests. The public trace WebSearch2 has the same number of "
+    "requests, but 99.98% reads. The runs have 90% reads.",
 }
 # Schemes that divide memory by address.
 DIVIDED = ("Hashing", "LARD")
 NEVER_FULL = (
-    "The claim cannot be judged. If writes miss at most as often as reads, the published hit rates leave 11 to 14 GB that "
-    "the traces request for the first time. A memory of 16 GB then never fills, so that memory makes no difference between "
-    "the schemes."
+    "There is no verdict. If writes miss at most as often as reads, the published hit rates imply that a trace "
+    "requests 11 to 14 GB of different data. A memory of 16 GB then never fills, so the schemes cannot differ in the "
+    "use of their memory."
 )
-FITTED = "The synthetic trace was fitted to this column."
+FITTED = "The synthetic trace was fitted to this hit rate."
 # Error of a difference of two printed hit rates, percentage points: both are rounded to whole numbers.
 ROUNDED = 1.0
 # Names of traces in the folder of real traces.
@@ -49,12 +49,12 @@ SAMPLES = ("financial1", "websearch1", "hplajw", "cello2003")
 def table2(
     effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = ""
 ) -> xr.Dataset:
-    """Return the characteristics of the traces of the other exhibits, at full length (table 2).
+    """Return the characteristics of the full-length traces (table 2).
 
     Parameters
     ----------
     effort : TraceEffort
-        Gives the first seed.
+        Only its `first_seed` is used.
     traces : sequence of str
         Names of `bricks.MODELS`.
     folder : path
@@ -63,7 +63,7 @@ def table2(
     Returns
     -------
     Dataset
-        `reads` (share), `size` (bytes), `requests`, `duration` (seconds) and `basis` over `trace`.
+        Over `trace`: `reads` (fraction), `size` (mean size, bytes), `requests`, `duration` (seconds) and `basis`.
     """
     began, rows = time.perf_counter(), []
     for name in traces:
@@ -93,12 +93,14 @@ def table3(
     bricks: int = 32,
     scheme: Sequence[Row] = NAMES[:4],
 ) -> xr.Dataset:
-    """Return the hit rates of reads by scheme and trace: eight replicas, 50 LUNs on 32 bricks of 512 MB (table 3).
+    """Return the hit rates of reads by scheme and trace, with eight replicas and 50 LUNs (table 3).
+
+    Each of the 32 bricks has 512 MB of memory.
 
     Parameters
     ----------
     effort : TraceEffort
-        Number and length of the runs. Only the first seed is run.
+        Length of the runs (`wide`), and seed (`first_seed`). There is one run for each trace and scheme.
     traces : sequence of str
         Names of `bricks.MODELS`.
     folder : path
@@ -156,7 +158,8 @@ def real(
 
     Notes
     -----
-    The devices of a trace are laid end to end. Memories have their full size, and are empty at first.
+    The addresses of one device follow those of the previous device. Memories have their full size, and are empty at
+    first.
     """
     names, own = chosen(scheme, NAMES)
     lying = real_traces("dsptf", folder)
@@ -176,7 +179,7 @@ def real(
 
 
 def compared(effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
-    """Return the figures of the synthetic traces at the length of the other exhibits, and the published figures.
+    """Return the statistics of the synthetic traces, as the other exhibits simulate them, and the published statistics.
 
     Parameters
     ----------
@@ -213,7 +216,7 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
 
     Notes
     -----
-    For a synthetic trace a match states only that the trace has the properties it was generated with.
+    For a synthetic trace a match shows only that the generated trace has the statistics that were requested.
     """
     printed = data.assign(size=data["size"] / KB, duration=data.duration / HOUR)
     found = []
@@ -250,7 +253,8 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
         if luns is not None:
             shown = [f"{float(rate):.3f}" for rate in luns.hit_rate.sel(trace=name, scheme=scheme)]
             note += (
-                " With every LUN on one group and LUNs that differ as the devices of a public trace do, the hit rate "
+                " If each LUN is on one group of bricks, and the loads of LUNs differ like the loads of devices in a "
+                "public trace, the hit rate "
             )
             note = f"{note}is {shown[0]}, and {shown[1]} if the busiest LUNs share a group.".strip()
         if basis != "trace" and not central:
@@ -268,7 +272,7 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
             "dsptf.table3.gap",
             bool(((divided >= 2 - ROUNDED) & (divided <= 4 + ROUNDED)).all()) if real else None,
             basis="trace" if real else "stand-in",
-            note="The gaps below Central SPTF in percentage points are: "
+            note="The hit rate of Central SPTF minus the hit rate of each scheme, in percentage points, is: "
             + ", ".join(f"{name} {low:.1f} to {high:.1f}" for name, (low, high) in between.items())
             + "."
             + ("" if real else f" {NEVER_FULL}")
@@ -278,21 +282,22 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
             "dsptf.table3.order",
             bool((ahead >= 0).all()) if real else None,
             basis="trace" if real else "stand-in",
-            note=f"D-SPTF is ahead of hashing and LARD by {100 * float(ahead.min()):.1f} to {100 * float(ahead.max()):.1f} "
-            "percentage points." + ("" if real else f" {NEVER_FULL}"),
+            note="The hit rate of D-SPTF minus the hit rates of hashing and LARD is "
+            f"{100 * float(ahead.min()):.1f} to {100 * float(ahead.max()):.1f} percentage points."
+            + ("" if real else f" {NEVER_FULL}"),
         ),
         Measurement(
             "dsptf.table3.exclusive",
             twice == 0,
             basis="stand-in",
-            note=f"At the end of the runs {twice} blocks are in two memories. The claim holds by construction, because a "
-            "brick drops a block that another brick reads.",
+            note=f"At the end of the runs {twice} blocks are in the memories of two bricks. The claim holds by "
+            "construction: if a brick reads a block into its memory, the other bricks drop the block.",
         ),
     ]
 
 
 def _unlike(luns: xr.Dataset) -> str:
-    """Return the loss of hit rate with LUNs on groups of bricks, and the skew that the paper's loss needs, in words."""
+    """Return sentences on the loss of hit rate if LUNs are on groups of bricks, and on the skew for the paper's loss."""
     lost = 100 * (luns.hit_rate.sel(scheme="Central SPTF") - luns.hit_rate.sel(scheme=["Hashing", "LARD"]))
     drawn, first = (
         f"{max(float(gap.min()), 0):.1f} to {float(gap.max()):.1f}" for gap in (lost.isel(order=0), lost.isel(order=1))
@@ -300,16 +305,17 @@ def _unlike(luns: xr.Dataset) -> str:
     busiest = luns.busiest.mean("layout")
     needed = luns.needed.isel(fall=0)
     return (
-        "With every LUN on one of four groups and LUNs that differ as the devices of public traces do, hashing and LARD lose "
-        f"{drawn} points if LUNs are assigned to groups at random, and {first} points if the busiest LUNs share a group. In "
-        f"random assignments the busiest group has {float(busiest.min()):.0%} to {float(busiest.max()):.0%} of the requests. "
-        f"To lose {100 * float(needed.fall):.0f} points, it would need {float(needed.min()):.0%} to "
+        "In further runs each LUN is on one of four groups of bricks, and the loads of LUNs differ like the loads of "
+        f"devices in public traces. Compared with Central SPTF, hashing and LARD then lose {drawn} points if LUNs "
+        f"are assigned to groups at random, and {first} points if the busiest LUNs share a group. In random "
+        f"assignments the busiest group has {float(busiest.min()):.0%} to {float(busiest.max()):.0%} of the "
+        f"requests. To lose {100 * float(needed.fall):.0f} points, it would need {float(needed.min()):.0%} to "
         f"{float(needed.max()):.0%} of the requests."
     )
 
 
 def real_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on real traces of the same kinds, which are not in the paper.
+    """Return the findings on real traces that are similar to the paper's, which are not in the paper.
 
     Parameters
     ----------
@@ -332,7 +338,8 @@ def real_findings(data: xr.Dataset) -> list[Measurement]:
                 f"dsptf.traces.{name}_match",
                 match <= 1.02,
                 basis="trace",
-                note=f"The time of D-SPTF over Central SPTF is {match:.3f}. {note}",
+                note="The mean response time of D-SPTF divided by the mean response time of Central SPTF is "
+                f"{match:.3f}. {note}",
             )
         )
         others = [time_over(time, scheme, "D-SPTF") for scheme in ("Hashing", "LARD")]

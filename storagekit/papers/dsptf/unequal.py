@@ -44,9 +44,9 @@ def table4(
     scheme : sequence
         Names of schemes, and pairs of a name and a dispatcher of your own.
     speed : sequence of float
-        Nominal speeds of the slow brick, as fractions of the other's. The table has 0.5.
+        Nominal speeds of the slow brick, as fractions of the other brick's speed. The table has 0.5.
     slowness : sequence of str
-        Meanings of the speed, names of `bricks.SLOWNESS`.
+        What a nominal speed means, names of `bricks.SLOWNESS`.
     read_share : float
         Share of reads, by default 0.9.
     outstanding : int
@@ -55,8 +55,8 @@ def table4(
     Returns
     -------
     Dataset
-        `brick_throughput` and further measures over `scheme`, `speed`, `slowness`, `brick` (0 and 1) and `seed`. Speeds
-        other than 0.5 have a quarter of the runs, and NaN for the remaining seeds.
+        `brick_throughput` and further measures over `scheme`, `speed`, `slowness`, `brick` (0 and 1) and `seed`. For
+        speeds other than 0.5 a quarter of the seeds is run, and the values of the other seeds are NaN.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def table4(
 
     Notes
     -----
-    Weighted hashing distributes the requests in proportion to the speeds of the slow parts (`bricks.pace`).
+    Weighted hashing distributes the requests in proportion to the speeds of the bricks, as `bricks.pace` returns them.
     """
     drive = load_drive("atlas10k")
     requests = RandomRequests(ExponentialSize(4 * KB), read_share)
@@ -97,8 +97,8 @@ def table4(
             allow_held_up=True,
         )
 
-    # The values of the table are judged. The other speeds are judged by the change along the speed, which is far
-    # greater than the uncertainty with a quarter of the runs.
+    # Claims on the table compare values at half the speed. The claim on other speeds compares values along the speed,
+    # which differ by far more than the uncertainty with a quarter of the runs.
     judged = [one for one in speed if one == HALF]
     others = [one for one in speed if one != HALF]
     parts = [swept(some, seeds) for some, seeds in ((judged, effort.seeds), (others, effort.few)) if some]
@@ -108,7 +108,7 @@ def table4(
 
 @judging("scheme", NAMES)
 def table4_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 4 and the other speeds of the slow brick.
+    """Return the findings on table 4 and on other speeds of the slow brick.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
 
     Notes
     -----
-    The meaning that an access takes twice as long is judged. The notes give the results under the other meanings.
+    The verdicts follow from runs in which an access of the slow brick takes twice as long. The notes give the results
+    for other meanings of half the speed.
     """
     slowness = TWICE
     summary = interval(data).brick_throughput.sel(speed=HALF)
@@ -127,18 +128,23 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
         at = summary.sel(scheme=scheme, brick=brick)
         rest = ", ".join(f"{float(at.sel(slowness=name, statistic='mean')):.0f} IO/s ({name})" for name in others)
         note = (
-            "An access of the slow brick takes twice as long, because section 5.2.1 sends two of three requests to the "
-            f"fast brick. Other meanings of half the speed give {rest}. In the table the slow brick has seven tenths of "
-            "the pace of the fast brick. This is nearer to an access that takes 1.5 times as long (degraded)."
+            "In this simulation an access of the slow brick takes twice as long, because section 5.2.1 sends two of "
+            f"three requests to the fast brick. Other meanings of half the speed give {rest}. In the paper's table "
+            "the throughput of the slow brick is seven tenths of the throughput of the fast brick. This is nearer to "
+            "a slow brick whose accesses take 1.5 times as long (degraded)."
         )
         if scheme == "Weighted hash":
-            note += " The shares of the requests are 2 to 1, and 3 to 2 if the slow brick is degraded."
+            note += " The fast and the slow brick receive the requests 2 to 1, or 3 to 2 if the slow brick is degraded."
         found.append(with_interval(claim, at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
 
 def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
-    """Return whether the fast brick keeps its throughput as the other slows, and falls to the other's under hashing."""
+    """Return the finding on the throughput of the fast brick as the other brick slows down.
+
+    The claim holds if the fast brick keeps its throughput under D-SPTF and Central SPTF, and if the two bricks have
+    equal throughputs under hashing.
+    """
     # The paper does not state the speed of the slowed brick.
     mean = data.brick_throughput.mean("seed").sel(speed=data.speed >= HALF)
     kept = mean.sel(brick=FAST) / mean.sel(brick=FAST, speed=1.0)
@@ -153,9 +159,11 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     return Measurement(
         "dsptf.table4.fast_unaffected",
         all(value >= LEVEL for value in least.values()) and float(apart) <= SAME,
-        note=f"Under D-SPTF the fast brick keeps these shares of its throughput, by the speed of the slow brick: {at}. At a "
-        "speed of 0.5 an access takes twice as long. The claim is judged for speeds from 1 down to 0.5, and holds if the "
-        f"share is at least {LEVEL:.0%}. Under hashing the two bricks differ by at most {float(apart):.1%}."
-        + ("" if turning is None else f" If only the rotation is slower, the share is at least {turning:.2f}.")
-        + " Writes, a tenth of the requests, go to both bricks, and the loop waits for them.",
+        note="The throughput of the fast brick under D-SPTF, divided by its throughput beside an equally fast brick, "
+        f"is by the speed of the slow brick: {at}. At a speed of 0.5 an access takes twice as long. The claim is for "
+        f"speeds from 1 down to 0.5, and holds if the ratio is at least {LEVEL:.0%}. Under hashing the throughputs "
+        f"of the two bricks differ by at most {float(apart):.1%}."
+        + ("" if turning is None else f" If only the rotation is slower, the ratio is at least {turning:.2f}.")
+        + " The fast brick loses throughput because writes, a tenth of the requests, go to both bricks, and the "
+        "loop waits for the slow brick.",
     )

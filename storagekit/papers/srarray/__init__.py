@@ -1,7 +1,7 @@
 """Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, Trading Capacity for Performance in a Disk Array, OSDI 2000.
 
-Each module covers one kind of exhibit. It contains the functions that return its data, and the functions that compare
-the data with the claims of the paper. Its charts are in the module of the same name in `draw`. The modules `disk` and
+Each module covers one kind of exhibit. It contains the functions that return the data, and the functions that compare
+the data with the claims of the paper. The module of the same name in `draw` has the charts. The modules `disk` and
 `disk_array` contain the systems of the paper.
 """
 

@@ -1,4 +1,4 @@
-"""Agreement of a model with a measurement, and ratios of two measurements."""
+"""Findings on the agreement of a model with a measurement, and ratios of two measurements."""
 
 import xarray as xr
 
@@ -9,7 +9,7 @@ from storagekit.simulation import ratio
 def tracks(
     claim: str, apart: xr.DataArray, what: str, why: str, basis: str = "simulated", within: float = 0.15
 ) -> Measurement:
-    """Return the finding on whether a model follows a measurement at every point.
+    """Return the finding whether a model follows a measurement at every point.
 
     Parameters
     ----------
@@ -18,12 +18,12 @@ def tracks(
     apart : DataArray
         Relative errors of the model, of any shape.
     what, why : str
-        The compared quantities as a noun phrase, and sentences on the reason for their difference. Both are parts of
-        the note.
+        Two parts of the note: a noun phrase for the two quantities that are compared, and sentences on the reason for
+        their difference.
     basis : str
         A basis of `Measurement`, by default "simulated".
     within : float
-        The largest relative error at which the claim holds, by default 0.15. This is "near" in the scorecard.
+        The largest relative error at which the claim holds, by default 0.15, the limit of "near" in the scorecard.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def tracks(
 
 
 def paired(numerator: xr.DataArray, denominator: xr.DataArray) -> xr.DataArray:
-    """Return the ratio of two measurements over their windows, with its 95% interval.
+    """Return one measurement divided by another, mean over the windows, with its 95% interval.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Delayed writes under a load that leaves the disks almost no idle time (section 3.4).
 
-A closed loop writes small blocks to a small part of a 2 x 3 SR-Array. The foreground queues are seldom empty. So most
-delayed copies are written only when the table forces them, and blocks are overwritten before their copies are written.
+A closed loop writes small blocks to a small part of a 2 x 3 SR-Array. The foreground queues are seldom empty. Most
+delayed copies are therefore written only because the table of delayed writes is full. Blocks are overwritten before all
+of their copies are written.
 """
 
 import time
@@ -46,19 +47,21 @@ def delayed_writes(
     Parameters
     ----------
     effort : ArrayEffort
-        A quarter of its seeds are used, but at least two. Every run completes at least half of its `loop_requests`.
+        The number of runs is a quarter of `seeds`, and at least two. Every run completes at least half of
+        `loop_requests`.
     tables : sequence of int
-        Numbers of table entries at which delayed writes move to the foreground queues, by default 1, 32 and 128.
+        Sizes of the table of delayed writes, entries, by default 1, 32 and 128. If the table is full, delayed writes
+        move to the foreground queues.
     hot : sequence of float
-        Shares of the data that receive the writes, by default `HOT` and 1.
+        Fractions of the data that receive the writes, by default `HOT` and 1.
 
     Returns
     -------
     Dataset
-        Over `table`, `hot` and `seed`. `copies`: replicas written for each completed write; it is D_r if no copy is
-        dropped and none remains. `pending`: the most entries in the table at any of the sampled times. `recovered`: the
-        share of blocks that are whole after a crash at any of these times (see `Disks.crash`); NaN if `hot` is 1,
-        because these data have too many blocks to follow.
+        Variables over `table`, `hot` and `seed`. `copies`: number of replicas that are written for each completed
+        write; it is D_r if every copy is written. `pending`: largest number of entries in the table at any of the
+        sampled times. `recovered`: fraction of the blocks that are whole after a crash at one of the sampled times (see
+        `Disks.crash`); NaN if `hot` is 1, because all of the data have too many blocks to follow.
 
     References
     ----------
@@ -102,7 +105,7 @@ def delayed_writes(
 
 
 def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.Dataset:
-    """Return the effect of the paper's table of delayed writes before and after it becomes full.
+    """Return the writes of copies before and after the paper's table of delayed writes becomes full.
 
     The load consists of writes to all of the data, without idle time.
 
@@ -111,14 +114,15 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
     effort : ArrayEffort
         Gives the first of two seeds.
     table : int
-        Number of entries at which delayed writes move to the foreground queues, by default 10,000.
+        Size of the table of delayed writes, entries, by default 10,000. If the table is full, delayed writes move to
+        the foreground queues.
 
     Returns
     -------
     Dataset
-        Over `seed`. `filling`: replicas written for each completed write until the table has `table` entries. `late`:
-        the fraction of accesses soon after that write delayed copies. `pending`: the most entries at any of the sampled
-        times.
+        Variables over `seed`. `filling`: number of replicas that are written for each completed write until the table
+        is full. `late`: fraction of the accesses that write delayed copies, in the time after the table is full.
+        `pending`: largest number of entries in the table at any of the sampled times.
 
     References
     ----------
@@ -149,8 +153,8 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
 class Disks:
     """Model of the contents of the disks: the last version that was written to each replica of each block.
 
-    Versions are numbered in the order of the first copies that reach a disk. Every write covers a whole block. A
-    delayed copy carries the newest version.
+    A write makes a new version of a whole block. Versions are numbered in the order in which their first copy reaches a
+    disk. A delayed copy has the newest version of the block.
     """
 
     def __init__(self):
@@ -161,7 +165,7 @@ class Disks:
 
     @property
     def recovered(self) -> float:
-        """Return the share of blocks that were whole after a crash."""
+        """Return the fraction of the blocks that were whole after a crash."""
         return self.whole / self.looked_at
 
     def replay(self, log, sector: np.ndarray) -> None:
@@ -187,11 +191,11 @@ class Disks:
                 self.acknowledged[block] = max(self.acknowledged.get(block, 0), self.version[answer])
 
     def crash(self, table: Pending) -> None:
-        """Simulate a crash and its recovery, and count the blocks that are whole afterwards.
+        """Simulate a crash and the recovery from it, and count the blocks that are whole afterwards.
 
-        A crash loses the memory, and tears the accesses in progress. `recovery` restores each block from the table
-        alone. A block is whole if all its replicas have one version that is not older than its last acknowledged
-        version.
+        A crash loses the memory, and interrupts the accesses in progress. `recovery` restores each block from the table
+        alone. A block is whole if all its replicas have the same version, and this version is not older than the last
+        acknowledged version of the block.
 
         Parameters
         ----------
@@ -239,10 +243,10 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             late,
             holds=bounded and filling < (1 + REPLICAS) / 2 and late > 1 - 1 / REPLICAS,
             note=(
-                f"{filling:.2f} replicas are written for each write until the table of {table:,} entries is full; "
-                f"soon after, {late:.1%} of the accesses write delayed copies, which compete with the writes. The "
-                f"table has at most {most_full:,.0f} entries. The largest numbers of entries in smaller tables are, "
-                f"by table size, {most}."
+                f"Until the table of {table:,} entries is full, {filling:.2f} replicas are written for each write. "
+                f"After it is full, {late:.1%} of the accesses write delayed copies, which compete with the new "
+                f"writes. The table has at most {most_full:,.0f} entries. For smaller tables the largest numbers of "
+                f"entries are, by table size, {most}."
             ),
         ),
         Measurement(
@@ -250,8 +254,9 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             dropped,
             holds=dropped < forced,
             note=(
-                "The value is the number of replicas that are written for each write to hot blocks. For cold blocks "
-                f"it is {forced:.2f}. A newer write replaced the other replicas before they were written."
+                "The value is the mean number of replicas that are written for each write to hot blocks. For each "
+                f"write to cold blocks, {forced:.2f} replicas are written. The number for hot blocks is lower "
+                "because newer writes replaced pending copies before they were written."
             ),
         ),
         Measurement(
@@ -260,8 +265,9 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             holds=sound == 1.0,
             note=(
                 "The value is the fraction of blocks that recovery from the table alone restores. A block is "
-                "restored if every replica has the same version, at least as new as the last acknowledged version. "
-                f"It is a mean over {int(data.attrs['crashes'])} crashes, which are simulated on a model of the disks."
+                "restored if every replica has the same version, at least as new as the last acknowledged version. The "
+                f"fraction is a mean over {int(data.attrs['crashes'])} crashes, which are simulated on a model of the "
+                "disks."
             ),
         ),
     ]
@@ -273,7 +279,10 @@ def _entries(table: Pending) -> int:
 
 
 def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
-    """Return the first sectors of the block of `DRAWN` requests with number `block`, shape `[request, *batch]`."""
+    """Return the first sector of each of `DRAWN` requests, shape `[request, *batch]`.
+
+    block: number of this group of requests; group 0 has the first `DRAWN` requests of the run.
+    """
     capacity = scenario.system.placement.capacity(scenario.system.drive)
     first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)
     return np.asarray(_sectors(scenario.arrivals, capacity, keys, first))
@@ -290,7 +299,7 @@ def _sectors(
 
 
 def _loop(table: int, hot: float) -> Scenario:
-    """Return a closed loop of writes of 4 KB to a share `hot` of the data, with a table of `table` entries."""
+    """Return a closed loop of writes of 4 KB to a fraction `hot` of the data, with a table of `table` entries."""
     system = System(
         paper_drive(),
         SRMirror(DISKS // REPLICAS, REPLICAS),

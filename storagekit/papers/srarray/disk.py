@@ -1,4 +1,4 @@
-"""Disk of srarray, the Seagate ST39133LWV: its figures and models for formulas, engine and head tracking."""
+"""The disk of the paper, the Seagate ST39133LWV, as figures for the formulas and as models for the simulator."""
 
 from dataclasses import dataclass
 
@@ -30,23 +30,24 @@ PAPERS_TABLE = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayEffort(Effort):
-    """Number and length of the simulated runs of an exhibit of srarray.
+    """Number and length of the simulated runs of an exhibit.
 
     Parameters
     ----------
     seeds : int
-        Replications of a closed loop, by default 8.
+        Number of runs of a closed loop, by default 8.
     requests : int
-        Requests in each window of a trace, at most the whole trace, by default 1500.
+        Number of requests in each window of a trace, at most the whole trace, by default 1500.
     windows : int
-        Windows of a trace, by default 3.
+        Number of windows of a trace, by default 3.
     rate_requests : int
-        Requests in each window where they arrive at many times the rate of the trace, by default 3000.
+        Number of requests in each window in the exhibits where requests arrive at many times the rate of the trace, by
+        default 3000.
     table : int
-        Number of delayed writes at which propagation is forced, by default 64. For TPC-C it is twice this number, but
-        at most `PAPERS_TABLE`.
+        Number of entries in the table of delayed writes, by default 64. If the table is full, delayed copies are
+        written at once. For TPC-C the table has twice this number, but at most `PAPERS_TABLE`.
     loop_requests : int
-        Requests in each replication of a loop, by default 1500.
+        Number of requests in each run of a closed loop, by default 1500.
     questions : int
         Number of questions to the planner, by default 16.
     first_seed : int
@@ -55,7 +56,8 @@ class ArrayEffort(Effort):
     Notes
     -----
     The table of the paper has `PAPERS_TABLE` entries. A window of a few thousand requests would end before this table
-    is full, with most of the propagation still to do. With a short table the propagation takes place within the window.
+    is full, and most of the delayed copies would not be written. With a smaller table they are written within the
+    window.
     """
 
     seeds: int = 8
@@ -108,9 +110,9 @@ def loop_overhead() -> float:
 
     Notes
     -----
-    The value is a choice: 2.7 ms less the transfer of all but one sector of a block of Cello. The paper gives only
-    2.7 ms, for the traces of section 4.1, and says that the transfer is included. A request of one sector has a shorter
-    transfer.
+    The paper gives an overhead of 2.7 ms for the traces of section 4.1, and says that the transfer is included. It
+    gives no overhead for requests of one sector. We subtract from 2.7 ms the transfer of all sectors but one of a block
+    of Cello.
 
     References
     ----------
@@ -120,7 +122,7 @@ def loop_overhead() -> float:
 
 
 def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
-    """Return the Seagate ST39133LWV, as far as the paper describes it.
+    """Return a model of the Seagate ST39133LWV from the figures of the paper.
 
     Parameters
     ----------
@@ -172,9 +174,9 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
 def formula_drive() -> Drive:
     """Return the drive that the formulas assume: its seek time is linear in the distance.
 
-    A turn takes R. The overhead is `loop_overhead`, which includes the transfer of a sector. Head switches and the
-    settling of writes take no time. The geometry and the name are those of `paper_drive`, so that both drives share a
-    compilation.
+    The revolution time is that of `paper_drive`. The overhead is `loop_overhead`, which includes the transfer of a
+    sector. Head switches and the settling of writes take no time. The geometry and the name are those of `paper_drive`,
+    so that both drives share a compiled program.
     """
     drive = paper_drive()
     return eqx.tree_at(

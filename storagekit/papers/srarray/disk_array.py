@@ -1,4 +1,4 @@
-"""Disk arrays of srarray, and the synthetic traces that they replay (section 4.1)."""
+"""Disk arrays of the paper, and the synthetic traces that they replay (section 4.1)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ NEVER = np.iinfo(np.int32).max
 
 
 def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
-    """Return the placement of a layout for `data` bytes, rounded up to whole stripe units.
+    """Return the placement of a data set on a layout. The size of the data set is rounded up to whole stripe units.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def window(workload: str, requests: int, number: int) -> RequestTrace:
     requests : int
         Number of requests in the window. If the trace is shorter, the window is the whole trace.
     number : int
-        Number of the window, which is the seed of the trace and of the start. Windows of different numbers are
+        Number of the window, which is the seed of the trace and of the start. Windows with different numbers are
         independent.
 
     Returns
@@ -114,8 +114,8 @@ def remembered(workload: str, requests: int, number: int) -> np.ndarray:
     Returns
     -------
     ndarray of int32, shape `[request]`
-        The smallest number of blocks of an LRU cache that makes the request a hit. It is `NEVER` for a write, and for a
-        read of a block that was not accessed before.
+        For each request, the size of the smallest LRU cache in which the request hits, in blocks. It is `NEVER` for a
+        write, and for a read of a block that was not accessed before.
 
     Notes
     -----
@@ -130,7 +130,7 @@ def remembered(workload: str, requests: int, number: int) -> np.ndarray:
 
 
 def _place(trace: RequestTrace, requests: int, number: int) -> slice:
-    """Return the location of a window in its trace."""
+    """Return the numbers of the first and the last request of a window in its trace, as a slice."""
     # The start is uniform over requests, not over time, because most requests arrive in busy periods.
     first = int(np.random.default_rng([number, 1]).integers(max(0, len(trace) - requests) + 1))
     return slice(first, first + requests)
@@ -145,14 +145,14 @@ def _all_of(workload: str, number: int) -> RequestTrace:
 class ArrayRun(NamedTuple):
     """Parameters of one run of an exhibit.
 
-    The engine receives all of them as numbers, so that the runs of a figure are one batch.
+    The simulator receives all of these parameters as numbers, so the runs of a figure are one batch.
 
     Parameters
     ----------
     layout : str
         D_s x D_r x D_m, as in "2x3x1".
     scale : float
-        Rate of the requests divided by the rate of the trace, by default 1.
+        Rate of the requests in the run divided by their rate in the trace, by default 1.
     look : int
         Scheduler: 1 for RLOOK, or 0 for RSATF, which is the default.
     memory : float
@@ -175,11 +175,11 @@ class DiskArray(NamedTuple):
     drives : int
         The largest number of disks.
     slots : tuple of int
-        Numbers of request slots. They are tried in this order.
+        Numbers of slots, in the order in which they are tried: the next number is used if requests wait for a slot.
     table : int
-        Number of delayed writes at which propagation is forced.
+        Number of entries in the table of delayed writes. If the table is full, delayed copies are written at once.
     longest : int
-        Windows are padded to this number of requests, so that all exhibits on these disks share a compilation.
+        Windows are padded to this number of requests, so that all exhibits on these disks share a compiled program.
     block : int
         Size of a block of the cache, bytes, by default 8 KB.
     """
@@ -192,7 +192,7 @@ class DiskArray(NamedTuple):
     block: int = FILE_SYSTEM_BLOCK
 
     def system(self, run: ArrayRun, data: float, distances: np.ndarray) -> System:
-        """Return the array of a run, with writes that propagate in the background.
+        """Return the array of a run. Writes propagate to the other copies in the background.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class DiskArray(NamedTuple):
         data : float
             Size of the data set, bytes.
         distances : ndarray of int, shape `[request]`
-            Reuse distances, blocks, see `RecordedLRU`.
+            Reuse distance of each request, blocks; see `RecordedLRU`.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class DiskArray(NamedTuple):
     def replays(
         self, trace: RequestTrace, data: float, distances: np.ndarray | None = None
     ) -> Callable[[ArrayRun], Scenario]:
-        """Return a function that builds the scenario of a run: the trace on the array of the run.
+        """Return a function that returns, for the parameters of a run, the scenario of the trace on the array.
 
         Parameters
         ----------
@@ -261,12 +261,12 @@ def small(effort: ArrayEffort) -> DiskArray:
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the table of delayed writes and the longest window.
+        Gives the size of the table of delayed writes, and the length of the longest window.
 
     Returns
     -------
     DiskArray
-        The array, with 64 request slots.
+        The array, with 64 slots.
     """
     return DiskArray(paper_drive(), 12, (64,), effort.table, effort.rate_requests)
 
@@ -277,13 +277,12 @@ def large(effort: ArrayEffort) -> DiskArray:
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the table of delayed writes and the longest window.
+        Gives the size of the table of delayed writes, and the length of the longest window.
 
     Returns
     -------
     DiskArray
-        The array, with 64 or 256 request slots. Its table has twice the entries of `effort.table`, but at most
-        `PAPERS_TABLE`.
+        The array, with 64 or 256 slots. Its table has twice `effort.table` entries, but at most `PAPERS_TABLE`.
     """
     table = min(2 * effort.table, PAPERS_TABLE)
     return DiskArray(paper_drive(TPCC.request_size), 36, (64, 256), table, effort.rate_requests, TPCC.request_size)
@@ -330,13 +329,13 @@ def over_windows(
     runs : sequence of ArrayRun
         The runs. All runs of a window are one batch.
     warm_up : float
-        Share of a window's requests before the measurement begins, by default 0.
+        Fraction of a window's requests before the measurement begins, by default 0.
 
     Returns
     -------
     Dataset
-        The measures over `run` and `seed`, where `seed` is the number of the window. Along `run` it has the coordinates
-        `layout`, `scale` and `memory`.
+        The measures over `run` and `seed`, where `seed` is the number of the window. The dimension `run` has the
+        coordinates `layout`, `scale` and `memory`.
     """
     size = WORKLOADS[workload].data
     found = []
@@ -380,7 +379,7 @@ def on_axes(data: xr.Dataset, axes: Sequence[str]) -> xr.Dataset:
     Returns
     -------
     Dataset
-        The measures over `axes`. Values on each axis have the order of the runs. A point without a run is NaN.
+        The measures over `axes`. The labels of each axis are in the order of the runs. A point without a run is NaN.
     """
     order = {axis: list(dict.fromkeys(data[axis].values.tolist())) for axis in axes}
     others = [name for name in data.coords if data[name].dims == ("run",) and name not in axes]

@@ -1,7 +1,8 @@
 """Comparison of the simulator with independent programs and with measured drives: figure 5 (section 3.5).
 
-The array of the paper is compared with a program that was written from the paper's text. A single disk is compared with
-DiskSim and with measured drives.
+The simulated array of the paper is compared with an independent program, the "scalar program", which was written from
+the paper's text and simulates one event at a time. A single simulated disk is compared with DiskSim and with measured
+drives.
 """
 
 import csv
@@ -53,7 +54,8 @@ def array_loop(queue: int, read_share: float) -> Scenario:
 
     Notes
     -----
-    Addresses are uniform. Section 3.5 calls them random. The locality of 3 belongs to the benchmarks of section 4.2.
+    Addresses are uniform, because section 3.5 calls them random. The seek locality of 3 belongs to the benchmarks of
+    section 4.2.
 
     References
     ----------
@@ -81,12 +83,12 @@ def rows_of(file: str) -> list[dict[str, str]]:
 
 
 def witnessed() -> dict[tuple[float, int], tuple[float, float]]:
-    """Return the throughput of the 2 x 3 array in an independent scalar program, and its standard error.
+    """Return the throughput of the 2 x 3 array in the scalar program, and the standard error of the throughput.
 
     Returns
     -------
     dict of (float, int) to (float, float)
-        Throughput and standard error in requests a second, by share of reads and number of outstanding requests. The
+        Throughput and standard error in requests a second, by fraction of reads and number of outstanding requests. The
         values are from data/reference.
     """
     return {
@@ -125,10 +127,11 @@ def fig5(effort: ArrayEffort = QUICK, *, queues: Sequence[int] = QUEUES, depths:
     Returns
     -------
     Dataset
-        Requests a second. Our array: `array` over `read_share`, `queue` and `statistic`. The array in the scalar
-        program: `array_witness` and its standard error `array_error`, over `read_share` and `queue`. Our Atlas 10K:
-        `disk` over `policy`, `depth` and `statistic`. The Atlas 10K in DiskSim 4.0: `disk_witness` over `policy` and
-        `depth`; NaN where DiskSim was not run.
+        Throughputs in requests a second. `array`, over `read_share`, `queue` and `statistic`: the array in this
+        simulator. `array_witness`, over `read_share` and `queue`: the array in the scalar program. `array_error`: the
+        standard error of `array_witness`. `disk`, over `policy`, `depth` and `statistic`: the Atlas 10K in this
+        simulator. `disk_witness`, over `policy` and `depth`: the Atlas 10K in DiskSim 4.0; NaN where DiskSim was not
+        run.
 
     References
     ----------
@@ -178,7 +181,7 @@ def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
 
 
 def measured_drives(folder: str | Path = "") -> dict[str, float]:
-    """Return the demerits of our drive models against streams that were measured on real drives.
+    """Return the demerit of each of our drive models, compared with requests that were measured on a real drive.
 
     Parameters
     ----------
@@ -188,7 +191,7 @@ def measured_drives(folder: str | Path = "") -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Demerit in seconds, by drive. It has only the drives with a measured stream in the folder.
+        Demerit in seconds by drive, for the drives whose measured requests are in the folder.
     """
     lying, found = real_traces("srarray", folder), {}
     for name in STREAMS:
@@ -199,9 +202,11 @@ def measured_drives(folder: str | Path = "") -> dict[str, float]:
 
 
 def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) -> list[Measurement]:
-    """Return the finding on figure 5, with the scalar program in place of the prototype.
+    """Return the finding on figure 5.
 
-    The array alone is judged. The note reports the disk and the demerits.
+    The paper compares its simulator with its prototype. This function compares the simulated array with the scalar
+    program (`witnessed`). Only the error of the array decides the verdict. The note also gives the error of the single
+    disk and the demerits.
 
     Parameters
     ----------
@@ -218,17 +223,18 @@ def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) ->
     sure = float((data.array_error / data.array_witness).max())
     drives = ", ".join(f"{name}: {seconds * 1e3:.3f} ms" for name, seconds in (demerits or {}).items())
     note = (
-        "The 2x3 array under RSATF is compared with a scalar program written from the paper's text. The difference "
-        f"is largest at {at['read_share']:.0%} reads and {at['queue']} outstanding requests. The standard error of "
-        f"the scalar program is at most {sure:.2%}. One Atlas 10K is also compared with DiskSim 4.0. This difference "
-        f"is at most {on_disk:.2%}, under {disk_at['policy']} with {disk_at['depth']} outstanding requests."
-        + (f" The demerits relative to measured random reads of real drives are {drives}." if drives else "")
+        "The paper compares its simulator with its prototype. We compare the simulated 2x3 array under RSATF with an "
+        f"independent program, written from the paper's text. The throughputs differ most at {at['read_share']:.0%} "
+        f"reads, {at['queue']} outstanding requests. The standard error of the program's throughput is at most "
+        f"{sure:.2%}. One Atlas 10K is also compared with DiskSim 4.0. The throughputs differ by at most "
+        f"{on_disk:.2%}, at {disk_at['policy']}, {disk_at['depth']} outstanding requests."
+        + (f" Compared with measured random reads of real drives, the demerits are {drives}." if drives else "")
     )
     return [Measurement("srarray.fig5.discrepancy", worst, note=note, holds=worst < 0.03)]
 
 
 def _worst(ours: xr.DataArray, theirs: xr.DataArray) -> tuple[float, dict]:
-    """Return the largest relative difference of two arrays, and its coordinates."""
+    """Return the largest relative difference of our means from other values, and the coordinates of this difference."""
     apart = abs(ours.sel(statistic="mean", drop=True) / theirs - 1)
     at = apart.isel(apart.argmax(...))
     return float(at), {axis: at[axis].item() for axis in apart.dims}

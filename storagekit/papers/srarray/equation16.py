@@ -1,4 +1,4 @@
-"""Comparison of equation 16 with the simulation, over disks, queues and shares of writes."""
+"""Comparison of equation 16 with the simulation, by number of disks, queue length and fraction of writes."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def model_error(
     write_shares: Sequence[float] = (0.0, 0.2, 0.4),
     drive: Drive | None = None,
 ) -> xr.Dataset:
-    """Return the relative error of equation 16 against the simulated RLOOK array.
+    """Return the error of equation 16 relative to the simulated RLOOK array.
 
     Parameters
     ----------
@@ -31,19 +31,20 @@ def model_error(
     write_shares : sequence of float
         Shares of writes, 0 to 1.
     drive : Drive, optional
-        Drive of the array, by default the paper's. Its short seeks cost less than the constant of the formulas. With
-        `formula_drive()`, the seek is linear in the distance, and only the approximation of the equation remains.
+        Drive of the array, by default `paper_drive()`. Short seeks of this drive settle faster than the formulas
+        assume. With `formula_drive()` the seek is linear in the distance, as in the formulas, and the error is that of
+        equation 16 alone.
 
     Returns
     -------
     Dataset
-        Over `disks`, `each` (outstanding requests for each disk) and `write_share`: `model`, requests a second by
-        equation 16. `request_rate`, simulated, and `error`, which is model / simulation - 1, also have the dimension
-        `seed`.
+        Variables over `disks`, `each` (outstanding requests for each disk) and `write_share`. `model`: requests a
+        second by equation 16. `request_rate`, over `seed` too: requests a second in the simulation. `error`, over
+        `seed` too: `model` divided by `request_rate`, minus 1.
 
     Notes
     -----
-    The layout at each point is the layout of the paper's rule.
+    The layout at each point is the layout that the paper's rule gives.
 
     References
     ----------

@@ -19,7 +19,8 @@ def worked_values() -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        "cello_base" and "cello_disk6": D_r without bounds, by workload. "practical": D_r in practice, for Cello base.
+        "cello_base" and "cello_disk6": the optimal D_r of the two workloads, a real number without bounds. "practical":
+        the D_r that is possible in practice for Cello base, a factor of nine.
 
     References
     ----------
@@ -36,12 +37,14 @@ def equations_findings() -> list[Measurement]:
     checks = {
         "seek_single": (
             _seeks(),
-            "The seeks S/3 of one disk, S/(2D+1) of mirrors and S/3D of stripes are compared with integrals of the distance.",
+            "The mean seek times, which are S/3 on one disk, S/(2D+1) on D mirrors and S/3D on D stripes, are "
+            "compared with integrals over the seek distance.",
         ),
         "rotation": (
             _rotations(),
-            "The waits for even copies, random copies and all copies are compared with integrals. The waits for "
-            "even copies and for all copies add up to R, the time of a turn.",
+            "The waits for the nearest of evenly spaced copies, for the nearest of randomly placed copies, and for "
+            "all copies are compared with integrals. The waits for the nearest evenly spaced copy and for all copies "
+            "add up to R, the time of a revolution.",
         ),
         "best_read": (
             _best_read(),
@@ -65,8 +68,8 @@ def equations_findings() -> list[Measurement]:
             "The largest factor of D that does not exceed the optimum is compared with trial division, for every D "
             "up to 48.",
         ),
-        "mirror": (_mirror(), "The product D_r x D_m replaces D_r."),
-        "sqrt": (_square_root(), "Four times the disks halve the latency."),
+        "mirror": (_mirror(), "With mirrors, the product D_r x D_m replaces D_r in equation 4."),
+        "sqrt": (_square_root(), "With four times as many disks the best latency is half as long."),
     }
     return [
         Measurement(f"srarray.equations.{name}", bool(holds), basis="analytic", note=note)
@@ -80,12 +83,12 @@ def _same(one, other, within: float = EXACT) -> bool:
 
 
 def _middles(count: int = 20_000) -> np.ndarray:
-    """Return the midpoints of `count` equal parts of the interval from 0 to 1, shape `[count]`."""
+    """Return the midpoints of `count` parts of equal length of the interval from 0 to 1, shape `[count]`."""
     return (np.arange(count) + 0.5) / count
 
 
 def _seeks() -> bool:
-    """Return whether the equations of seek times agree with integrals of the distance."""
+    """Return whether the equations of seek times agree with integrals over the seek distance."""
     few, x = _middles(2_000), _middles()
     single = S * np.abs(few[:, None] - few[None, :]).mean()
     # The distances are independent, each with density 2 (1 - d). So the smallest of D distances exceeds d with
@@ -112,7 +115,7 @@ def _rotations() -> bool:
 
 
 def _least(latency, disks: float) -> tuple[float, float]:
-    """Return the replicas and the latency at the minimum over a fine grid of aspect ratios."""
+    """Return the number of replicas with the smallest latency on a fine grid, and this latency."""
     replicas = np.geomspace(1, disks, 200_001)
     values = latency(disks / replicas, replicas)
     best = int(np.argmin(values))
@@ -127,7 +130,7 @@ def _best_read() -> bool:
 
 
 def _best_mixed() -> bool:
-    """Return whether equations 10 and 11 agree with a minimum on a grid, and give one replica at low p."""
+    """Return whether equations 10 and 11 agree with a minimum on a grid, and give one replica for p of at most 1/2."""
     replicas, latency = _least(lambda s, r: equations.mixed_latency(S, R, s, r, 0.8), 24)
     best = equations.best_mixed(S, R, 24, 0.8)
     low = [float(equations.best_mixed(S, R, 24, share).replicas) for share in (0.0, 0.3, 0.5)]
@@ -136,7 +139,7 @@ def _best_mixed() -> bool:
 
 
 def _best_rlook() -> bool:
-    """Return whether equations 13 and 14 agree with a minimum on a grid, and with equation 10 at q of 2."""
+    """Return whether equations 13 and 14 agree with a minimum on a grid, and 13 with equation 10 for q of 2."""
     replicas, latency = _least(lambda s, r: equations.rlook_service(S, R, s, r, 0.9, 8.0), 24)
     best = equations.best_rlook(S, R, 24, 0.9, 8.0)
     found = equations.best_rlook_latency(S, R, 24, 0.9, 8.0)
@@ -146,7 +149,7 @@ def _best_rlook() -> bool:
 
 
 def _throughput() -> bool:
-    """Return whether equations 15 and 16 agree with a reciprocal and with an enumeration."""
+    """Return whether equation 15 agrees with a reciprocal, and equation 16 with an enumeration for two disks."""
     one = equations.disk_throughput(FORMULAS_DRIVE.overhead, 5 * MS - FORMULAS_DRIVE.overhead)
     # Three requests go to two disks in eight ways. Two of these ways leave a disk idle.
     return _same(one, 200.0) and _same(equations.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
@@ -170,5 +173,5 @@ def _mirror() -> bool:
 
 
 def _square_root() -> bool:
-    """Return whether four times the disks halve the best latency."""
+    """Return whether the best latency with four times as many disks is half as long."""
     return _same(equations.best_read_latency(S, R, 4.0), 2 * equations.best_read_latency(S, R, 16.0))

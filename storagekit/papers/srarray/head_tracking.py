@@ -25,10 +25,10 @@ from storagekit.papers.srarray.disk_array import ArrayRun, on_axes, over_windows
 
 ARRAY = "2x3x1"
 TRACKING = (
-    "The value is from a Monte Carlo simulation of a predictor with assumed noise, because the paper does not give "
-    "any. The assumed noise is a mean delay of time stamps of 30 us, a drift of the spindle speed of 0.2 ppm in two "
-    "minutes, and a deviation of seeks of 30 us. The phase comes from the latest read. The revolution time comes "
-    "from the baseline with the smallest error under this noise."
+    "The value is from a Monte Carlo simulation of a predictor of the head position. The paper does not give the "
+    "noise, so it is assumed: a mean delay of time stamps of 30 us, a drift of the spindle speed of 0.2 ppm in two "
+    "minutes, and a deviation of seek times of 30 us. The predictor takes the phase from the latest read. It takes "
+    "the revolution time from two reads at the distance in time that gives the smallest error under this noise."
 )
 
 
@@ -39,7 +39,7 @@ def table2(
     slacks: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 4.0),
     base: xr.Dataset | None = None,
 ) -> xr.Dataset:
-    """Return the accuracy of predictions of the head position, by Monte Carlo (section 3.2 and table 2).
+    """Return the accuracy of predictions of the head position, from a Monte Carlo simulation (section 3.2 and table 2).
 
     Parameters
     ----------
@@ -48,18 +48,19 @@ def table2(
     intervals : sequence of float
         Times between two recalibrations, seconds.
     slacks : sequence of float
-        Slacks, sectors.
+        Slacks, the margins before the target sector, in sectors.
     base : Dataset, optional
-        Result of `fig6` for Cello base, which includes the array of table 2. Without it this array is simulated.
+        Result of `fig6` for Cello base, which includes the array of table 2. By default this array is simulated.
 
     Returns
     -------
     Dataset
-        Over `interval`, `within`: the share of predictions within 1% of a turn. Over `slack`: the share `misses`; in
-        seconds `mean_error`, `sd_error` and `demerit`; and `demerit_share`, the demerit as a share of the access time.
-        `access`: mean time in seconds of a physical access of Cello base on 2x3x1, simulated. It includes the replicas
-        that are written later, and excludes the processing before the access. `kept_slack`: the slack in sectors at the
-        end of the feedback loop. `on_target`: the share of other accesses on target with this slack.
+        Over `interval`: `within`, the fraction of predictions that are within 1% of a revolution. Over `slack`:
+        `misses`, the fraction of accesses that miss the target sector; `mean_error`, `sd_error` and `demerit`, seconds;
+        `demerit_share`, the demerit divided by the access time. `access`: mean time of an access of Cello base on 2x3x1
+        in the simulation, seconds. This mean includes accesses that write delayed copies, and the time excludes the
+        processing before the access. `kept_slack`: slack at the end of the feedback loop, sectors. `on_target`:
+        fraction of further accesses that do not miss the target sector with this slack.
 
     References
     ----------
@@ -125,7 +126,9 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     within = ", ".join(f"{float(w):.1%} at {float(s):.0f} s" for s, w in zip(data.interval, data.within, strict=True))
     return [
         Measurement(
-            "srarray.table2.misses", float(row.misses), note=f"The misses, by slack in sectors, are {others}. {at}"
+            "srarray.table2.misses",
+            float(row.misses),
+            note=f"The fractions of accesses that miss their target, by slack in sectors, are {others}. {at}",
         ),
         Measurement(
             "srarray.table2.mean_error",
@@ -137,24 +140,26 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
             "srarray.table2.access",
             float(data.access) / US,
             basis="stand-in",
-            note="The time is seek, rotation and transfer of every access of the simulated array. It includes the replicas "
-            "that are written later, and excludes the processing before the access. The paper does not state whether its "
-            "time includes any of these.",
+            note="The value is the mean time of seek, rotation and transfer over all accesses of the simulated "
+            "array. It includes accesses that write delayed copies, and excludes the processing before an access. "
+            "The paper does not state whether its value includes either.",
         ),
         Measurement("srarray.table2.demerit", float(row.demerit) / US, note=at),
         Measurement("srarray.table2.demerit_share", float(row.demerit_share), note=at),
         Measurement(
             "srarray.head.recalibration",
             float(data.within.sel(interval=120)),
-            note=f"The fractions within 1% of a revolution, by interval, are {within}. {TRACKING}",
+            note="The shares of predictions of the head position that are within 1% of a revolution, by time between "
+            f"recalibrations, are {within}. {TRACKING}",
         ),
         Measurement(
             "srarray.head.slack",
             float(data.on_target),
             holds=bool(data.on_target > 0.99),
             note=(
-                "The value is for accesses after the feedback has adjusted the slack. The feedback uses a slack of "
-                f"{kept:.1f} sectors, and aims at half of the allowed misses. {TRACKING}"
+                "The value is the fraction of accesses that reach their target sector, after the feedback has "
+                f"adjusted the slack. The feedback ends at a slack of {kept:.1f} sectors, because it aims at half of "
+                f"the allowed misses. {TRACKING}"
             ),
         ),
     ]

@@ -21,8 +21,8 @@ from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 CONSTANT_OVERHEAD = (
-    "The model charges every access an overhead of 2.7 ms, less the transfer of all but 512 bytes of 8 KB. This overhead "
-    "includes the settling of an average seek, but short seeks settle faster."
+    "In equation 16 every access has an overhead of 2.7 ms, less the transfer of all but 512 bytes of 8 KB. This "
+    "overhead includes the settling of an average seek, but short seeks settle faster."
 )
 LOCALITY = 3.0
 DISKS = (1, 2, 4, 6, 8, 9, 12)
@@ -41,7 +41,7 @@ def loop(
     drives: int = 12,
     slots: int = 64,
 ) -> Scenario:
-    """Return a closed loop of requests of 512 bytes on an array, with seek locality 3 (section 4.2).
+    """Return a closed loop of requests of 512 bytes on an array, with a seek locality of 3 (section 4.2).
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def loop(
     drive : Drive, optional
         Drive of all disks, by default the paper's.
     drives, slots : int
-        The most disks and outstanding requests, by default 12 and 64. Scenarios with equal values share a compilation.
+        The largest number of disks and of outstanding requests, by default 12 and 64. Scenarios with equal values share
+        a compiled program.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def loop(
 
 
 def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> str:
-    """Return the SR-Array that the paper's rule gives for a number of outstanding requests.
+    """Return the SR-Array layout that the paper's rule gives for a number of outstanding requests.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> s
 
     Notes
     -----
-    The rule is equation 13, or equation 10 with up to 3 requests for each disk.
+    The rule is equation 13, or equation 10 if there are up to 3 outstanding requests for each disk.
 
     References
     ----------
@@ -131,9 +132,10 @@ def modelled_rate(name: str, queue: int, write_share: float) -> float:
         N_1 = 1 / (T_o + (1 - w) T_read + w T_write)
         N_D = D (1 - (1 - 1/D)^Q) N_1
 
-    T is the service time of `rlook_service`, with Q / D requests for each disk, and T_o is `loop_overhead`. A read has
-    D_r D_m replicas (section 2.5). A write takes an access with a seek on each of D_m disks (section 4.2), and writes
-    D_r copies there.
+    T is the service time that `rlook_service` returns for Q / D requests for each disk, and T_o is `loop_overhead`. D
+    is the number of disks, and the layout is D_s x D_r x D_m. A read has a choice of D_r D_m replicas (section 2.5). A
+    write takes an access with a seek on each of D_m disks (section 4.2), and writes D_r copies in each access. N_1 is
+    the throughput of one disk, and N_D the throughput of the array.
 
     References
     ----------
@@ -154,7 +156,7 @@ def modelled_rate(name: str, queue: int, write_share: float) -> float:
 
 
 def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: Sequence[int] = QUEUES) -> xr.Dataset:
-    """Return the throughput of random reads against the number of disks (figure 12).
+    """Return the throughput of random reads for each number of disks (figure 12).
 
     Parameters
     ----------
@@ -168,9 +170,9 @@ def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: 
     Returns
     -------
     Dataset
-        `request_rate`, in requests a second, over `scheme`, `disks`, `queue` and `seed`; NaN for RAID-10 on an odd
-        number of disks. Over `disks` and `queue`: `model`, the rate by equation 16, and `layout`, the layout of the
-        SR-Array.
+        `request_rate`, over `scheme`, `disks`, `queue` and `seed`: requests a second; NaN for RAID-10 on an odd number
+        of disks. `model`, over `disks` and `queue`: requests a second by equation 16. `layout`, over `disks` and
+        `queue`: layout of the SR-Array.
 
     References
     ----------
@@ -212,7 +214,7 @@ def fig13(
     write_shares: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
     queues: Sequence[int] = QUEUES,
 ) -> xr.Dataset:
-    """Return the throughput of six disks against the share of foreground writes (figure 13).
+    """Return the throughput of six disks for each fraction of foreground writes (figure 13).
 
     Parameters
     ----------
@@ -253,7 +255,7 @@ def fig13(
 
 
 def crossover(data: xr.Dataset, scheduler: str, queue: int) -> xr.DataArray:
-    """Return the write share above which striping (6x1x1) is faster than the SR-Array (3x2x1).
+    """Return the fraction of writes above which striping (6x1x1) is faster than the SR-Array (3x2x1).
 
     Parameters
     ----------
@@ -286,7 +288,7 @@ def crossover(data: xr.Dataset, scheduler: str, queue: int) -> xr.DataArray:
 
 
 def swept(build, axes: dict, effort: ArrayEffort) -> xr.Dataset:
-    """Simulate a closed loop at every point of a grid.
+    """Return the measures of a closed loop at every point of a grid.
 
     Parameters
     ----------
@@ -310,7 +312,7 @@ def swept(build, axes: dict, effort: ArrayEffort) -> xr.Dataset:
 
 
 def fig12_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on the claims of figure 12: random reads against the number of disks.
+    """Return the findings on the claims of figure 12, on the throughput of random reads.
 
     Parameters
     ----------
@@ -350,24 +352,26 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
             "srarray.fig12.scales",
             best,
             note=(
-                f"The claim holds if the SR-Array is the fastest with {most} disks. From 1 to {most} disks, with "
-                f"{few} outstanding requests, the throughput grows by these factors: {grown}."
+                f"The claim holds if the SR-Array is the fastest scheme with {most} disks. From 1 to {most} disks, "
+                f"with {few} outstanding requests, the throughput grows by these factors: {grown}."
             ),
         ),
-        tracks("srarray.fig12.model", apart, "equation 16 against the simulated RLOOK array", CONSTANT_OVERHEAD),
+        tracks(
+            "srarray.fig12.model", apart, "equation 16, compared with the simulated RLOOK array,", CONSTANT_OVERHEAD
+        ),
         Measurement(
             "srarray.fig12.narrows",
             narrower,
             note=(
-                f"The ratios are the throughput of the SR-Array divided by that of the other schemes, with {most} "
-                f"disks. {told}"
+                f"A ratio is the throughput of the SR-Array divided by the throughput of another scheme, with {most} "
+                f"disks. The claim holds if the ratios are smaller with more requests outstanding. {told}"
             ),
         ),
     ]
 
 
 def fig13_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on the claims of figure 13: foreground writes on six disks.
+    """Return the findings on the claims of figure 13, on foreground writes on six disks.
 
     Parameters
     ----------
@@ -406,26 +410,27 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
             "srarray.fig13.striping",
             bool(1 - fall < (1 - others) / 2),
             note=(
-                "The claim holds if the relative loss of striping is less than half of the loss of the others. With "
-                f"writes only, striping has at least {float(fall):.2f} of its throughput with reads only, and the "
-                f"others have at most {float(others):.2f}."
+                "The claim holds if the relative loss of throughput from reads only to writes only is less than half "
+                "as large for striping as for the other two layouts. The throughput with writes only divided by the "
+                f"throughput with reads only is at least {float(fall):.2f} for striping, and at most "
+                f"{float(others):.2f} for the other layouts."
             ),
         ),
         with_interval(
             "srarray.fig13.crossover_rlook",
             look,
-            f"The crossings are at write fractions of {said}.",
+            f"Striping overtakes 3x2x1 at write fractions of {said}.",
             holds=bool(max(mean["RLOOK", few], mean["RLOOK", many]) < 0.5),
         ),
         Measurement(
             "srarray.fig13.crossover_rsatf",
             left and mean["RSATF", many] < mean["RSATF", few],
-            note=f"The crossings are at write fractions of {said}.",
+            note=f"Striping overtakes 3x2x1 at write fractions of {said}.",
         ),
         tracks(
             "srarray.fig13.model",
             apart,
-            "equation 16 against the simulated RLOOK arrays",
+            "equation 16, compared with the simulated RLOOK arrays,",
             "The largest errors by layout are "
             + ", ".join(f"{name} {float(abs(apart.sel(layout=name)).max()):.0%}" for name in apart.layout.values)
             + f". A write to 3x1x2 takes two seeks. {CONSTANT_OVERHEAD}",

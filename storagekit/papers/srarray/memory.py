@@ -1,4 +1,4 @@
-"""Response times with a larger cache and with more disks: figure 11 (section 4.1)."""
+"""Response times with a larger cache, compared with more disks: figure 11 (section 4.1)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,25 +21,30 @@ TPCC_MEMORY = (0, 128, 256, 512, 1_024, 2_048, 4_096)
 RATES = (1.0, 3.0)
 REUSE = {
     "Cello base": (
-        "The reuse times of the synthetic trace are assumed. A cache of 1 to 4% of the data has more hits than with "
-        "the related trace of 1992. Asynchronous writes go to disk in both cases, with and without memory."
+        "The times after which the synthetic trace reads a block again are assumed. A cache of 1 to 4% of the data "
+        "has more hits with this trace than with the similar real trace of 1992. Asynchronous writes go to disk with "
+        "and without memory."
     ),
-    "TPC-C": "It is assumed that the synthetic trace rereads all writes of the preceding hour with equal probability.",
+    "TPC-C": (
+        "We assume that the synthetic trace reads any block that was written in the preceding hour with equal "
+        "probability."
+    ),
 }
 
 
 class BreakEven(NamedTuple):
-    """Memory with the same effect as more disks, and the price ratio at which it costs as much.
+    """The memory that has the same effect as more disks, and the price ratio at which both cost the same.
 
     Parameters
     ----------
     disks : int
         Number of disks.
     memory : float or None
-        Size of the memory in bytes with the response time of `disks` disks; None if no simulated size reaches it, or
-        the smallest already does.
+        Size of the memory, in bytes, with which the response time is the same as with `disks` disks. It is None if the
+        response time is longer with every simulated size, or shorter already with the smallest size.
     ratio : float or None
-        Price of a byte of memory divided by the price of a byte of disk, at equal cost; None without `memory`.
+        Price of a byte of memory divided by the price of a byte of disk, if both cost the same; None if `memory` is
+        None.
     """
 
     disks: int
@@ -50,7 +55,7 @@ class BreakEven(NamedTuple):
 def fig11(
     effort: ArrayEffort = QUICK, *, workload: str = "Cello base", memory: Sequence[float] | None = None
 ) -> xr.Dataset:
-    """Return the response time with more disks, and with a cache and the fewest disks (figure 11).
+    """Return the response time with more disks, and with a cache in front of the fewest disks (figure 11).
 
     Parameters
     ----------
@@ -64,9 +69,10 @@ def fig11(
     Returns
     -------
     Dataset
-        Over `scale`, one and three times the rate of the trace, and `seed`, the number of the window. `with_disks`:
-        response time without cache, seconds, over `disks`. `with_memory`: response time on the fewest disks, seconds,
-        over `memory`. `hit_rate`: share of reads that hit, over `memory`.
+        Variables over `scale` (one and three times the rate of the trace) and `seed` (the number of the window).
+        `with_disks`, over `disks` too: response time without cache, seconds. `with_memory`, over `memory` too: response
+        time of the fewest disks with a cache of this size, seconds. `hit_rate`, over `memory` too: fraction of the
+        reads that hit.
 
     Notes
     -----
@@ -96,7 +102,7 @@ def fig11(
 
 
 def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> BreakEven:
-    """Return the memory with the same response time as more disks, and the price ratio at equal cost.
+    """Return the memory that gives the response time of more disks, and the price ratio at which both cost the same.
 
     Parameters
     ----------
@@ -107,7 +113,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
     disks : int
         Number of disks.
     scale : float
-        Rate of the requests divided by the rate of the trace.
+        Rate of the requests in the run divided by their rate in the trace.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
 
     Notes
     -----
-    The cost of each added disk is the cost of the size of the data set (see `plan.memory`).
+    Each added disk costs as much as disk space of the size of the data set (see `plan.memory`).
 
     References
     ----------
@@ -136,9 +142,9 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
 
 
 def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Return the findings on the claims of figure 11: memory with the same effect as more disks.
+    """Return the findings on the claims of figure 11, which compare memory with more disks.
 
-    If no simulated size has the effect, M is not tested.
+    If no simulated size of the memory has the effect of more disks, the finding has no measured value.
 
     Parameters
     ----------
@@ -162,11 +168,12 @@ def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     ]
     disks = tpcc.with_disks.sel(scale=3.0)
     gain = paired(disks.sel(disks=18, drop=True), disks.sel(disks=36, drop=True))
-    return [*found, with_interval("srarray.fig11.tpcc_disks", gain, stand_in(tpcc), "stand-in")]
+    note = f"The ratio is the response time with 18 disks divided by the response time with 36 disks. {stand_in(tpcc)}"
+    return [*found, with_interval("srarray.fig11.tpcc_disks", gain, note, "stand-in")]
 
 
 def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float) -> Measurement:
-    """Return the finding on a price ratio; without a ratio the note gives the reason."""
+    """Return the finding on a price ratio. If there is no ratio, the note gives the reason."""
     reuse = f"{REUSE[data.attrs['workload']]} {stand_in(data)}"
     most = float(data.memory.max()) / 1e6
     response = data.with_memory.sel(scale=scale).mean("seed")
@@ -175,11 +182,14 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float) -
     if answer.ratio is None or answer.memory is None:
         reason = "the smallest memory already has" if least <= goal else "no simulated memory has"
         note = (
-            f"The claim was not tested, because {reason} the response time of {answer.disks} disks. The response time "
-            f"is {best * 1e3:.2f} ms with up to {most:.0f} MB, and {goal * 1e3:.2f} ms with {answer.disks} disks. "
-            f"{reuse}"
+            f"The claim was not tested, because {reason} the response time of {answer.disks} disks. The shortest "
+            f"response time with up to {most:.0f} MB is {best * 1e3:.2f} ms, and the response time with "
+            f"{answer.disks} disks is {goal * 1e3:.2f} ms. {reuse}"
         )
         return Measurement(claim, None, basis="stand-in", note=note)
     return Measurement(
-        claim, answer.ratio, basis="stand-in", note=f"The memory is {answer.memory / 1e6:.0f} MB. {reuse}"
+        claim,
+        answer.ratio,
+        basis="stand-in",
+        note=f"A memory of {answer.memory / 1e6:.0f} MB has the response time of {answer.disks} disks. {reuse}",
     )

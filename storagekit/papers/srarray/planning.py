@@ -22,10 +22,10 @@ def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the number of questions and the seed. With fewer than 20 questions, arrays have at most 12 disks in place
-        of 48, only the first case is simulated, and the runs are shorter.
+        Gives the number of questions and the seed. With fewer than 20 questions, arrays have at most 12 disks instead
+        of 48, only the first of `CASES` is simulated, and the runs are shorter.
     mirrors : int
-        D_m, by default 1.
+        D_m, the number of mirrors of the layouts, by default 1.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
 
 
 def plan_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the share of questions for which the plan is the best simulated layout, or within 5% of it.
+    """Return the findings on the fraction of the questions for which the planner's layout is within 5% of the best.
 
     Parameters
     ----------
@@ -64,9 +64,10 @@ def plan_findings(data: xr.Dataset) -> list[Measurement]:
         count = row.sizes["question"]
         sure = float(stats.beta.ppf(0.05, round(plan * count), count - round(plan * count) + 1))
         note = (
-            f"The value is the fraction of {count} questions with 2 to {int(data.attrs['most_disks'])} disks. With "
-            f"95% confidence, it is above {sure:.0%}. The recommended layout is at most {worst:.1%} slower than the "
-            f"best layout. With the rule of the paper, the fraction is {paper:.1%}."
+            f"The value is the fraction of {count} questions, with 2 to {int(data.attrs['most_disks'])} disks, for "
+            "which the recommended layout is at most 5% slower than the best simulated layout. With 95% confidence, "
+            f"this fraction is above {sure:.0%}. The recommended layout is at most {worst:.1%} slower than the best "
+            f"layout. With the rule of the paper instead of the planner, the fraction is {paper:.1%}."
         )
         found.append(Measurement(claim, plan, holds=plan >= 0.95, note=note))
     return found

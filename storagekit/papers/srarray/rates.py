@@ -1,4 +1,4 @@
-"""Response times of traces at many times their rate: figures 9 and 10 (section 4.1)."""
+"""Response times of traces whose requests arrive at many times their recorded rate: figures 9 and 10 (section 4.1)."""
 
 import itertools
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ LIMIT = 15 * MS
 def fig10(
     effort: ArrayEffort = QUICK, *, workload: str = "Cello base", scales: Sequence[float] | None = None
 ) -> xr.Dataset:
-    """Return the response time against the rate of requests, by layout and scheduler (figures 9 and 10).
+    """Return the response time by layout and scheduler at several rates of the requests (figures 9 and 10).
 
     Cello base runs on six disks, TPC-C on 36.
 
@@ -35,14 +35,14 @@ def fig10(
     workload : str
         A name of `WORKLOADS`, by default "Cello base".
     scales : sequence of float, optional
-        Rates of the requests divided by the rate of the trace, by default `CELLO_SCALES` or `TPCC_SCALES`.
+        Rates of the requests in the run divided by their rate in the trace, by default `CELLO_SCALES` or `TPCC_SCALES`.
 
     Returns
     -------
     Dataset
         `response`, in seconds, and further measures over `layout`, `scale`, `scheduler` and `seed`, the number of the
-        window. The scheduler "SATF" is RSATF on replicas. "LOOK" is RLOOK on replicas; it is NaN except for the layouts
-        of figure 9.
+        window. On layouts with rotational replicas, the scheduler "SATF" is RSATF, and "LOOK" is RLOOK. "LOOK" is NaN
+        except for the layouts of figure 9.
 
     Notes
     -----
@@ -65,7 +65,7 @@ def fig10(
 
 
 def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
-    """Return the scale of the rate at which the mean response time reaches a limit.
+    """Return the scale (multiple of the rate of the trace) at which the mean response time reaches a limit.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
     Returns
     -------
     DataArray
-        The scale of the rate, for each layout and window; NaN if no scale reaches the limit, or the first one exceeds
-        it.
+        The scale, for each layout and window. It is NaN if the response time is below the limit at every scale, or
+        above the limit at the first scale.
 
     Notes
     -----
@@ -100,9 +100,9 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
 
 
 def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Return the findings on the claims of figure 9: schedulers as the rate rises.
+    """Return the findings on the claims of figure 9, which compare schedulers as the rate rises.
 
-    They are judged at the rates at which all response times stay below 15 ms.
+    The finding on the gap uses the rates at which all response times are below 15 ms.
 
     Parameters
     ----------
@@ -133,10 +133,11 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             all(holds),
             basis="stand-in",
             note=(
-                f"The gap is the response time under (R)LOOK minus the response time under (R)SATF. At {sum(holds)} "
-                f"of {len(holds)} rates the gap of the SR-Array is smaller than the gap of striping, or larger by at "
-                "most 1% of the response time. The mean gap from RLOOK to RSATF, compared with the mean gap from "
-                f"LOOK to SATF, is {told}, for Cello base and TPC-C in this order. {stand_in(base)}"
+                "The gap of the SR-Array is its response time under RLOOK minus its response time under RSATF. The "
+                "gap of striping is its response time under LOOK minus its response time under SATF. At "
+                f"{sum(holds)} of {len(holds)} rates the gap of the SR-Array is smaller than the gap of striping, or "
+                "larger by at most 1% of the response time. The mean gap of the SR-Array, compared with the mean gap "
+                f"of striping, is {told}, on Cello base and TPC-C in this order. {stand_in(base)}"
             ),
         ),
         Measurement(
@@ -144,15 +145,16 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             bool(wins[theirs.values < LIMIT].all()),
             basis="stand-in",
             note=(
-                "The claim is judged at all rates at which the response time of striping is below 15 ms. The layout "
-                f"2x3x1 with RLOOK is ahead at {rates} times the rate of the trace."
+                "The claim holds if the layout 2x3x1 with RLOOK has a shorter response time than striping with SATF, "
+                f"at all rates at which the response time of striping is below 15 ms. This is true at {rates} times "
+                "the rate of the trace."
             ),
         ),
     ]
 
 
 def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Return the findings on the claims of figure 10: rates with a mean response time of 15 ms, under RSATF and SATF.
+    """Return the findings on figure 10, which compare the rates at a mean response time of 15 ms, under (R)SATF.
 
     Parameters
     ----------
@@ -181,7 +183,7 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
         return with_interval(claim, found, note, "stand-in")
 
     measured = "The first fifth of a window is warm-up and not measured."
-    multiples = "The rates at a response time of 15 ms are, as multiples of the rate of the trace,"
+    multiples = "As multiples of the rate of the trace, the rates at a response time of 15 ms are"
     cello_note = f"{multiples} {rates}. {stand_in(base)} {measured}"
     tpcc_note = f"{multiples} {tp} (nan: 15 ms is not reached). {stand_in(tpcc)} {measured}"
     return [
@@ -200,7 +202,7 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
 
 
 def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
-    """Return the array of figures 9 and 10, its layouts and its scales of the rate.
+    """Return the array of figures 9 and 10 for a workload, the layouts, and the scales of the rate.
 
     The recommended layout is the first, and striping is the last.
     """

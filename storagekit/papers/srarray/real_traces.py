@@ -1,4 +1,4 @@
-"""Response times of real traces, from the same family as the paper's, with the layouts of figure 10."""
+"""Response times of real traces that are similar to the paper's, with the layouts of figure 10."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,21 +33,21 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
     folder : str or Path
         Folder of real traces, see `resources.real_traces`.
     scales : sequence of float
-        Rates of the requests divided by the rate of the trace, by default 1, 8 and 64.
+        Rates of the requests in the run divided by their rate in the trace, by default 1, 8 and 64.
 
     Returns
     -------
     Dataset or None
-        `response`, in seconds, and further measures over `trace`, `layout`, `scale` and `seed`, which sets the phases
-        of the spindles; None if the folder has none of the traces. Over `trace`: `requests_of`, the number of requests;
-        `locality`, the seek locality L of the whole trace; `span`, the share of the drive that the data take; and
-        `recommended`, the layout of equation 5 for this span and this L, at least 1.
+        None if the folder has none of the traces. Otherwise `response`, in seconds, and further measures over `trace`,
+        `layout`, `scale` and `seed`, which sets the phases of the spindles. Over `trace`: `requests_of`, the number of
+        requests; `locality`, the seek locality L of the whole trace; `span`, the fraction of the drive that the data
+        take; `recommended`, the layout of equation 5 for this span and for L, or for 1 if L is smaller.
 
     Notes
     -----
-    The busiest devices of each trace that together fit on one drive are laid end to end as one data set. The runs use
-    `effort.requests` requests from the middle of this trace, or all if it has fewer. Windows of synthetic traces have
-    the same length.
+    The data set consists of the busiest devices of each trace that together fit on one drive, one after the other. The
+    runs use `effort.requests` requests from the middle of this trace, or all requests if it has fewer. Windows of
+    synthetic traces have the same length.
     """
     lying = real_traces("srarray", folder)
     there = {name: lying[name] for name in REAL if name in lying}
@@ -79,19 +79,19 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
 
 
 def busiest(trace: RequestTrace, room: float) -> RequestTrace:
-    """Return the requests to the busiest devices with a limited amount of data, laid end to end.
+    """Return the requests to the busiest devices whose data together fit into a limited room, as one device.
 
     Parameters
     ----------
     trace : RequestTrace
         The trace.
     room : float
-        The most data of these devices together, bytes.
+        The largest amount of data of these devices together, bytes.
 
     Returns
     -------
     RequestTrace
-        The requests, on a single device.
+        The requests, on a single device in which the addresses of the devices follow one another.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
         best, rule = float(row.min()), str(data.recommended.sel(trace=name).item())
         chosen = float(row.sel(layout=rule))
         count = int(data.requests_of.sel(trace=name))
-        note = f"The mean response times at the rate of the trace are, in ms, {told}. The run has {count} requests."
+        note = f"At the rate of the trace, the mean response times in ms are {told}. The run has {count} requests."
         found += [
             Measurement(
                 f"srarray.traces.{name}_order",
@@ -157,8 +157,10 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
                 f"srarray.traces.{name}_best",
                 chosen <= 1.05 * best,
                 basis="trace",
-                note=f"Equation 5 gives {rule} for L of {float(data.locality.sel(trace=name)):.2f} (at least 1) and data on "
-                f"{float(data.span.sel(trace=name)):.0%} of the drive. {note}",
+                note=f"Equation 5 gives the layout {rule} for a seek locality L of "
+                f"{float(data.locality.sel(trace=name)):.2f} (1 if L is smaller) and data on "
+                f"{float(data.span.sel(trace=name)):.0%} of the drive. The claim holds if this layout is at most 5% "
+                f"slower than the best layout. {note}",
             ),
         ]
     return found

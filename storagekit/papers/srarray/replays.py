@@ -18,7 +18,8 @@ from storagekit.plan.sr_array import array
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)
 INFERRED = (
-    "The full seek S is inferred from the two values for nine disks, so only the ratio of these values is tested."
+    "The full seek S is inferred from the paper's two values for nine disks, so the calculation tests only the ratio "
+    "of these two values."
 )
 LEFT_OUT = (
     "Equation 4 neglects the longer settling of writes, the faster settling of short seeks, and the waiting time of "
@@ -30,7 +31,7 @@ ORDER = ("SR-Array", "D-way mirror", "RAID-10", "Striping")
 
 
 def recommended(workload: str, disks: int) -> Layout:
-    """Return the SR-Array that the paper's rule gives for a workload.
+    """Return the SR-Array layout that the paper's rule gives for a workload.
 
     Parameters
     ----------
@@ -46,8 +47,9 @@ def recommended(workload: str, disks: int) -> Layout:
 
     Notes
     -----
-    S is the full seek of the whole disk, although the data of Cello disk 6 take only 15% of it. The paper does the
-    same: for nine disks, its 11.6 copies for Cello disk 6 differ from its 5.8 for Cello base by L alone.
+    S is the full seek of the whole disk, although the data of Cello disk 6 take only 15% of the disk. The paper does
+    the same. For nine disks it gives 5.8 copies for Cello base and 11.6 for Cello disk 6, and only the different L
+    explains this difference.
 
     References
     ----------
@@ -58,7 +60,7 @@ def recommended(workload: str, disks: int) -> Layout:
 
 
 def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> Layout:
-    """Return the layout of equation 5, rounded as in the paper. With propagation in the background p is 1.
+    """Return the layout of equation 5, rounded as in the paper, with propagation in the background (p = 1).
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> L
     locality : float
         L, the divisor of seek distances.
     span : float
-        Share of a disk that the data take, by default 1. It shortens seeks, as L does.
+        Fraction of a disk that the data take, by default 1. A smaller fraction shortens seeks, as a larger L does.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> L
 
 
 def stand_in(data: xr.Dataset) -> str:
-    """Return a text that describes the basis of results on windows of a synthetic trace.
+    """Return sentences that describe the synthetic trace and the windows behind a result.
 
     Parameters
     ----------
@@ -95,15 +97,15 @@ def stand_in(data: xr.Dataset) -> str:
         Result of `over_windows`, with the attributes `table` and `window`.
     """
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
-    forced = f"Delayed writes are forced at {table:,} entries"
+    forced = f"Delayed copies are written at once if their table has {table:,} entries"
     if table < PAPERS_TABLE:
         forced += " instead of 10,000, because windows are short"
-    made = "The trace is synthetic and matches the values of table 3. Its burstiness and its hot spots are assumed."
+    made = "The trace is synthetic and matches the values of table 3. Its bursts and its hot spots are assumed."
     return f"{made} A window has {window:,} requests. {forced}."
 
 
 def modelled_response(workload: str, shape: Layout) -> float:
-    """Return the response time of an SR-Array by the latency model, seconds.
+    """Return the response time of an SR-Array by equation 4, seconds.
 
     Parameters
     ----------
@@ -132,7 +134,7 @@ def aspects(disks: int, most: int = equations.MOST_REPLICAS) -> list[str]:
     Parameters
     ----------
     disks : int
-        D_s D_r.
+        Number of disks, the product D_s D_r.
     most : int
         The largest D_r, by default 6.
 
@@ -145,7 +147,7 @@ def aspects(disks: int, most: int = equations.MOST_REPLICAS) -> list[str]:
 
 
 def fig6(effort: ArrayEffort = QUICK, *, workload: str = "Cello base", disks: Sequence[int] = DISKS) -> xr.Dataset:
-    """Return the response time of a Cello workload at the rate of its trace, by layout (figures 6 and 7).
+    """Return the response time of a Cello workload on each layout, at the rate of the trace (figures 6 and 7).
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def fig6(effort: ArrayEffort = QUICK, *, workload: str = "Cello base", disks: Se
 
 
 def fig8(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = TPCC_DISKS) -> xr.Dataset:
-    """Return the response time of TPC-C at the rate of its trace, by layout (figure 8).
+    """Return the response time of TPC-C on each layout, at the rate of the trace (figure 8).
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
     data : Dataset
         Result of `fig6` or `fig8`, with the dimension `seed`.
     workload : str
-        Its workload, for the model.
+        The workload of `data`, for the scheme "Model".
     disks : sequence of int
         Numbers of disks.
 
@@ -218,8 +220,9 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
 
     Notes
     -----
-    The scheme "SR-Array" is the aspect ratio with the least mean over the windows. "Rule" is the SR-Array with the
-    layout of equation 5. "Model" is the latency of this layout by equation 4, plus the overhead.
+    The scheme "SR-Array" is the layout D_s x D_r x 1 with the smallest mean response time over the windows. "Rule" is
+    the SR-Array with the layout of equation 5. "Model" is the latency of the layout of "Rule" by equation 4, plus the
+    overhead.
     """
     mean = data.response.mean("seed")
     schemes = {
@@ -275,8 +278,8 @@ def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = equations.MOST
 def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     """Return the findings on the claims of figure 6.
 
-    The order of the schemes is judged at even numbers of disks from four up. There RAID-10 exists and differs from the
-    mirror.
+    The verdict on the order of the schemes is for even numbers of disks, four or more. For these numbers RAID-10
+    exists, and differs from the D-way mirror.
 
     Parameters
     ----------
@@ -310,9 +313,11 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             "srarray.fig6.order",
             all(orders),
             basis="stand-in",
-            note=f"The order holds, with a tolerance of 1%, at {sum(orders)} of {len(orders)} points."
+            note="From the fastest to the slowest, the order of the claim is SR-Array, D-way mirror, RAID-10, "
+            f"striping. The order holds, with a tolerance of 1%, at {sum(orders)} of {len(orders)} points."
             + (
-                f" It does not hold at these points (SR-Array, mirror, RAID-10, striping in ms): {', '.join(broken)}."
+                " It does not hold at these points (response times in ms, in the order of the claim): "
+                f"{', '.join(broken)}."
                 if broken
                 else ""
             ),
@@ -335,9 +340,9 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
         tracks(
             "srarray.fig6.model",
             apart[0],
-            "equation 4 plus 2.7 ms against the simulated SR-Array of the same layout, on Cello base,",
-            f"On Cello disk 6 the error is at most {float(abs(apart[1]).max()):.1%}. Section 4.1 makes an exception "
-            f"for the short seeks of Cello disk 6. {LEFT_OUT}",
+            "equation 4 plus 2.7 ms, compared with the simulated SR-Array of the same layout on Cello base,",
+            f"On Cello disk 6 the error is at most {float(abs(apart[1]).max()):.1%}. Section 4.1 excepts Cello disk "
+            f"6 from the claim, because of its short seeks. {LEFT_OUT}",
             "stand-in",
         ),
     ]
@@ -346,7 +351,7 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
 def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     """Return the findings on the claims of figure 7.
 
-    They are the worked values, and whether the recommended aspect ratio is the best.
+    They are on the worked values of section 4.1, and on whether the recommended layout is the best layout.
 
     Parameters
     ----------
@@ -380,9 +385,9 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             holds=close / len(shortfalls) >= LARGELY,
             note=(
                 "The value is the fraction of points at which the recommended layout is within 5% of the best "
-                f"layout, {close} of {len(shortfalls)} points. This project requires 90% of the points. The "
-                f"recommended layout is at most {worst:.1%} slower ({worst_workload}, {worst_disks} disks). "
-                f"{stand_in(base)}"
+                f"layout, {close} of {len(shortfalls)} points. The claim (largely successful) holds if this is at "
+                f"least 90% of the points. The recommended layout is at most {worst:.1%} slower than the best layout "
+                f"({worst_workload}, {worst_disks} disks). {stand_in(base)}"
             ),
         ),
     ]
@@ -401,6 +406,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     srarray, figure 8 and section 4.1.
     """
     ours, note = data.response.sel(layout="9x4x1"), stand_in(data)
+    note = f"The ratio is the response time of the scheme divided by that of the SR-Array 9x4x1. {note}"
     return [
         with_interval("srarray.fig8.vs_raid10", paired(data.response.sel(layout="18x1x2"), ours), note, "stand-in"),
         with_interval("srarray.fig8.vs_striping", paired(data.response.sel(layout="36x1x1"), ours), note, "stand-in"),

@@ -1,4 +1,4 @@
-"""Comparison of the synthetic traces with the published figures of the real traces: table 3."""
+"""Comparison of the synthetic traces with the published statistics of the real traces: table 3."""
 
 import time
 
@@ -26,23 +26,23 @@ COLUMNS = {"cello_base": "Cello base", "cello_disk6": "Cello disk 6", "tpcc": "T
 
 
 def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dataset:
-    """Return the figures of the synthetic traces and the published figures (table 3).
+    """Return the statistics of the synthetic traces and the published statistics (table 3).
 
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the seed. If its `requests` are fewer than the trace of TPC-C has, a tenth of this trace is generated,
-        because it is equally busy throughout.
+        Gives the seed. If `requests` is smaller than the number of requests of TPC-C, only a tenth of the trace of
+        TPC-C is generated. A tenth is enough, because this trace is equally busy throughout.
     hours : float, optional
-        Length of the generated part of each trace, hours, at most the whole. By default the whole trace, except for
-        TPC-C as above.
+        Length of the generated part of each trace, hours, at most the whole trace. By default the whole trace is
+        generated, except for TPC-C (see `effort`).
 
     Returns
     -------
     Dataset
-        Over `workload` and `quantity`, in SI units: `target`, the published figures, and `measured`, the figures of the
-        synthetic traces. Counts and durations of a part are scaled to the whole trace. Over `workload`: `hours`, the
-        generated length.
+        Over `workload` and `quantity`, in SI units: `target`, the published statistics, and `measured`, the statistics
+        of the synthetic traces. If only a part of a trace is generated, counts and durations are scaled to the whole
+        trace. Over `workload`: `hours`, the generated length.
 
     References
     ----------
@@ -75,7 +75,7 @@ def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dat
 
 
 def table3_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 3 for the synthetic traces, which are generated to match it.
+    """Return the findings on table 3 for the synthetic traces, which are generated to match table 3.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Charts of the exhibits of D-SPTF. Their argument `paper` maps the identifiers of claims to the paper's numbers."""
+"""Charts of the exhibits of D-SPTF. The argument `paper` has the numbers of the paper by identifier of the claim."""
 
 from storagekit.papers.dsptf.draw.conflicts import table5 as table5
 from storagekit.papers.dsptf.draw.conflicts import table6 as table6

@@ -20,7 +20,7 @@ PHASES = {"random": "Its spindles have random phases.", "in step": "Its spindles
 
 
 def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the messages per request beyond two for each replica against bricks, a panel for each number of replicas.
+    """Draw the messages per request, less 2N, against the number of bricks, in a panel for each number N of replicas.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 5: messages per request",
-        f"A request has {ours} messages beyond 2N (paper: {theirs}). With the most replicas the range over the numbers of "
-        f"bricks is {span(_by_bricks(means), '.3f')}.",
-        "The loop has reads only. N is the number of replicas. Every claim after the first adds N messages. The axes of the "
-        "panels differ. Whiskers are 95% intervals.",
+        f"With N replicas, a request has {ours} more than 2N messages (paper: {theirs}). With the largest N, the "
+        f"range over the numbers of bricks is {span(_by_bricks(means), '.3f')}.",
+        "The loop has reads only. Every claim after the first adds N messages. The axes of the panels differ. "
+        "Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -54,7 +54,7 @@ def _by_bricks(means: xr.DataArray) -> list[float]:
 
 
 def _beyond(extra: xr.DataArray, said: xr.DataArray) -> Layered:
-    """Return our values with whiskers and the paper's diamonds against the number of bricks, on a logarithmic axis."""
+    """Return our values with whiskers, and the paper's as diamonds, against the number of bricks."""
     bricks = extra.bricks.values.tolist()
     across = AxisStyle(
         title("bricks"),
@@ -68,7 +68,7 @@ def _beyond(extra: xr.DataArray, said: xr.DataArray) -> Layered:
 
 
 def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the share of requests with conflicting claims, a panel for each of `spindles`.
+    """Draw the percentage of the requests with conflicting claims, in a panel for each label of `spindles`.
 
     Parameters
     ----------
@@ -97,6 +97,7 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         "Table 6: requests with conflicting claims",
         f"The setting nearest to the paper has {nearest.replace(', ', ' reads and a claim window of ')}. "
         f"{PHASES[spindles]} With {most} replicas it has {ours:.2f}% (paper: {float(said.sel(replicas=most)):.2f}%).",
-        "16 requests are outstanding. Diamonds are the paper's values. The paper does not give the share of reads or the "
-        "phases of the spindles. The axes of the panels differ. Whiskers are 95% intervals.",
+        "16 requests are outstanding. A second claim within the claim window is a conflict. Diamonds are the paper's "
+        "values. The paper does not give the share of reads or the phases of the spindles. The axes of the panels "
+        "differ. Whiskers are 95% intervals.",
     )

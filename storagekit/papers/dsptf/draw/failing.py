@@ -1,4 +1,4 @@
-"""Chart of a brick that fails: the guarantee that every request completes."""
+"""Chart of the failure of a brick, after which every request still completes."""
 
 import altair as alt
 import xarray as xr
@@ -13,7 +13,7 @@ from storagekit.papers.dsptf.draw.palette import TO_MS
 
 
 def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the effects of a brick that stops and comes back, against the loss of claim messages and the time-out of clients.
+    """Draw the effects of a brick that stops and comes back, by loss of claims and by time-out of clients.
 
     Parameters
     ----------
@@ -35,8 +35,9 @@ def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
         f"{_lost(means.outstanding, loop)}. A time-out of {float(summary.timeout[-1]):g} s instead of "
         f"{float(summary.timeout[0]):g} s makes the mean response time {span(slow, '.1f')} times as long. Up to "
         f"{100 * float(means.extra_services.max()):.1f}% of reads are served twice.",
-        f"Eight bricks store two copies. {loop:.0f} requests are outstanding, 90% of them reads. One brick is down for 30% "
-        "of the run. Whiskers are 95% intervals.",
+        f"Eight bricks store two copies of the data. {loop:.0f} requests are outstanding, and 90% of requests are "
+        "reads. One brick is down for 30% of the run. The time-out is the time after which a client sends a read "
+        "again. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -47,7 +48,7 @@ def _lost(outstanding: xr.DataArray, loop: float) -> str:
 
 
 def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: float | None) -> Layered:
-    """Return bars by loss, side by side for each time-out."""
+    """Return bars for each probability of loss, with a bar for each time-out side by side."""
     waits = [f"{timeout:g} s" for timeout in values.timeout.values]
     named = values.assign_coords(timeout=waits, loss=[f"{share:.0%}" for share in values.loss.values])
     side = AxisStyle(words, factor, from_zero(max(factor * float(values.max()), line or 0.0)))

@@ -1,4 +1,4 @@
-"""Charts of the closed loops of sections 2 and 5: figures 1, 5 and 9, table 1."""
+"""Charts of the closed loops of sections 2 and 5: figures 1, 5 and 9, and table 1."""
 
 from collections.abc import Mapping
 
@@ -22,9 +22,9 @@ AT = 1.75e-3
 
 
 def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the throughput against the depth.
+    """Draw the throughput with SPTF and FIFO against the number of requests outstanding.
 
-    The paper's points are its gains at depths 2 and 16, times our throughput with FIFO.
+    The paper's points are our throughput with FIFO, multiplied by the paper's gains with 2 and 16 requests outstanding.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Figure 1: throughput of SPTF and FIFO by queue depth",
         f"Compared with FIFO, SPTF serves {change(many)} with 16 requests outstanding (paper: {change(theirs)}), and "
         f"{change(few)} with 2.",
-        "The drive is one Atlas 10K with random reads of 4 KB. Diamonds are the paper's gains times our FIFO. Whiskers are "
-        "95% intervals.",
+        "The drive is one Atlas 10K with random reads of 4 KB. Diamonds are our throughput with FIFO, multiplied by "
+        "the paper's gains of SPTF. Whiskers are 95% intervals.",
     )
 
 
@@ -77,7 +77,8 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
     ]
     means = summary.throughput.sel(statistic="mean")
     found = [
-        f"Compared with hashing, D-SPTF serves {change(ratio)} (paper, at 90% reads: {change(paper['dsptf.table1.gain'])})"
+        f"Compared with hashing, D-SPTF serves {change(ratio)} (paper, at 90% reads: "
+        f"{change(paper['dsptf.table1.gain'])})"
         for ratio in over(means, "D-SPTF", "Hashing")
     ]
     found += [
@@ -87,8 +88,8 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
         side_by_side(panels, legends="shared"),
         "Table 1: four schemes on eight replicas",
         told(found, schemes),
-        f"The loop has {read_share:.0%} reads, 16 requests outstanding, and exponential sizes with a mean of 4 KB. Dashes "
-        "are the paper's values at 90% reads. Whiskers are 95% intervals.",
+        f"The loop has {read_share:.0%} reads, 16 requests outstanding, and exponential sizes with a mean of 4 KB. "
+        "Dashes are the paper's values at 90% reads. Whiskers are 95% intervals.",
     )
 
 
@@ -131,20 +132,21 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         side_by_side(panels, legends="shared"),
         "Throughput by interpretation of write completion",
         f'The interpretation nearest to the paper is "{nearest}": {listed(found)} for {listed(said.scheme.values.tolist())}.',
-        "The loop is the loop of table 1. Dashes are the paper's throughput, which is the same in every row. The paper does "
-        "not state with which of these rules its simulator completes a write. Whiskers are 95% intervals.",
+        "The loop is the loop of table 1. Dashes are the paper's throughput, which is the same in every row. The "
+        "paper does not state which of these rules its simulator uses for the completion of a write. Whiskers are "
+        "95% intervals.",
     )
 
 
 def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the throughput, and the gain of D-SPTF over hashing, against the number of replicas.
+    """Draw two panels against the number of replicas: the throughput, and the gain of D-SPTF over hashing.
 
     Parameters
     ----------
     summary : Dataset
         `throughput` over `scheme`, `replicas` and `statistic`.
     gain : DataArray
-        Throughput of D-SPTF over hashing, over `replicas` and `statistic`.
+        Throughput of D-SPTF divided by the throughput of hashing, over `replicas` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
     """
@@ -185,8 +187,8 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
         ),
         "Figure 5: throughput by number of replicas",
         f"Compared with hashing, D-SPTF serves {listed(found)}.",
-        "The loop has 67% reads and 16 requests outstanding in a replica group. Diamonds are the paper's values, and the "
-        "stroke is its range for three replicas. Whiskers are 95% intervals.",
+        "The loop has 67% reads and 16 requests outstanding in a replica group. Diamonds are the paper's values, and "
+        "the stroke is its range for three replicas. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -199,7 +201,9 @@ def _range(replicas: int, low: float, high: float) -> alt.Chart:
 
 
 def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the throughput against network latency by share of reads, with the paper's lower bounds at 1.75 ms.
+    """Draw the throughput against the network latency, with a line for each fraction of reads.
+
+    Dashes mark the paper's lower bounds at 1.75 ms.
 
     Parameters
     ----------
@@ -224,6 +228,6 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         alt.layer(drawn, dash),
         "Figure 9: throughput by network latency",
         f"At {TO_MS * AT:g} ms the loss of throughput of D-SPTF is {listed(found)} (paper: under {1 - bound:.0%}).",
-        f"The loop has eight replicas and 16 requests outstanding. Dashes are {bound:.0%} of the throughput without delay. "
-        "The paper is above the dashes. Whiskers are 95% intervals.",
+        f"The loop has eight replicas and 16 requests outstanding. Dashes are {bound:.0%} of the throughput without "
+        "delay. The paper reports a throughput above this bound. Whiskers are 95% intervals.",
     )

@@ -15,7 +15,7 @@ from storagekit.core.axes import title
 from storagekit.papers.dsptf.claims import OVERHEAD
 from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_for
 
-BYTES = "Bytes of messages over data (%)"
+BYTES = "Bytes of messages (% of the data)"
 LATENCY = f"{title('latency')} (ms)"
 KINDS = {"request": "#6baed6", "claim": "#fd8d3c", "write": "#a1d99b", "acknowledgement": "#bdbdbd"}
 # The first choice of the interactive chart: the loop of table 1.
@@ -23,12 +23,15 @@ FIRST = {"replicas": 8, "depth": 16, "read_share": 0.9}
 
 
 def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
-    """Draw the gain of D-SPTF over hashing against the one-way latency by depth, a panel for each number of replicas.
+    """Draw the gain of D-SPTF over hashing against the one-way latency, in a panel for each number of replicas.
+
+    Each number of requests outstanding has a line.
 
     Parameters
     ----------
     gain : DataArray
-        Throughput of D-SPTF over hashing, over `latency`, `depth`, `replicas`, `read_share` and `statistic`.
+        Throughput of D-SPTF divided by the throughput of hashing, over `latency`, `depth`, `replicas`, `read_share` and
+        `statistic`.
     read_share : float
         Share of reads, by default 0.9.
     """
@@ -47,28 +50,29 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Gain of D-SPTF by network latency",
-        f"D-SPTF is ahead of hashing at {listed(_ahead(means))}, of {means.sizes['replicas'] * means.sizes['depth']}.",
-        f"The chart shows the gain in throughput with {read_share:.0%} reads. The axis of latency has a square-root scale. "
-        f"Whiskers are 95% intervals{_of(gain)}.",
+        f"Of {means.sizes['replicas'] * means.sizes['depth']} loads, D-SPTF is ahead of hashing at "
+        f"{listed(_ahead(means))}.",
+        f"The chart shows the gain in throughput with {read_share:.0%} reads. The axis of latency has a square-root "
+        f"scale. Whiskers are 95% intervals{_of(gain)}.",
         legends="bottom",
     )
 
 
 def _ahead(means: xr.DataArray) -> list[str]:
-    """Return the number of loads with any gain of D-SPTF at each of the two longest latencies, in words."""
+    """Return phrases: at how many loads D-SPTF has a gain, for each of the two longest latencies."""
     loads = means.sizes["replicas"] * means.sizes["depth"]
     counts = {TO_MS * float(one.latency): int((one > 0).sum()) for one in means.transpose("latency", ...)[-2:]}
     return [f"{'all' if count == loads else count} loads with {ms:g} ms" for ms, count in counts.items()]
 
 
 def _of(summary: xr.DataArray | xr.Dataset) -> str:
-    """Return the number of runs of an interval, in words; empty text if the number is unknown."""
+    """Return the words for the number of runs behind an interval; empty text if the number is unknown."""
     runs = summary.attrs.get("replications")
     return f" of {runs} runs" if runs else ""
 
 
 def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the throughput of D-SPTF and hashing against latency, with buttons for replicas, load and share of reads.
+    """Draw the throughput of D-SPTF and hashing against the latency, with buttons for the other parameters.
 
     Parameters
     ----------
@@ -91,8 +95,10 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         chart.add_params(*choices.values()).properties(width=560, height=HEIGHT),
         "Throughput of D-SPTF and hashing by load and latency",
-        f"The gain of D-SPTF over hashing is {rows['gain'].min():+.0f} to {rows['gain'].max():+.0f}%, by load and latency.",
-        "Choose a load below the chart. Numbers at the top are the gain over hashing. Whiskers are 95% intervals.",
+        f"The gain of D-SPTF over hashing is {rows['gain'].min():+.0f} to {rows['gain'].max():+.0f}%, by load and "
+        "latency.",
+        "Choose a load below the chart. Numbers at the top are the gain of D-SPTF over hashing. Whiskers are 95% "
+        "intervals.",
     )
 
 
@@ -125,7 +131,7 @@ def _series() -> alt.Color:
 
 
 def _choice(summary: xr.Dataset, axis: str) -> alt.Parameter:
-    """Return radio buttons for the values of an axis; the value in `FIRST` is selected initially."""
+    """Return radio buttons for the labels of an axis; the label in `FIRST` is selected initially."""
     options = summary[axis].values.tolist()
     first = FIRST[axis] if FIRST[axis] in options else options[-1]
     labels = [f"{value:.0%}" if axis == "read_share" else f"{value:g}" for value in options]
@@ -141,7 +147,9 @@ def _chosen(rows: pd.DataFrame, choices: Mapping[str, alt.Parameter]) -> alt.Cha
 
 
 def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the messages of a request by kind, their bytes, and the overhead of messages without data, by replicas.
+    """Draw the number of messages of a request, their bytes, and the overhead of messages without data.
+
+    All three are shown for each number of replicas, and the first two by kind of message.
 
     Parameters
     ----------
@@ -190,21 +198,25 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         "Messages and bytes on the network by number of replicas",
         f"With {most} replicas, messages without data add {listed(found)}"
         + (f" (paper: {listed(theirs)})." if theirs else "."),
-        "D-SPTF has a latency of 50 µs, 16 requests outstanding and 90% reads. A message has 50 bytes, and a write also "
-        "sends its data to every replica. Dashes are the paper's values. Whiskers are 95% intervals. The intervals of the "
-        f"sums are within {_wide(summary.number):.1%}.",
+        "The network has a latency of 50 µs, and the loop has 16 requests outstanding and 90% reads. A message has "
+        "50 bytes, and a write also sends its data to every replica. Dashes are the paper's values. Whiskers are 95% "
+        f"intervals. The 95% intervals of the total numbers of messages are within {_wide(summary.number):.1%} of "
+        "the totals.",
         legends="bottom",
     )
 
 
 def _wide(values: xr.DataArray) -> float:
-    """Return the largest relative half-width of the sums over kinds, if the errors of all kinds add up."""
+    """Return the largest half-width of the intervals of the sums over kinds, divided by the sum.
+
+    The calculation assumes that the errors of all kinds add up.
+    """
     sums = values.sum("kind")
     return float(((sums.sel(statistic="high") - sums.sel(statistic="low")) / 2 / sums.sel(statistic="mean")).max())
 
 
 def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
-    """Return stacked bars of the kinds by replicas, with their sums."""
+    """Return a stacked bar of the kinds of messages for each number of replicas, with the sum above the bar."""
     kinds = list(KINDS)
     rows = table(values, factor)
     top = 1.1 * factor * float(values.sel(statistic="mean").sum("kind").max())

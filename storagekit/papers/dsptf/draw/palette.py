@@ -1,4 +1,4 @@
-"""Names, colours of the schemes, and horizontal bars for the charts of all exhibits."""
+"""Names and colours of the schemes, and horizontal bars, for the charts of all exhibits."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -27,14 +27,14 @@ RANGE = "paper, range"
 
 
 def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES) -> list[str]:
-    """Return the schemes of the data in the order of a chart: the paper's schemes first, then the reader's.
+    """Return the schemes of the data in the order of a chart: the paper's schemes first, then your own.
 
     Parameters
     ----------
     data : DataArray or Dataset
         Data with the dimension `scheme`.
     papers : sequence of str
-        Names of the paper's schemes in order, by default the first four.
+        Names of the paper's schemes in order, by default `SCHEMES`.
     """
     there = list(dict.fromkeys(data.scheme.values.tolist()))
     own = [name for name in there if name.split(VARIANT)[0] not in FIVE]
@@ -42,7 +42,7 @@ def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES)
 
 
 def colours_of(schemes: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each scheme; the reader's schemes have the colours after the paper's."""
+    """Return a colour for each scheme; your own schemes have the colours that follow those of the paper's schemes."""
     further = cycle(COLOURS[len(FIVE) :])
     return {name: COLOUR[name] if name in COLOUR else next(further) for name in schemes}
 
@@ -57,7 +57,7 @@ def scheme_rows(
     named: bool = True,
     form: str = ".1f",
 ) -> Layered:
-    """Draw a horizontal bar for each scheme, or for each value of another dimension, with its interval and its number.
+    """Draw a horizontal bar, with its interval and its number, for each scheme or each label of another dimension.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def scheme_rows(
     of : str
         Dimension of the rows, by default "scheme".
     said : sequence of (str, float, float)
-        Row, and the lower and upper end of the paper's range, in the unit of the axis. Two equal numbers are drawn as a
-        dash.
+        For each mark of the paper: its row, and the lower and the upper end of the paper's range, in the unit of the
+        axis. If the two ends are equal, the mark is a dash.
     named : bool
         Whether the rows have labels, by default true.
     form : str
@@ -94,12 +94,12 @@ def scheme_rows(
 
 
 def dashes(said: xr.DataArray) -> list[tuple[str, float, float]]:
-    """Return the paper's numbers of a row as dashes for `scheme_rows`, without NaN."""
+    """Return the paper's numbers by scheme, without NaN, as the argument `said` of `scheme_rows`."""
     return [(name, value, value) for name, value in positions(said)]
 
 
 def room_for(rows: pd.DataFrame, *more: float) -> float:
-    """Return a value slightly above the largest mean, interval end, and number of `more`."""
+    """Return a number slightly above the largest of the means, the ends of intervals, and `more`."""
     return 1.05 * float(np.nanmax([*rows["mean"], *rows["high"], *more]))
 
 
@@ -122,18 +122,21 @@ def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -
 
 
 def origin(basis: xr.DataArray) -> str:
-    """Return the description of the traces in a subtitle, after "The traces are"."""
+    """Return the words that follow "The traces are" in a subtitle."""
     return "synthetic, except those marked real" if (basis == "trace").any() else "synthetic"
 
 
 def trace_names(basis: xr.DataArray) -> Mapping[str, str]:
-    """Return the label of each trace in a chart, by `basis` over `trace`, which marks the real traces."""
+    """Return the label of each trace in a chart; labels of real traces end in ", real".
+
+    basis: basis of each trace over `trace`, "trace" for a real trace.
+    """
     kinds = basis.to_series().to_dict()
     return {name: TRACES.get(name, name) + ", real" * (kind == "trace") for name, kind in kinds.items()}
 
 
 def over(means: xr.DataArray, scheme: str, base: str = "D-SPTF") -> np.ndarray:
-    """Return the means of a scheme over the means of `base`; an empty array if one of them did not run."""
+    """Return the means of a scheme divided by the means of `base`; an empty array if one of the two did not run."""
     if not {scheme, base} <= set(means.scheme.values.tolist()):
         return np.array([])
     return (means.sel(scheme=scheme) / means.sel(scheme=base)).values.ravel()

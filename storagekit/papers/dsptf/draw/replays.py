@@ -41,7 +41,9 @@ READINGS = {
 
 
 def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the response times by scheme on two equal bricks, a panel for each trace, with the paper's ratios to D-SPTF.
+    """Draw the response times by scheme on two equal bricks, in a panel for each trace.
+
+    Marks show our time of D-SPTF, multiplied by the paper's ratios to D-SPTF.
 
     Parameters
     ----------
@@ -65,16 +67,17 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of four traces on two equal bricks",
         told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
-        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. Grey marks are the "
-        "paper's ratios times our D-SPTF. The axes of the panels differ. Whiskers are 95% intervals.",
+        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. Grey marks are our "
+        "mean response time under D-SPTF, multiplied by the paper's ratios to D-SPTF. The axes of the panels differ. "
+        "Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def _found(means: xr.DataArray, paper: str) -> list[str]:
-    """Return the findings of figure 6: hashing relative to D-SPTF, and D-SPTF relative to Central SPTF.
+    """Return the findings of figure 6 in words: hashing compared with D-SPTF, and D-SPTF with Central SPTF.
 
-    Schemes that did not run are left out.
+    A comparison is left out if one of its schemes did not run.
     """
     hashing, central = over(means, "Hashing"), over(means, "Central SPTF")
     found = [f"Hashing takes {span(hashing, '.2f')} times as long as D-SPTF{paper}"] if hashing.size else []
@@ -83,7 +86,7 @@ def _found(means: xr.DataArray, paper: str) -> list[str]:
 
 
 def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
-    """Return the range of the paper's ratios of hashing to D-SPTF over the traces, in words."""
+    """Return, in words, the range over the traces of the paper's time of hashing divided by its time of D-SPTF."""
     ratios = [
         ratio
         for trace in basis.trace.values
@@ -95,7 +98,7 @@ def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
 
 
 def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    """Return the paper's ratios to D-SPTF times our time of D-SPTF, for the schemes that ran."""
+    """Return our time of D-SPTF multiplied by the paper's ratios to D-SPTF, for the schemes that ran."""
     there = times.scheme.values.tolist()
     if "D-SPTF" not in there:
         return []
@@ -104,7 +107,7 @@ def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list
 
 
 def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return the ranges of the paper's ratios to D-SPTF by scheme. For SAP there are two results for hashing."""
+    """Return the ranges of the paper's ratios to D-SPTF with their schemes. For SAP, hashing has two ranges."""
     if trace not in ("sap", "financial"):
         rest = paper["dsptf.fig6.rest"]
         return [("Hashing", rest, rest), ("LARD", rest, rest)]
@@ -114,7 +117,7 @@ def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, fl
 
 
 def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
-    """Draw the response times by scheme on a fast and a slow brick, a panel for each trace.
+    """Draw the response times by scheme on a fast and a slow brick, in a panel for each trace.
 
     Parameters
     ----------
@@ -135,15 +138,18 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: response times of four traces on a fast and a slow brick",
-        told([f"The response times over D-SPTF are: {listed(others)}"] if others else [], order),
-        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. The slow brick takes twice "
-        "as long. "
-        "The axes of the panels differ. Whiskers are 95% intervals. The paper gives no numbers.",
+        told(
+            [f"The response times divided by that of D-SPTF are: {listed(others)}"] if others else [],
+            order,
+        ),
+        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. An access of the "
+        "slow brick takes twice as long. The axes of the panels differ. Whiskers are 95% intervals. The paper gives "
+        "no numbers.",
     )
 
 
 def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the response times over the run while bricks slow down and recover, also under other interpretations.
+    """Draw the response times over the run while bricks slow down and recover, for several interpretations.
 
     Parameters
     ----------
@@ -176,14 +182,15 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
         side_by_side(panels, legends="independent"),
         "Figure 8: response times of SAP on bricks that slow down and recover",
         told(_by_state(rows, paper), list(left)),
-        "The trace is synthetic. The lines are mean response times of all requests. An access of the slow brick takes 1.5 "
-        "times as long. On the right the whole access, its rotation or its seek takes twice as long, or writes complete at "
-        "once. Bands are 95% intervals. Dashed lines are the paper's values.",
+        "The trace is synthetic. The lines are mean response times of all requests. In the left and middle panels an "
+        "access of the slow brick takes 1.5 times as long. In the right panel the whole access, its rotation or its "
+        "seek takes twice as long, or writes complete at once. Bands are 95% intervals. Dashed lines are the paper's "
+        "values.",
     )
 
 
 def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
-    """Return the mean times of hashing over D-SPTF in words, for the pieces without and with a slow brick."""
+    """Return, in words, the time of hashing divided by that of D-SPTF, without and with a slow brick."""
     share, means = PERCENT * rows.piece, rows.sel(statistic="mean")
     slow = xr.zeros_like(share, bool)
     for begin, end, _ in SLOW:
@@ -197,7 +204,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
 
 
 def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
-    """Return the runs of D-SPTF and hashing under other interpretations, which are part of their names."""
+    """Return the runs of D-SPTF and hashing under other interpretations, which are added to the schemes' names."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
     parts = {
@@ -219,7 +226,7 @@ def _shades_of(names: list[str]) -> dict[str, str]:
 
 
 def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> Layered:
-    """Return a line for each scheme over the run, with a band for its interval, and the shaded quarters behind."""
+    """Return a line with a band (the interval) for each scheme over the run, on shaded quarters with a slow brick."""
     at = AxisStyle("Share of the run (%)", PERCENT, alt.Scale(domain=[0, 100], nice=False), QUARTERS)
     up = AxisStyle(RESPONSE, TO_MS, alt.Scale(domain=[0, most], nice=False))
     key = alt.Legend(title=None, symbolOpacity=1, symbolType=DASH, orient="bottom", columns=2, labelLimit=TRIPLE)
@@ -227,7 +234,7 @@ def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> La
 
 
 def _said(paper: Mapping[str, float]) -> Layered:
-    """Return the paper's levels of each quarter for D-SPTF and hashing, with their names at the ends."""
+    """Return lines at the paper's times of D-SPTF and hashing in each quarter, with the names of the two schemes."""
     said = FIG8.numbers(paper)
     quarters = (("normal", 0, 25), ("degraded", 25, 50), ("normal", 50, 75), ("degraded", 75, 100))
     rows = [
@@ -245,5 +252,5 @@ def _said(paper: Mapping[str, float]) -> Layered:
 
 
 def _on(response: xr.DataArray, system: str) -> xr.DataArray:
-    """Return the runs on a system, by scheme."""
+    """Return the runs on one system, with the dimension `scheme` in place of `run`."""
     return response.isel(run=(response.system == system).values).swap_dims(run="scheme").drop_vars(["run", "system"])

@@ -1,4 +1,4 @@
-"""Charts of the traces: their characteristics, their hit rates, and real traces."""
+"""Charts of the traces: characteristics, hit rates, and response times of real traces."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ PARTS = {
 
 
 def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the characteristics of each trace above the published ones, and the errors of the part that is simulated.
+    """Draw the characteristics of each trace above the published numbers, and the errors of its simulated part.
 
     Parameters
     ----------
@@ -78,9 +78,10 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         # Align the rows of both panels.
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: characteristics of the traces",
-        f"In the simulated part of the traces every statistic is within {errors['error'].abs().max():.1f}% of its target.",
-        f"The traces are {origin(data.basis)}. Financial has 23% reads, the share of the public trace. Its simulated part is "
-        "compared with this share.",
+        f"In the simulated part of the traces every statistic is within {errors['error'].abs().max():.1f}% of its "
+        "target.",
+        f"The traces are {origin(data.basis)}. The paper prints 85% reads for Financial. We simulate 23%, the share "
+        "of the public trace, and the right panel compares with 23%.",
     )
 
 
@@ -93,7 +94,7 @@ def _errors(compared: xr.Dataset) -> pd.DataFrame:
 
 
 def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
-    """Draw the hit rates of reads by scheme and the paper's, a panel for each trace.
+    """Draw our hit rates of reads and the paper's by scheme, in a panel for each trace.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
     placed : str
-        Location of the data, for the subtitle, by default "32 bricks of 512 MB".
+        Words for the location of the data in the subtitle, by default "32 bricks of 512 MB".
     """
     panels, schemes = [], schemes_in(data)
     names = trace_names(data.basis)
@@ -129,7 +130,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
 
 
 def _lost(rate: xr.DataArray, scheme: str, form: str) -> str:
-    """Return the range of the losses of a scheme against Central SPTF over the traces, percentage points, in words."""
+    """Return, in words, the range over the traces of the hit rate of Central SPTF minus that of a scheme, in points."""
     lost = rate.sel(scheme="Central SPTF") - rate.sel(scheme=scheme)
     return span(np.maximum(lost.values, 0), form)
 
@@ -150,7 +151,7 @@ def _rates(frame: pd.DataFrame, scale: alt.Scale, named: bool) -> Layered:
 
 
 def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw mean response times (above) and hit rates (below) of real traces by scheme, a column for each trace.
+    """Draw the mean response times (above) and the hit rates (below) by scheme, in a column for each real trace.
 
     Parameters
     ----------
@@ -174,6 +175,6 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
         alt.hconcat(*columns, spacing=30),
         "Real traces on two equal bricks: response times and hit rates",
         told(found, schemes),
-        "The runs use the beginning of each trace, with its devices end to end. The axes of time differ. Whiskers are 95% "
-        "intervals.",
+        "The runs use the beginning of each trace, with the addresses of its devices one after the other. The axes "
+        "of time differ. Whiskers are 95% intervals.",
     )

@@ -1,4 +1,4 @@
-"""Charts of bricks of unequal speed: table 4, and its slow brick at other speeds."""
+"""Charts of bricks of unequal speed: table 4, and other speeds of the slow brick."""
 
 from collections.abc import Mapping, Sequence
 
@@ -52,15 +52,17 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         nearest = min(off, key=lambda name: off[name])
         others = span([PERCENT * far for name, far in off.items() if name != nearest])
         found = [
-            f"The meaning nearest to the paper is: {ALL[nearest]}. It differs by {PERCENT * off[nearest]:.0f}% on average "
-            f"(the others by {others}%)"
+            f"The meaning nearest to the paper is: {ALL[nearest]}. It differs by {PERCENT * off[nearest]:.0f}% on "
+            f"average (the others by {others}%)"
         ]
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 4: throughput of a fast and a slow brick",
         told(found, order),
-        "The loop has 90% reads and 16 requests outstanding. Dashes are the paper's values, and whiskers are 95% intervals. "
-        "Weighted hashing divides requests 2 to 1, and 3 to 2 if the whole access takes 1.5 times as long.",
+        "The loop has 90% reads and 16 requests outstanding. Half the speed can mean that the whole access, the "
+        "rotation or the seek takes twice as long, or that the whole access takes 1.5 times as long. Weighted "
+        "hashing divides requests 2 to 1, or 3 to 2 in the last case. Dashes are the paper's values, and whiskers "
+        "are 95% intervals.",
         legends="bottom",
     )
 
@@ -72,7 +74,7 @@ def _off(throughput: xr.DataArray, said: xr.DataArray) -> dict[str, float]:
 
 
 def _grouped(rows: pd.DataFrame, said: xr.DataArray, top: float, order: Sequence[str], named: bool) -> Layered:
-    """Return horizontal bars by scheme, one for each meaning below another, with the paper's dash across them."""
+    """Return horizontal bars for each scheme, one bar for each meaning of half the speed, and a dash for the paper."""
     meanings = [name for name in ALL.values() if name in set(rows["slowness"])]
     y = alt.Y(
         "scheme:N", title=None, sort=list(order), axis=alt.Axis() if named else alt.Axis(labels=False, ticks=False)
@@ -93,7 +95,9 @@ def _grouped(rows: pd.DataFrame, said: xr.DataArray, top: float, order: Sequence
 
 
 def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the throughput of both bricks against the speed of the slow one: rows for bricks, columns for meanings.
+    """Draw the throughput of both bricks against the speed of the slow brick.
+
+    Each brick has a row of panels, and each meaning of the speed has a column.
 
     Parameters
     ----------
@@ -143,7 +147,8 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="shared"),
         "Throughput of both bricks by the speed of the slow brick",
         told(found, order),
-        "The loop is the loop of table 4. At half the speed a slower part takes twice as long, and a degraded access 1.5 "
-        "times as long. Diamonds are the values of the paper's table 4. Whiskers are 95% intervals.",
+        "The loop is the loop of table 4. If a part of the access is slower, it takes twice as long at half the "
+        "speed. If the whole access is degraded, it takes 1.5 times as long at half the speed. Diamonds are the "
+        "values of the paper's table 4. Whiskers are 95% intervals.",
         legends="bottom",
     )

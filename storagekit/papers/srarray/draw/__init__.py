@@ -1,4 +1,4 @@
-"""Charts of the exhibits of srarray.
+"""Charts of the exhibits of SR-Array.
 
 The argument `paper` of the functions contains the paper's numbers, by the identifiers of the claims.
 """

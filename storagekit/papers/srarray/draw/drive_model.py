@@ -1,4 +1,4 @@
-"""Chart of the simulator against independent programs: figure 5 (section 3.5)."""
+"""Chart of this simulator compared with independent programs: figure 5 (section 3.5)."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ BASIS = ("this simulator", "scalar program")
 
 
 def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of our throughput and its differences from the scalar program and from DiskSim (figure 5).
+    """Return a chart of our throughput, and of its differences from the scalar program and from DiskSim (figure 5).
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
     Notes
     -----
-    The first panel shows the throughput of the array by queue and share of reads, in our simulator and in the scalar
-    program. The second shows the difference of the two in percent. The third shows the difference from DiskSim on one
-    disk in percent, by depth and policy. A band shows the paper's bound.
+    The first panel shows the throughput of the array by queue and fraction of reads, in this simulator and in the
+    scalar program. The second panel shows the difference of the two throughputs in percent. The third panel shows the
+    difference from DiskSim on one disk in percent, by depth and policy. A band shows the paper's bound.
     """
     bound = PERCENT * paper["srarray.fig5.discrepancy"]
     named = data.assign_coords(read_share=[f"{share:.0%}" for share in data.read_share.values])
@@ -62,17 +62,17 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
             color="independent", shape="independent", strokeDash="independent"
         ),
         "Figure 5: throughput of this simulator and of independent programs",
-        f"The simulator differs by at most {_most(data.array, data.array_witness):.1f}% from the scalar program and by at "
-        f"most {_most(data.disk, data.disk_witness):.1f}% from DiskSim. The paper's simulator was within {bound:g}% of its "
-        "prototype.",
-        "The requests are random. Whiskers are 95% intervals. The grey band is the difference of the paper's "
-        "simulator.",
+        f"The simulator differs by at most {_most(data.array, data.array_witness):.1f}% from the scalar program and "
+        f"by at most {_most(data.disk, data.disk_witness):.1f}% from DiskSim. The paper's simulator was within "
+        f"{bound:g}% of its prototype.",
+        "The scalar program is an independent program, written from the paper's text. The requests are random. "
+        "Whiskers are 95% intervals. The grey band is the difference between the paper's simulator and its prototype.",
         legends="bottom",
     )
 
 
 def _most(ours: xr.DataArray, theirs: xr.DataArray) -> float:
-    """Return the largest absolute difference of our means from other values, percent."""
+    """Return the largest absolute value of the relative difference of our means from other values, percent."""
     return PERCENT * float(abs(ours.sel(statistic="mean") / theirs - 1).max())
 
 
@@ -83,7 +83,10 @@ def _doubling(axis: xr.DataArray) -> AxisStyle:
 
 
 def _difference(whose: str, bound: float) -> AxisStyle:
-    """Return an axis of differences in percent from the values of `whose`, in a range that includes the bound."""
+    """Return an axis of our values minus those of another program, in percent, in a range that includes the bound.
+
+    whose: the other program in the possessive, such as "DiskSim's".
+    """
     return AxisStyle(f"This simulator minus {whose} (%)", PERCENT, alt.Scale(domain=[-1.5 * bound, 1.5 * bound]))
 
 

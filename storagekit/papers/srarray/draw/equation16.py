@@ -1,4 +1,4 @@
-"""Chart of the error of equation 16 against the simulation."""
+"""Chart of the error of equation 16 relative to the simulation."""
 
 import altair as alt
 import pandas as pd
@@ -16,15 +16,17 @@ LEAST_RANGE = 30.0
 
 
 def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
-    """Return a heat map of the relative error of equation 16 over disks and queue, with a panel for each write share.
+    """Return a heat map of the relative error of equation 16, with a panel for each fraction of writes.
+
+    The axes are the number of disks and the outstanding requests for each disk.
 
     Parameters
     ----------
     error : DataArray
-        model / simulation - 1, over `disks`, `each` (outstanding requests for each disk), `write_share` and
-        `statistic`.
+        The result of equation 16 divided by the simulated throughput, minus 1; over `disks`, `each` (outstanding
+        requests for each disk), `write_share` and `statistic`.
     drive : str
-        Name of the simulated drive in the title.
+        Name of the simulated drive, for the title.
     """
     rows = (PERCENT * error.sel(statistic="mean", drop=True)).rename("error").reset_coords(drop=True)
     most = max(LEAST_RANGE, float(abs(rows).max()))
@@ -41,8 +43,8 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
         f"The error is between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}%. It is largest with "
         f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding "
         "requests per disk.",
-        "Errors are in percent of the simulated throughput, for the layout of the rule. The 95% intervals are at most "
-        f"±{wide:.1f}.",
+        "Errors are in percent of the simulated throughput, for the layout that the paper's rule gives. The 95% "
+        f"intervals are at most ±{wide:.1f} points.",
     )
 
 
@@ -52,7 +54,7 @@ def _signed(percent: float) -> str:
 
 
 def _cells(frame: pd.DataFrame, most: float, first: bool) -> Layered:
-    """Return coloured cells with their numbers. Only the first panel of a row has a title on its vertical axis."""
+    """Return coloured cells with numbers. Only the first panel of a row has a title on its vertical axis."""
     base = alt.Chart(frame.assign(words=[_signed(error) for error in frame["error"]])).encode(
         x=alt.X("disks:O", title=title("disks"), axis=alt.Axis(labelAngle=0)),
         y=alt.Y("each:O", title=title("each") if first else None, sort="descending"),

@@ -31,7 +31,7 @@ TWO_MINUTES = 120.0
 
 
 def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return charts of predictions against interval and of misses against slack, next to a table of figures (table 2).
+    """Return a chart of predictions against the interval, one of misses against the slack, and a table (table 2).
 
     Parameters
     ----------
@@ -63,15 +63,15 @@ def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Table 2: accuracy of head tracking by software",
         f"With an interval of two minutes, {within:.0f}% of predictions are within 1% of a turn (paper: "
         f"{PERCENT * paper['srarray.head.recalibration']:.0f}%). A slack of {slack} reduces the misses from "
-        f"{none:.2f} to {some:.2f}%.",
-        f"The values are from a Monte Carlo simulation with assumed noise. The table has a slack of {slack}. The paper does "
-        "not give its slack.",
+        f"{none:.2f}% to {some:.2f}% of the requests.",
+        "The values are from a Monte Carlo simulation with assumed noise. The interval is the time between "
+        f"recalibrations. The table is for a slack of {slack}. The paper does not give its slack.",
         legends="bottom",
     )
 
 
 def _figures(kept: xr.Dataset, paper: Mapping[str, float]) -> alt.LayerChart | alt.FacetChart:
-    """Return the table of our figures and the paper's."""
+    """Return the table of our values and the paper's."""
     rows = [
         (words, format(float(kept[key]) * ours, form), format(paper[f"srarray.table2.{key}"] * theirs, form), "")
         for key, words, ours, theirs, form in FIGURES
@@ -81,7 +81,7 @@ def _figures(kept: xr.Dataset, paper: Mapping[str, float]) -> alt.LayerChart | a
 
 
 def _curve(values: xr.DataArray, x: str, x_title: str, y_title: str, top: float) -> alt.Chart:
-    """Return a curve of shares in percent."""
+    """Return a curve of fractions, in percent."""
     frame = (values * PERCENT).rename("value").reset_coords(drop=True).to_dataframe().reset_index()
     return (
         alt.Chart(frame)

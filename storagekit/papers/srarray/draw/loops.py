@@ -18,7 +18,7 @@ BASIS = ("simulated", "equation 16")
 
 
 def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
-    """Return a chart of the throughput against disks by scheme, with a panel for each queue (figure 12).
+    """Return a chart of the throughput against the number of disks, with a panel for each queue (figure 12).
 
     Parameters
     ----------
@@ -39,14 +39,13 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
         "Figure 12: throughput of random reads by number of disks",
         f"{_ahead(summary)} The mean error of equation 16 over all numbers of disks is "
         f"{span(_apart(summary, model))}% for RLOOK.",
-        "Requests have 512 B and a seek locality of 3. The scheduler is RSATF for SR-Arrays and SATF for other "
-        "schemes, unless the legend names RLOOK. The dashed line is equation 16, the formula for RLOOK. Whiskers are "
-        "95% intervals.",
+        "Requests have 512 B and a seek locality of 3. SR-Arrays use RSATF and other schemes use SATF, unless the "
+        "legend names RLOOK. The dashed line is equation 16, the formula for RLOOK. Whiskers are 95% intervals.",
     )
 
 
 def _ahead(summary: xr.Dataset) -> str:
-    """Return a text with the lead of the SR-Array over the best other scheme on the most disks, by queue."""
+    """Return a sentence with the lead of the SR-Array over the best other scheme on the most disks, for each queue."""
     rate = summary.request_rate.sel(statistic="mean").isel(disks=-1)
     others = rate.sel(scheme=["RAID-10", "Striping"]).max("scheme")
     words = [
@@ -57,15 +56,15 @@ def _ahead(summary: xr.Dataset) -> str:
 
 
 def _apart(summary: xr.Dataset, model: xr.DataArray) -> list[float]:
-    """Return the mean absolute error of the formula over disks in percent, by queue."""
+    """Return, for each queue, the mean over disks of the absolute relative error of equation 16, percent."""
     rate = summary.request_rate.sel(scheme="SR-Array, RLOOK", statistic="mean")
     return (100 * abs(model / rate - 1).mean("disks")).values.tolist()
 
 
 def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of the throughput against write share by layout (figure 13).
+    """Return a chart of the throughput against the fraction of writes, with a line for each layout (figure 13).
 
-    Rows are schedulers, columns are queues.
+    Each scheduler has a row of panels, and each queue has a column.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
 
     Notes
     -----
-    The formula applies to RLOOK and is drawn only there. It is not drawn for layouts with mirrors.
+    Equation 16 applies to RLOOK and is drawn only in the panels of RLOOK. It is not drawn for layouts with mirrors.
     """
     mirrored = [name for name in model.layout.values.tolist() if not name.endswith("x1")]
     said = model.drop_sel(layout=mirrored)
@@ -103,15 +102,15 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
     return finished(
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="independent"),
         "Figure 13: throughput of six disks by fraction of foreground writes",
-        f"Striping overtakes 3x2x1 at a write fraction of {_crossings(summary)}. In the paper the crossing is below "
-        f"{bound:.0f}% under RLOOK, and further left under RSATF.",
+        f"Striping overtakes 3x2x1 at a write fraction of {_crossings(summary)}. In the paper this fraction is below "
+        f"{bound:.0f}% under RLOOK, and smaller under RSATF.",
         "The requests have 512 B and a seek locality of 3. A write completes when every copy is written. Dashed "
         f"lines are equation 16, which is not drawn for {', '.join(mirrored)}. Whiskers are 95% intervals.",
     )
 
 
 def _crossings(summary: xr.Dataset) -> str:
-    """Return a text with the write shares at which striping overtakes 3x2x1, by scheduler, over the queues."""
+    """Return, as text, the write fractions at which striping overtakes 3x2x1: for each scheduler a range over queues."""
     gain = summary.request_rate.sel(statistic="mean")
     lead = gain.sel(layout="3x2x1", drop=True) - gain.sel(layout="6x1x1", drop=True)
     words = []
@@ -122,7 +121,7 @@ def _crossings(summary: xr.Dataset) -> str:
 
 
 def _zero(lead: xr.DataArray) -> float:
-    """Return the write share in percent at which a falling lead becomes zero; NaN if it never does."""
+    """Return the fraction of writes in percent at which a falling lead becomes zero; NaN if it never does."""
     behind = np.flatnonzero(lead.values <= 0)
     if not behind.size:
         return math.nan

@@ -1,4 +1,4 @@
-"""Chart of response times against memory and against disks: figure 11 (section 4.1)."""
+"""Chart of response times against the number of disks and against the memory: figure 11 (section 4.1)."""
 
 from collections.abc import Mapping
 
@@ -16,8 +16,8 @@ from storagekit.papers.srarray.draw.palette import RESPONSE, TO_MS
 from storagekit.papers.srarray.draw.rates import by_rate
 from storagekit.papers.srarray.draw.replays import at_disks
 
-# Disks, scale of the rate and claim, by workload. `KEYS` gives the name of the workload in table 3. The paper charges
-# the size of its data for a disk.
+# Disks, scale of the rate and claim, by workload. `KEYS` gives the name of the workload in table 3. In the paper a disk
+# costs as much as disk space of the size of the data.
 BREAK_EVEN = {
     "Cello base": ((2, 1.0, "cello_double"), (4, 1.0, "cello_four"), (2, 3.0, "cello_triple")),
     "TPC-C": ((18, 1.0, "tpcc[rate_1]"), (18, 3.0, "tpcc[rate_3]")),
@@ -27,20 +27,21 @@ MEMORY = f"{title('memory')} (MB)"
 
 
 def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of the response time with more disks and with more memory, by scale of the rate (figure 11).
+    """Return a chart of the response time with more disks and with more memory, for each scale of the rate (figure 11).
 
     Parameters
     ----------
     summary : Dataset
-        In seconds, over `scale` and `statistic`: `with_disks`, also over `disks`, and `with_memory`, also over
-        `memory`, in bytes. The attribute `workload` is the name of the workload.
+        Response times in seconds: `with_disks`, over `scale`, `statistic` and `disks`, and `with_memory`, over `scale`,
+        `statistic` and `memory` (bytes). The attribute `workload` is the name of the workload.
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
 
     Notes
     -----
-    A diamond marks the memory at the paper's break-even. Its height is the response time of our array with the same
-    number of disks.
+    A diamond in the right panel has the paper's break-even memory for a number of disks. Its height is the response
+    time of our array with this number of disks. For TPC-C, a diamond in the left panel has the paper's gain from 18 to
+    36 disks: its height is our response time with 36 disks, multiplied by the gain.
     """
     workload = str(summary.attrs["workload"])
     pair = (summary.with_disks, summary.with_memory)
@@ -56,17 +57,20 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         f"{_memory(summary, disks, scale)} MB for {words} (paper: {at:,.0f})"
         for (disks, scale, _), (at, _, words) in zip(asked, said, strict=True)
     ]
+    gain = ""
     if gained := _fewer(summary, paper, workload):
         left = alt.layer(left, dropped_points([gained], "disks", (title("disks"), RESPONSE)))
+        gain = "The diamond in the left panel is our response time with 36 disks, multiplied by the paper's gain. "
     return finished(
         side_by_side([headed(left, "More disks"), headed(right, "More memory")], legends="shared").resolve_scale(
             y="shared"
         ),
         f"Figure 11: response time with more disks or more memory, {workload}",
         f"The memory that gives the same response time as more disks is {listed(found)}.",
-        f"The trace is synthetic. The memory is an LRU cache in front of {counted(int(summary.disks.min()), 'disk')}. "
-        "Diamonds are the paper's break-even points, drawn at the simulated response time with more disks. Whiskers "
-        "are 95% intervals.",
+        "The trace is synthetic. The memory is an LRU cache in front of "
+        f"{counted(int(summary.disks.min()), 'disk')}. A diamond in the right panel has the paper's break-even "
+        "memory, and the simulated response time of our array with the number of disks that is named below the "
+        f"diamond. {gain}Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -74,7 +78,11 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 def _same_price(
     summary: xr.Dataset, paper: Mapping[str, float], workload: str, disks: int, scale: float, claim: str
 ) -> tuple[float, float, str]:
-    """Return the memory at a claim's break-even ratio in MB, our response time with `disks` disks in ms, and a name."""
+    """Return a point of the right panel and its name: the memory (MB) and the response time (ms).
+
+    The memory costs as much as the added disks at the price ratio of the claim. The response time is that of our array
+    with `disks` disks.
+    """
     added = disks - int(summary.disks.min())
     memory = added * 1e3 * paper[f"srarray.table3.{KEYS[workload]}[gb]"] / paper[f"srarray.fig11.{claim}"]
     height = at_disks(summary.with_disks, disks=disks, scale=scale)
@@ -82,7 +90,7 @@ def _same_price(
 
 
 def _memory(summary: xr.Dataset, disks: int, scale: float) -> str:
-    """Return as text the memory in MB at which our response time is the same as with `disks` disks."""
+    """Return, as text, the memory in MB with which our response time is the same as with `disks` disks."""
     height = at_disks(summary.with_disks, disks=disks, scale=scale)
     times = TO_MS * summary.with_memory.sel(scale=scale, statistic="mean").values
     if times.min() > height:
@@ -92,10 +100,11 @@ def _memory(summary: xr.Dataset, disks: int, scale: float) -> str:
 
 
 def _fewer(summary: xr.Dataset, paper: Mapping[str, float], workload: str) -> tuple[float, float, str] | None:
-    """Return 18 disks, their response time by the paper's gain and our 36 disks in ms, and a name.
+    """Return a point of the left panel and its name: 18 disks, and their response time (ms) by the paper's gain.
 
-    The gain is the ratio of 18 to 36 disks at three times the rate of TPC-C. For other workloads the function returns
-    None.
+    The gain is the response time with 18 disks divided by that with 36 disks, at three times the rate of TPC-C. The
+    response time of the point is our response time with 36 disks, multiplied by the gain. For other workloads the
+    function returns None.
     """
     if workload != "TPC-C":
         return None

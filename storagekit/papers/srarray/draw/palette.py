@@ -1,4 +1,4 @@
-"""Colours of schemes and layouts, and units of axes, for the charts of srarray."""
+"""Colours of schemes and layouts, and units of axes, for the charts of SR-Array."""
 
 from storagekit.charts.theme import COLOURS
 from storagekit.core.axes import title

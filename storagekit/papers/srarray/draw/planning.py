@@ -1,4 +1,4 @@
-"""Chart of the planner's layouts against the best simulated layouts."""
+"""Chart of the planner's layouts compared with the best simulated layouts."""
 
 import altair as alt
 import pandas as pd
@@ -13,13 +13,15 @@ LEAST_SHOWN, NEAR = 10.0, 5.0
 
 
 def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a chart of the share of questions with at most a given shortfall against the best simulated layout.
+    """Return a chart of the percentage of the questions whose shortfall is at most a given value.
+
+    The shortfall is the relative loss of the chosen layout compared with the best simulated layout.
 
     Parameters
     ----------
     data : Dataset
-        `shortfall`, relative, over `case`, `rule` ("plan" or "paper") and `question`; NaN if no layout is feasible. The
-        lines of the paper's rule are dashed.
+        `shortfall` over `case`, `rule` ("plan" or "paper") and `question`; NaN if no layout is feasible. The lines of
+        the paper's rule are dashed.
     """
     rows = (PERCENT * data.shortfall).rename("shortfall").reset_coords(drop=True).to_dataframe().reset_index()
     rows = rows.dropna(subset="shortfall").sort_values("shortfall")
@@ -44,15 +46,15 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
     )
     return finished(
         chart.properties(width=WIDTH, height=HEIGHT),
-        "Cumulative distribution of the shortfall of the planner against the best simulated layout",
+        "Cumulative distribution of the shortfall of the planner's layout below the best simulated layout",
         " ".join(_share(near, case) for case in cases),
-        f"The chart has {data.sizes['question']} random questions to the planner, one per step. Every layout of each "
-        "question is simulated.",
+        f"The chart has {data.sizes['question']} random questions to the planner; each question is one step of a line. "
+        "Every feasible layout of each question is simulated.",
     )
 
 
 def _share(near: pd.Series, case: str) -> str:
-    """Return a sentence with the shares of a case's questions for which the plan and the paper's rule are near the best."""
+    """Return a sentence: for how many questions of a case the plan, and the paper's rule, are near the best layout."""
     return (
         f"For {case}, the recommended layout is within {NEAR:g}% of the best layout for {near[case, 'plan']:.0f}% of "
         f"the questions, and the paper's rule for {near[case, 'paper']:.0f}%."

@@ -1,4 +1,4 @@
-"""Charts of response times against the rate of the traces: figures 9 and 10 (section 4.1)."""
+"""Charts of response times against the rate of the requests: figures 9 and 10 (section 4.1)."""
 
 from collections.abc import Mapping
 
@@ -36,8 +36,8 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
     Notes
     -----
-    On an SR-Array the schedulers "LOOK" and "SATF" are RLOOK and RSATF. Where the paper gives a ratio of two drawn
-    layouts at `LIMIT` (figure 10), a point shows it.
+    On an SR-Array the schedulers "LOOK" and "SATF" are RLOOK and RSATF. If the paper gives a ratio of the rates of two
+    drawn layouts at a response time of `LIMIT` (figure 10), a point shows the ratio.
     """
     panels, found = [], []
     for name, rows in response.data_vars.items():
@@ -55,26 +55,30 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Figure 9: response time by request rate, for schedulers with and without copies",
         f"The sustained rate at {LIMIT * TO_MS:.0f} ms under (R)SATF, divided by the rate under (R)LOOK, is "
         f"{listed(found)}. In the paper this gain is smaller with copies than without.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. The diamond is the simulated value of 2x3x1, "
-        "multiplied by the paper's ratio (figure 10). Whiskers are 95% intervals.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. A diamond is our sustained rate of the best "
+        "layout, divided by the paper's ratio of the best layout to the layout that is named below the diamond "
+        "(figure 10). Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def _gained(rows: xr.DataArray) -> str:
-    """Return a text with a layout and the ratio of its rates at `LIMIT`, (R)SATF over (R)LOOK."""
+    """Return a phrase with the rate of a layout at `LIMIT` under (R)SATF, divided by the rate under (R)LOOK."""
     return f"{_over(rows.sel(scheduler='SATF'), rows.sel(scheduler='LOOK'))} for {rows.layout.item()}"
 
 
 def _over(first: xr.DataArray, second: xr.DataArray) -> str:
-    """Return the ratio of the rates of two curves at `LIMIT`; a lower bound if only the second reaches it."""
+    """Return the rate of the first curve at `LIMIT` divided by that of the second, as text.
+
+    The text is a lower bound if the first curve does not reach `LIMIT`.
+    """
     known = first.dropna("scale")
     bound = "more than " if float(known.max()) < LIMIT else ""
     return f"{bound}{_reached(first) / _reached(second):.2f}"
 
 
 def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of the response time against the rate by layout, under SATF and RSATF (figure 10).
+    """Return a chart of the response time against the rate for each layout, under SATF and RSATF (figure 10).
 
     Parameters
     ----------
@@ -89,7 +93,8 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         best, ratios = RATIOS[str(name)]
         mean = rows.sel(statistic="mean")
         found += [
-            f"{_over(mean.sel(layout=best), mean.sel(layout=other))} times {other} (paper: {paper[f'srarray.fig10.{key}']:g})"
+            f"{_over(mean.sel(layout=best), mean.sel(layout=other))} times {other} (paper: "
+            f"{paper[f'srarray.fig10.{key}']:g})"
             for key, other in ratios.items()
         ]
         found[-len(ratios)] = f"{best} {found[-len(ratios)]}"
@@ -98,15 +103,16 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 10: response times of layouts by rate",
-        f"The ratios of the sustained rates at {LIMIT * TO_MS:.0f} ms are: {listed(found)}.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. Diamonds are rates from the paper's ratios, for "
-        "the layouts named below them. Whiskers are 95% intervals.",
+        f"The sustained rates at a response time of {LIMIT * TO_MS:.0f} ms compare as follows: {listed(found)}.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. A diamond is our sustained rate of the best "
+        "layout, divided by the paper's ratio of the best layout to the layout that is named below the diamond. "
+        "Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def _said(workload: str, rows: xr.DataArray, paper: Mapping[str, float]) -> list[tuple[float, float, str]]:
-    """Return the points at `LIMIT` that the paper's ratios to our best layout give for the drawn layouts."""
+    """Return the paper's points at `LIMIT` for drawn layouts: our rate of the best layout divided by the paper's ratio."""
     best, ratios = RATIOS[workload]
     drawn = rows.layout.values.tolist()
     if best not in drawn:
@@ -122,7 +128,7 @@ def _with(drawn: Layered, said: list[tuple[float, float, str]]) -> Layered:
 
 
 def _against_rate(rows: xr.DataArray, colour: str, legend: str, palette: Mapping[str, str]) -> Layered:
-    """Return lines over the scale of the rate, cut off at `SHOWN`, with a horizontal line at `LIMIT`."""
+    """Return lines against the scale of the rate, cut off at `SHOWN` ms, with a horizontal line at `LIMIT`."""
     ticks = alt.Axis(values=[1, 2, 5, 10, 20, 50, 100, 200], format="d")
     sides = (
         AxisStyle(title("scale"), scale=alt.Scale(type="log", nice=False, padding=8), axis=ticks),
@@ -134,7 +140,7 @@ def _against_rate(rows: xr.DataArray, colour: str, legend: str, palette: Mapping
 
 
 def by_rate(rows: xr.DataArray, x: str, across: AxisStyle, height: AxisStyle) -> Layered:
-    """Return lines in a colour for each scale of the rate.
+    """Return lines, one colour for each scale of the rate.
 
     Parameters
     ----------
@@ -151,14 +157,14 @@ def by_rate(rows: xr.DataArray, x: str, across: AxisStyle, height: AxisStyle) ->
 
 
 def _scheduled(layout: str, way: str) -> str:
-    """Return a layout with its scheduler; with several copies on a disk its name starts with R."""
+    """Return the text for a layout and its scheduler, whose name starts with R if a disk has several copies."""
     return f"{layout}, {way}" if layout.split("x")[1] == "1" else f"{layout}, R{way}"
 
 
 def _reached(response: xr.DataArray, limit: float = LIMIT) -> float:
     """Return the scale at which a rising curve of means reaches `limit`, interpolated in logarithms.
 
-    It is the largest scale if the curve does not reach the limit.
+    If the curve does not reach the limit, the function returns the largest scale.
     """
     known = response.dropna("scale")
     return float(np.exp(np.interp(np.log(limit), np.log(known.values), np.log(known.scale.values))))

@@ -17,7 +17,7 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
     Parameters
     ----------
     response : DataArray
-        Response time in seconds over `trace`, `layout`, `scale` and `statistic`. Each scale of the rate has a colour.
+        Response time in seconds over `trace`, `layout`, `scale` and `statistic`. Each label of `scale` has a colour.
     """
     names = [f"{scale:g}" for scale in response.scale.values]
     palette = dict(zip(names, RATES, strict=False))
@@ -38,7 +38,7 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
         "Response times of real traces on six disks, by layout",
         "At the rate of the traces, the response time of striping (6x1x1) divided by that of 2x3x1 is "
         f"{listed(worse)}.",
-        "Each run uses requests from the middle of a trace, whose devices are laid end to end. The scheduler is "
-        "RSATF, and copies propagate in the background. Whiskers are 95% intervals.",
+        "Each run uses requests from the middle of a trace. The addresses of its devices follow one another on the "
+        "drive. The scheduler is RSATF, and copies propagate in the background. Whiskers are 95% intervals.",
         legends="bottom",
     )

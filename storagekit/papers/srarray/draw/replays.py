@@ -1,4 +1,4 @@
-"""Charts of response times of replayed traces against disks: figures 6 to 8 (section 4.1)."""
+"""Charts of response times of replayed traces against the number of disks: figures 6 to 8 (section 4.1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ NEAR = 0.05
 
 
 def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of the response time against disks by scheme, with a panel for each workload (figure 6).
+    """Return a chart of the response time against the number of disks, with a panel for each workload (figure 6).
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         A variable for each workload: response time in seconds over `scheme`, `disks` and `statistic`. The scheme
         "Model" is drawn dashed, in the colour of the SR-Array.
     paper : mapping of str to float
-        The paper's number of each claim, by the identifier of the claim. Its three ratios are for six disks on Cello
-        base.
+        The paper's number of each claim, by the identifier of the claim. The three ratios of figure 6 are for six disks
+        on Cello base.
     """
     base = response["Cello base"]
     ours = at_disks(base, scheme="SR-Array", disks=6)
@@ -51,18 +51,19 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Figure 6: response times of Cello by number of disks",
         "On Cello base with six disks, the response times divided by that of the SR-Array are: "
         f"{_ratios({name: time / ours for name, time in times.items()}, ratios)}.",
-        "The synthetic traces have the rate of the real traces. The SR-Array has the best of its simulated layouts. Diamonds "
-        "are the paper's ratios. Whiskers are 95% intervals.",
+        "The synthetic traces have the rate of the real traces. The SR-Array has the best of its simulated layouts. "
+        "Diamonds are our response time of the SR-Array with six disks, multiplied by the paper's ratios. Whiskers "
+        "are 95% intervals.",
     )
 
 
 def _ratios(ours: Mapping[str, float], paper: Mapping[str, tuple[int, float]]) -> str:
-    """Return a text with our ratios, each followed by the paper's ratio."""
+    """Return text with our ratios, each followed by the paper's ratio."""
     return listed([f"{name} {ratio:.2f} (paper: {paper[name][1]:.2f})" for name, ratio in ours.items()])
 
 
 def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of SR-Arrays by number of replicas, with a panel for each workload (figure 7).
+    """Return a chart of the response times of SR-Arrays by disks and replicas, a panel for each workload (figure 7).
 
     Parameters
     ----------
@@ -86,20 +87,23 @@ def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) 
         "Figure 7: response times of SR-Array layouts by number of disks",
         f"The layout of equation 5 is within {NEAR:.0%} of the best layout at {near} of {len(behind)} points. The "
         f"largest gap is {late:.0%}, with {counted(count, 'disk')} on {name}.",
-        "The synthetic traces have the rate of the real traces. The line shows the layouts of equation 5. Rings are the "
-        "paper's layouts for six and nine disks. Whiskers are 95% intervals.",
+        "The synthetic traces have the rate of the real traces. The line shows the layouts of equation 5. Rings are "
+        "the paper's layouts for six and nine disks. Whiskers are 95% intervals.",
     )
 
 
 def _behind(aspects: xr.DataArray, response: xr.DataArray) -> dict[int, float]:
-    """Return the relative excess of the rule's response time over the best one, by number of disks."""
+    """Return, by number of disks, the response time of the rule's layout divided by the shortest one, minus 1."""
     best = aspects.sel(statistic="mean", drop=True).min("replicas")
     late = response.sel(scheme="Rule", statistic="mean", drop=True) / best - 1
     return {int(count): float(late.sel(disks=count)) for count in aspects.disks.values}
 
 
 def _advised(aspects: xr.DataArray, replicas: Mapping[int, float]) -> alt.Chart:
-    """Return rings around the paper's layouts. `replicas` gives the number of replicas by number of disks."""
+    """Return rings around the points of the paper's layouts.
+
+    replicas: number of replicas of the paper's layout, by number of disks.
+    """
     there = {disks: count for disks, count in replicas.items() if disks in aspects.disks}
     said = [(disks, at_disks(aspects, disks=disks, replicas=count)) for disks, count in there.items()]
     rows = pd.DataFrame(said, columns=["disks", "paper"]).assign(series="paper")
@@ -115,7 +119,7 @@ def _advised(aspects: xr.DataArray, replicas: Mapping[int, float]) -> alt.Chart:
 
 
 def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of TPC-C, with schemes on the left and SR-Arrays by number of replicas on the right (figure 8).
+    """Return a chart of the response times of TPC-C: schemes (left), and layouts of the SR-Array (right) (figure 8).
 
     Parameters
     ----------
@@ -141,16 +145,18 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
         "Figure 8: response times of TPC-C by number of disks",
         f"With {most} disks, the response times divided by that of the SR-Array are: {_ratios(found, ratios)}. The "
         f"layout of equation 5 is at most {max(_behind(aspects, response).values()):.0%} slower than the best layout.",
-        "The trace is synthetic and has the rate of the real trace. Diamonds are the paper's ratios. The grey line shows the "
-        "layouts of equation 5. Whiskers are 95% intervals.",
+        "The trace is synthetic and has the rate of the real trace. Diamonds are our response time of the SR-Array "
+        "with the most disks, multiplied by the paper's ratios. The grey line shows the layouts of equation 5. "
+        "Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layered:
-    """Return lines by scheme, with the paper's points `said`.
+    """Return a line for each scheme, with the paper's points `said`.
 
-    `formula` names the basis of the scheme "Model", which is drawn in the colour of the SR-Array. None omits it.
+    formula: legend of the scheme "Model", which is drawn in the colour of the SR-Array. If it is None, this scheme is
+    not drawn.
     """
     model = None
     if formula is not None:
@@ -173,7 +179,7 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
 
 
 def _disks(response: xr.DataArray, said: Said) -> AxisStyle:
-    """Return an axis of numbers of disks, with space for the names of points at the largest number."""
+    """Return an axis of numbers of disks, with space for the names of points at the largest number of disks."""
     values = response.disks.values.tolist()
     least, most = min(values), max(values)
     room = 0.22 if any(disks == most for disks, _, _ in said) else 0.03
@@ -182,12 +188,12 @@ def _disks(response: xr.DataArray, said: Said) -> AxisStyle:
 
 
 def _from_zero(response: xr.DataArray, more: Sequence[float]) -> alt.Scale:
-    """Return a scale from zero to a little above the highest mean and the values `more`, ms."""
+    """Return a scale from zero to a little above the largest of the means and of `more`, ms."""
     return alt.Scale(domain=[0, 1.1 * max(float(response.sel(statistic="mean").max()) * TO_MS, *more, 0.0)], nice=False)
 
 
 def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
-    """Return points for every number of replicas, and a line for the scheme "Rule"."""
+    """Return points for every number of replicas, and a line through the points of the scheme "Rule"."""
     sides = (_disks(response, ()), _around(aspects))
     shapes = points(aspects, "disks", "replicas", REPLICAS, sides, f"{title('replicas')} per disk")
     rule = response.sel(scheme="Rule", statistic="mean", drop=True).rename("mean").reset_coords(drop=True)
@@ -203,7 +209,7 @@ def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
 
 
 def _around(response: xr.DataArray) -> AxisStyle:
-    """Return an axis of response times over the range of the means, with margins, from a whole number of ms."""
+    """Return an axis of response times for the range of the means, with margins. It begins at a whole number of ms."""
     means = response.sel(statistic="mean") * TO_MS
     low, high = float(means.min()), float(means.max())
     room = 0.1 * (high - low)

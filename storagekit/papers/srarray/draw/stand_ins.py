@@ -1,4 +1,4 @@
-"""Chart of the synthetic traces against the published figures of their traces: table 3."""
+"""Chart of the statistics of the synthetic traces and the published statistics: table 3."""
 
 import altair as alt
 import pandas as pd
@@ -28,13 +28,13 @@ ROW = 38
 
 
 def table3(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a table of our figures above the published figures, next to a chart of the relative differences (table 3).
+    """Return a table of our values above the published values, beside a chart of the relative differences (table 3).
 
     Parameters
     ----------
     data : Dataset
-        `measured`, the figures of the synthetic traces, and `target`, the published figures, in SI units over
-        `workload` and `quantity`.
+        Over `workload` and `quantity`, in SI units: `measured`, the values of the synthetic traces, and `target`, the
+        published values.
     """
     error = (data.measured / data.target.where(data.target != 0) - 1) * PERCENT
     frame = error.rename("error").reset_coords(drop=True).to_dataframe().reset_index()
@@ -65,7 +65,7 @@ def _of(quantity: str) -> tuple[str, float, str]:
 
 
 def _table(data: xr.Dataset) -> Layered:
-    """Return the table of our figures and the published figures."""
+    """Return the table of our values and the published values."""
     rows = []
     for quantity in data.quantity.values.tolist():
         words, factor, form = _of(quantity)
