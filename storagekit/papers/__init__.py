@@ -1,4 +1,4 @@
-"""Packages of the papers: data of the exhibits, findings on the claims of the paper, and charts in `draw`."""
+"""One package for each paper: data of the exhibits, findings on the paper's claims, and charts in `draw`."""
 
 from typing import TYPE_CHECKING
 

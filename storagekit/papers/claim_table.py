@@ -1,4 +1,4 @@
-"""Claims of one table of a paper, whose identifiers and positions follow one pattern."""
+"""Claims on one table of a paper, whose identifiers follow one pattern."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,15 +9,15 @@ import xarray as xr
 
 
 class ClaimTable:
-    """Claims of a table: identifiers by position, declared once for the findings and for the chart.
+    """Claims on a table: the identifier of the claim on each cell, declared once for the findings and for the chart.
 
     Parameters
     ----------
     pattern : str
-        Identifier of a claim, with the name of each axis in braces.
-    **axes : mapping to object, or iterable
-        The axes of the table. A mapping has the label of the Dataset for each word of the identifier. Otherwise the
-        words are the labels.
+        Pattern of the identifiers. The name of each axis, in braces, stands for a word of the identifier.
+    **axes : mapping or iterable
+        The axes of the table. A mapping has the words of an axis, and the label of the Dataset for each word. An
+        iterable has words that are also the labels.
 
     Examples
     --------
@@ -36,13 +36,13 @@ class ClaimTable:
         }
 
     def __iter__(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """Iterate over the identifiers of the claims and the labels of their positions, the last axis fastest."""
+        """Iterate over pairs of an identifier and the labels of its cell, by axis; the last axis varies fastest."""
         for point in itertools.product(*(axis.items() for axis in self.axes.values())):
             words = (word for word, _ in point)
             yield self.pattern.format(**dict(zip(self.axes, words, strict=True))), tuple(label for _, label in point)
 
     def within(self, data: xr.Dataset) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """Iterate as over the table, without the positions that the data lack.
+        """Iterate over the table, but only over cells whose labels are in the data.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class ClaimTable:
                 yield claim, at
 
     def numbers(self, paper: Mapping[str, float]) -> xr.DataArray:
-        """Return the paper's numbers over the axes of the table.
+        """Return the paper's numbers, with one dimension for each axis of the table.
 
         Parameters
         ----------

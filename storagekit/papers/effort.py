@@ -14,9 +14,9 @@ class Effort:
     Parameters
     ----------
     seeds : int
-        Independent runs of each setting, by default 16.
+        Number of independent runs of each setting, by default 16.
     requests : int
-        Requests of each run, by default 4000.
+        Number of requests of each run, by default 4000.
     first_seed : int
         The first of the runs' seeds, by default 0.
     """
@@ -32,14 +32,14 @@ class Effort:
 
     @property
     def few(self) -> int:
-        """Return the number of runs of an exhibit that judges no claim.
+        """Return the number of runs for an exhibit on which no verdict depends.
 
-        It is a quarter of `seeds`, but at least four, or all if there are fewer than four.
+        It is a quarter of `seeds`, but at least four, or all of them if `seeds` is less than four.
         """
         return max(min(4, self.seeds), self.seeds // 4)
 
     def successive(self, count: int) -> list[int]:
-        """Return `count` consecutive seeds, from the first on."""
+        """Return `count` consecutive seeds that begin with `first_seed`."""
         return list(range(self.first_seed, self.first_seed + count))
 
 
@@ -61,7 +61,7 @@ def of_profile(profile: str, known: Mapping[str, AnEffort], first_seed: int = 0)
     Returns
     -------
     Effort
-        The effort of the profile, with this first seed.
+        The effort of the profile, with `first_seed`.
 
     Raises
     ------

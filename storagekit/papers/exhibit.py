@@ -1,4 +1,4 @@
-"""Declare an exhibit by its axes and by the scenario of one point."""
+"""Declaration of an exhibit: its axes, and a function that returns the scenario of one point."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -20,20 +20,21 @@ Runs = Callable[[Callable[..., Scenario], dict[str, list[Any]], AnEffort], xr.Da
 def over_axes(
     runs: Callable[[str], Runs[AnEffort]], axes: Mapping[str, Axis], quick: AnEffort
 ) -> Callable[[Callable[..., Scenario]], Callable[..., xr.Dataset]]:
-    """Return a decorator that turns the scenario of one point into an exhibit over a grid of points.
+    """Return a decorator that turns a function for the scenario of one point into an exhibit over a grid of points.
 
-    The exhibit has the name and the documentation of the scenario. Its arguments are an effort, the labels of each axis,
-    and the parameters of the scenario that are not axes. All of them have defaults.
+    The exhibit is a function with the name and the documentation of the decorated function. Its arguments are an
+    effort, the labels of each axis, and those parameters of the decorated function that are not axes. All of these
+    arguments have defaults.
 
     Parameters
     ----------
     runs : callable
-        Returns the function that simulates a grid, for the name of an exhibit. That function receives the scenario of a
-        point, the labels of each axis, and the effort.
+        Takes the name of an exhibit, and returns the function that simulates a grid. The arguments of that function are
+        the function for one point, the labels of each axis, and the effort.
     axes : mapping of str to sequence or mapping
-        The default labels of each axis. The scenario receives a label, or the value of the label in a mapping. A call
-        of the exhibit gives other labels, or a single one. For a mapping these are its names, and pairs of another name
-        and a dispatcher.
+        The default labels of each axis. The function for one point receives a label of a sequence, or the value of a
+        label of a mapping. A call of the exhibit may give other labels, or a single label. For a mapping, the labels
+        are its names, and pairs of another name and a dispatcher.
     quick : Effort
         The default effort.
 
@@ -72,7 +73,7 @@ def over_axes(
 
 
 def _signature(scenario: Callable[..., Scenario], axes: Mapping[str, Axis], quick: Effort) -> inspect.Signature:
-    """Return the signature of an exhibit: the effort, the axes, and the other parameters of the scenario."""
+    """Return the signature of an exhibit: the effort, the axes, and the remaining parameters of `scenario`."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     either = inspect.Parameter.POSITIONAL_OR_KEYWORD
     effort = inspect.Parameter("effort", either, default=quick, annotation=type(quick))
@@ -83,7 +84,7 @@ def _signature(scenario: Callable[..., Scenario], axes: Mapping[str, Axis], quic
 
 
 def _by_label(axis: str, labels: Any, known: Axis) -> dict[Any, Any]:
-    """Return the values that the scenario receives, by label."""
+    """Return, for each label of an axis, the value that the function for one point receives."""
     several: Sequence[Any] = [labels] if isinstance(labels, str | int | float) else labels
     if isinstance(known, Mapping):
         return dispatchers(several, known, axis)

@@ -22,11 +22,12 @@ class Measurement:
     id : str
         Identifier of the claim, including `[element]`.
     measured : float, bool or None
-        A number in the unit of the claim; whether a statement holds; None if it was not run, for a reason in `note`.
+        A number in the unit of the claim, or whether a statement holds. None if nothing was measured; `note` then has
+        the reason.
     low, high : float, optional
         The 95% confidence interval of `measured`, in the same unit.
     basis : str
-        One of `BASES`, by default "simulated".
+        Origin of the result, one of `BASES`, by default "simulated".
     note : str
         Explanation of the result, by default empty.
     holds : bool, optional
@@ -35,7 +36,7 @@ class Measurement:
     Raises
     ------
     InputError
-        If a number is not finite, the number is outside its interval, or the basis is unknown.
+        If a number is not finite, `measured` is outside its interval, or the basis is unknown.
     """
 
     id: str
@@ -79,7 +80,7 @@ def with_interval(
     basis: str = "simulated",
     holds: bool | None = None,
 ) -> Measurement:
-    """Return the `Measurement` of one number with its interval; a single replication has no interval.
+    """Return the `Measurement` of one number with its interval. The result of a single run has no interval.
 
     Parameters
     ----------

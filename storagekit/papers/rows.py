@@ -1,4 +1,4 @@
-"""Rows of an exhibit that compares dispatchers: rows of the paper by name, and dispatchers of the reader."""
+"""Rows of an exhibit that compares dispatchers: the paper's rows by name, and your own dispatchers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
@@ -18,14 +18,14 @@ NONE_OWN: Own = MappingProxyType({})
 
 
 class Rows(NamedTuple):
-    """The names of the selected rows in order, and the dispatchers of the reader by name."""
+    """The names of the selected rows in order, and your own dispatchers by name."""
 
     names: list[str]
     own: Own
 
 
 def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -> Rows:
-    """Return the names of the selected rows, and the dispatchers of the reader among them.
+    """Return the names of the selected rows, and your own dispatchers among these rows.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ Findings = Callable[Concatenate[xr.Dataset, Others], Found]
 
 
 def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others, Found]], Findings[Others, Found]]:
-    """Return a decorator for functions that judge the paper's rows and require all of them.
+    """Return a decorator for functions whose findings require all of the paper's rows.
 
-    The decorated function raises InputError if its first Dataset lacks one of the rows, as after a run of the reader's
-    rows only.
+    The decorated function raises InputError if its first Dataset lacks one of these rows. This is the case if an
+    exhibit was run only with your own rows.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others
 
 
 def _own(one: object, known: Collection[str], own: dict[str, AbstractDispatch], what: str) -> str:
-    """Return the name of a row of the reader, and add its dispatcher to `own`."""
+    """Return the name of one of your own rows, and add the dispatcher of the row to `own`."""
     if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)):
         raise InputError(f"{what} {shown(one)}: give a name, or a pair of a name and a dispatcher")
     name, dispatch = one

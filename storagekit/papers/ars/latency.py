@@ -29,7 +29,7 @@ from storagekit.simulation import interval
 
 QUICK = effort("quick")
 LATENCIES = tuple(ms * MS for ms in (0.1, 1, 2, 5, 10))
-# The second is judged. In the last two an idle node waits within the rotation, or begins immediately.
+# The verdict follows from the second. Under the last two an idle node waits at most for the rotation, or not at all.
 FOUR_WAITS = (ADAPTIVE, DSPTF, WITHIN, AT_ONCE)
 WAITS = {DSPTF: 1, WITHIN: 2, AT_ONCE: 0}
 

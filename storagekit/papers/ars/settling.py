@@ -43,7 +43,7 @@ HOLDERS = (1, 2, 3)
 LOAD, SLOWS, SECONDS = 12.0, 30.0, 90.0
 # Seconds over which a share is averaged; some 300 requests are served in this time.
 EVERY = 3.0
-# Whether all clients share one view of the nodes.
+# Whether all clients share one measurement of the nodes.
 VIEWS = {"own": False, "shared": True}
 # Seconds between two samples of the requests at each node: short relative to response times.
 LOOK = 0.01

@@ -296,8 +296,8 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
             held > 15.5 and some > 0,
             note="Each of the other seven bricks fails to receive a claim with a probability of 5%. A read then has "
             f"{some:.2f} further services on average. On average at least {held:.2f} of the 16 requests of the loop "
-            "are outstanding, so no request is lost. Claims that arrive late are covered by tests, not by this "
-            "simulation.",
+            "are outstanding; a lost request would lower this number by 1. Claims that arrive late are covered by "
+            "tests, not by this simulation.",
         ),
     ]
 

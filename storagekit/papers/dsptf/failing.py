@@ -100,8 +100,8 @@ def failing_findings(data: xr.Dataset) -> list[Measurement]:
             held > loop - 0.2 and bool((data.resent > 0).all()),
             note=f"One of eight bricks stops and comes back. Clients send {float(lost):.0f} reads again if no claim "
             f"is lost and the time-out is the shortest. On average at least {held:.2f} of the {loop} requests of the "
-            "loop are outstanding, with and without the loss of 5% of the claims, so no request is lost. The mean "
-            "response time is "
+            "loop are outstanding, with and without the loss of 5% of the claims. A lost request would lower this "
+            "number by 1. The mean response time is "
             + ", ".join(
                 f"{float(response.sel(timeout=timeout)):.0f} ms with a time-out of {timeout:g} s"
                 for timeout in data.timeout.values.tolist()

@@ -26,11 +26,11 @@ from storagekit.workload.synthetic import compare, generate
 from storagekit.workload.trace import read
 
 TWO_READINGS = {
-    "financial": "The paper prints 85% reads and 5,334,987 requests. The public trace Financial1 has the same number of "
-    "requests, but 23% reads. The public trace Financial2 has 82% reads, but 3,699,194 requests. The runs have 23% reads, "
-    "because section 5.2.1 mentions long queues, which do not occur with 85% reads.",
-    "websearch": "The paper prints 90% reads and 4,579,809 requests. The public trace WebSearch2 has the same number of "
-    "requests, but 99.98% reads. The runs have 90% reads.",
+    "financial": "The paper prints 85% reads and 5,334,987 requests. The public trace Financial1 has the same number "
+    "of requests, but 23% reads. The public trace Financial2 has 82% reads, but 3,699,194 requests. The runs have 23% "
+    "reads, because section 5.2.1 mentions long queues, which do not occur with 85% reads.",
+    "websearch": "The paper prints 90% reads and 4,579,809 requests. The public trace WebSearch2 has the same number "
+    "of requests, but 99.98% reads. The runs have 90% reads.",
 }
 # Schemes that divide memory by address.
 DIVIDED = ("Hashing", "LARD")
@@ -297,7 +297,7 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
 
 
 def _unlike(luns: xr.Dataset) -> str:
-    """Return sentences on the loss of hit rate if LUNs are on groups of bricks, and on the skew for the paper's loss."""
+    """Return sentences on the hit rate that is lost if LUNs are on groups of bricks, and on the skew for more loss."""
     lost = 100 * (luns.hit_rate.sel(scheme="Central SPTF") - luns.hit_rate.sel(scheme=["Hashing", "LARD"]))
     drawn, first = (
         f"{max(float(gap.min()), 0):.1f} to {float(gap.max()):.1f}" for gap in (lost.isel(order=0), lost.isel(order=1))

@@ -139,15 +139,15 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
     The paper gives 9.1 GB, 10,000 rpm, an average seek of 5.2 ms (reads) and 6.0 ms (writes), and a track switch of
     0.9 ms. The other figures are inferred:
 
-    The full stroke takes S = 10 ms more than the settling in the average seek. The settling is 5.2 ms - S/3, so that
-    the full stroke takes 11.9 ms. A seek over one cylinder takes as long as a track switch. A cylinder has twelve
-    tracks. Their number and length are those of the Cheetah 9LP, the nearest relative with known geometry.
+    A full seek takes S = 10 ms plus the settling time. The settling time is 5.2 ms - S/3, so a full seek takes 11.9 ms.
+    A seek over one cylinder takes as long as a track switch. A cylinder has twelve tracks. The number and the length of
+    the tracks are those of the Cheetah 9LP, the most similar drive with known geometry.
 
-    The track switch is the whole cost of a head switch, also for a write (section 4.1).
+    A head switch takes as long as a track switch, also for a write (section 4.1).
 
-    The overhead of 2.7 ms consists of settling, transfer of a request and processing. The processing precedes every
-    access. The overhead is 2.7 ms for any trace, as the paper says of the response times that it reports. Section 4.2
-    gives no overhead. There `loop_overhead` keeps the processing, and the overhead is smaller.
+    The overhead of 2.7 ms consists of settling, transfer of a request, and processing. The processing precedes every
+    access. The overhead is 2.7 ms for every trace, as the paper says of the response times that it reports. Section 4.2
+    gives no overhead; see `loop_overhead`, which has the same processing and a shorter transfer.
 
     References
     ----------

@@ -24,7 +24,7 @@ PROTOCOLS = {
     "D-SPTF, starts immediately": BLACK,
     "D-SPTF, 0.1 ms a message": ORANGE,
 }
-# Colours of the reader's protocols.
+# Colours of your own protocols.
 FURTHER = ("#8c564b", "#7f7f7f")
 # Numbers of the nodes as in table I.
 NODES = {0: ORANGE, 1: SKY, 2: PURPLE, 3: BLUE}

@@ -110,7 +110,7 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
 
 
 def _crossings(summary: xr.Dataset) -> str:
-    """Return, as text, the write fractions at which striping overtakes 3x2x1: for each scheduler a range over queues."""
+    """Return, as text, the write fractions at which striping overtakes 3x2x1, for each scheduler over the queues."""
     gain = summary.request_rate.sel(statistic="mean")
     lead = gain.sel(layout="3x2x1", drop=True) - gain.sel(layout="6x1x1", drop=True)
     words = []

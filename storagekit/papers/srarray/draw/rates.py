@@ -112,7 +112,7 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
 
 
 def _said(workload: str, rows: xr.DataArray, paper: Mapping[str, float]) -> list[tuple[float, float, str]]:
-    """Return the paper's points at `LIMIT` for drawn layouts: our rate of the best layout divided by the paper's ratio."""
+    """Return the paper's points at `LIMIT`: our rate of the best layout, divided by the paper's ratio."""
     best, ratios = RATIOS[workload]
     drawn = rows.layout.values.tolist()
     if best not in drawn:
