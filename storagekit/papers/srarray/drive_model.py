@@ -225,9 +225,9 @@ def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) ->
     note = (
         "The paper compares its simulator with its prototype. We compare the simulated 2x3 array under RSATF with an "
         f"independent program, written from the paper's text. The throughputs differ most at {at['read_share']:.0%} "
-        f"reads, {at['queue']} outstanding requests. The standard error of the program's throughput is at most "
+        f"reads and {at['queue']} outstanding requests. The standard error of the program's throughput is at most "
         f"{sure:.2%}. One Atlas 10K is also compared with DiskSim 4.0. The throughputs differ by at most "
-        f"{on_disk:.2%}, at {disk_at['policy']}, {disk_at['depth']} outstanding requests."
+        f"{on_disk:.2%}, under {disk_at['policy']} with {disk_at['depth']} outstanding requests."
         + (f" Compared with measured random reads of real drives, the demerits are {drives}." if drives else "")
     )
     return [Measurement("srarray.fig5.discrepancy", worst, note=note, holds=worst < 0.03)]
