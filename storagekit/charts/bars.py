@@ -87,5 +87,5 @@ def grouped(
     overloaded = rows[rows["mean"].isna()]
     if len(overloaded):
         none = alt.Chart(overloaded).mark_text(fontSize=10, angle=270, align="left", color="#777777")
-        layers.append(none.encode(**where, y=alt.value(HEIGHT - 4), text=alt.value("overloaded")))
+        layers.append(none.encode(**where, y=alt.value(height - 4), text=alt.value("overloaded")))
     return alt.layer(*layers).properties(width=width * len(places), height=height)

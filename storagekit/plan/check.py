@@ -46,6 +46,8 @@ class CheckRow:
     @property
     def difference(self) -> float:
         """Return the predicted value divided by the simulated value, minus 1; NaN without a prediction."""
+        if math.isnan(self.predicted):
+            return math.nan
         return self.predicted / self.simulated - 1 if self.simulated else math.inf
 
 
@@ -78,8 +80,8 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Return whether no difference is larger than `within`."""
-        return not any(abs(row.difference) > self.within for row in self.rows)
+        """Return whether every prediction is within `within` of its simulated value."""
+        return all(math.isnan(row.predicted) or abs(row.difference) <= self.within for row in self.rows)
 
     @property
     def remarks(self) -> list[str]:

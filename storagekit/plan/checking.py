@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import Scheduler
+from storagekit.core.provenance import made_jointly
 from storagekit.core.validation import COUNT, POSITIVE, TIME, Validator, optional
 from storagekit.engine import Scenario
 from storagekit.plan.check import WITHIN, Check, CheckRow
@@ -63,7 +64,7 @@ def _checked(
     kind: str, candidates: Sequence[_Candidate], seeds: int, scheduler: str = "", within: float = WITHIN
 ) -> Check:
     """Simulate every candidate, and return its predicted and simulated values."""
-    rows, overloaded, attrs = [], [], {}
+    rows, overloaded, made = [], [], []
     for one in candidates:
         data = simulate(
             [one.scenario],
@@ -80,7 +81,11 @@ def _checked(
             found = _measured(summary, measure, number)
             simulated, low, high = (float(found.sel(statistic=each)) for each in ("mean", "low", "high"))
             rows.append(CheckRow(name, measure, predicted, simulated, low, high, one.limits.get(measure), one.cause))
-        attrs = data.attrs
+        made.append(data.attrs)
+    attrs = made_jointly(made)
+    if len(made) > 1:
+        # no scenario describes all candidates
+        attrs.pop("scenario", None)
     return Check(kind, tuple(rows), attrs, scheduler, within, tuple(overloaded))
 
 

@@ -92,7 +92,7 @@ class Question(Generic[Aim]):
     @property
     def objective_name(self) -> str:
         """Return the name of the objective of a ranking, as in text and JSON."""
-        return next(name for name, one in LAYOUT_OBJECTIVES.items() if one == self.aim)
+        return next(name for name, one in LAYOUT_OBJECTIVES.items() if isinstance(self.aim, type(one)))
 
     @property
     def scheduler_name(self) -> str:

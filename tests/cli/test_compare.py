@@ -31,7 +31,11 @@ def test_an_sr_mirror_beside_bricks_on_neighbours():
     result = run("--schemes", "2x1x2,hashing", "--drives", "4", "--copies", "2", "--requests", "300")
     assert result.exception is None, result.exception
     lines = result.stdout.splitlines()
-    assert [line.split()[0] for line in lines[:3]] == ["scheme", "2x1x2", "hashing"] and "difference from 2x1x2" in lines[0]
+    assert [line.split()[0] for line in lines[:3]] == [
+        "scheme",
+        "2x1x2",
+        "hashing",
+    ] and "difference from 2x1x2" in lines[0]
 
 
 @pytest.mark.parametrize(

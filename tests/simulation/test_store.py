@@ -206,7 +206,9 @@ def test_a_damaged_file_is_named_and_ignored(tmp_path, whole, pairs, damage, cap
 def test_an_impossible_store_raises(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.touch()
-    assert_refused(lambda: sweep(build, {}, **EFFORT, store=file), r"store '.*file': File exists; give the path of a folder")
+    assert_refused(
+        lambda: sweep(build, {}, **EFFORT, store=file), r"store '.*file': File exists; give the path of a folder"
+    )
 
     def full(*_):
         raise OSError(28, "No space left on device")
