@@ -107,7 +107,7 @@ def test_a_chart_is_described_by_its_title_its_finding_and_its_kind(shown):
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        ({"requests_per_run": 10, "warm_up_requests": 0}, "10 a run"),
+        ({"requests_per_run": 10, "warm_up_requests": 0}, "10 per run"),
         (
             {"requests_per_run": "10, 20", "warm_up_requests": "MSER-5"},
             "10, 20 per run, without the warm-up determined by MSER-5",

@@ -219,12 +219,12 @@ def test_conflicting_measures_raise(measures, message):
         (lambda: Measure("brick", "1", "mine", (READS,), lambda reads: reads), "a measure named 'brick'"),
         (
             lambda: Measure("mine", "1", "mine", (READS,), lambda: 0),
-            "measure 'mine': the function cannot be called with reads",
+            "measure 'mine': the function cannot be called with the arguments reads",
         ),
-        (lambda: Sum("own", lambda: 0), "sum 'own': the function cannot be called with report"),
+        (lambda: Sum("own", lambda: 0), "sum 'own': the function cannot be called with the arguments report"),
         (
             lambda: Sum("own", lambda report: 0, along={"limit": [1]}),
-            "sum 'own': the function cannot be called with report, limit",
+            "sum 'own': the function cannot be called with the arguments report, limit",
         ),
         (lambda: Sum("own", nothing, along={"limit": []}), "sum 'own' along 'limit': give a list of different numbers"),
         (

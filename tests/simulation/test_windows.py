@@ -194,7 +194,7 @@ def closed() -> Scenario:
         (lambda: simulate(closed(), seconds=-1.0), "length of the run -1 s: it must be above 0"),
         (
             lambda: sweep(closed, {}, seconds=2.0, warm_up=2.0),
-            "warm-up of 2 s: it must be at least 0 and below the 2 s",
+            "warm-up of 2 s: it must be at least 0 and below the length of the run, 2 s",
         ),
     ],
 )

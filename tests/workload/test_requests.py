@@ -161,7 +161,7 @@ def test_sizes_are_mixed_by_their_shares():
     [
         ((), (), "0 request sizes with 0 shares"),
         ((512.0,), (1.0, 2.0), "1 request sizes with 2"),
-        ((512.0,), (0.0,), "share of"),
+        ((512.0,), (0.0,), "fraction of"),
     ],
 )
 def test_an_impossible_mix_raises(sizes, shares, message):

@@ -347,8 +347,8 @@ FAULTS = [
     ("spc", GOOD + b"0,1,512,r\n" + GOOD, r"line 2 has 4 fields .*must have 5: ASU, LBA"),
     ("spc", GOOD + GOOD.strip() + GOOD, r"line 2 has 9 fields"),
     ("spc", GOOD + b"0,1,51", r"line 2 has 3 fields .*ends in the middle of this line"),
-    ("spc", GOOD + b"\x00\x01\xfe\n", r"line 2 holds .*must be printable ASCII"),
-    ("spc", GOOD + b"0,1,512,r,1.0\x0c\n", r"line 2 holds"),
+    ("spc", GOOD + b"\x00\x01\xfe\n", r"line 2 has .*must be printable ASCII"),
+    ("spc", GOOD + b"0,1,512,r,1.0\x0c\n", r"line 2 has"),
     ("msr", b"1,h,0,Reed,0,1,1\n", r"line 1 has Type 'Reed', must be 'Read' or 'Write'"),
     ("msr", b"1,h,0,ReadReadReadReadRead,0,1,1\n", r"line 1 has Type"),
     ("msr", b"1," + b"h" * 64 + b",0,Read,0,1,1\n", r"line 1 has Hostname"),
@@ -361,9 +361,9 @@ FAULTS = [
     ("fio", b"1, 2, 0, 512, 0, 0\n1, 2, 0, 512, 0\n", r"line 2 has 5 fields .*must have 6: time, value"),
     ("spc", b"# nothing\n\n", r"has no request"),
     ("spc", b"1" * 3_000_000, r"line 1 is longer than 65536 bytes"),
-    ("spc", SRT_HEADERS["1.7"], r"line 1 holds"),
+    ("spc", SRT_HEADERS["1.7"], r"line 1 has"),
     ("srt", GOOD, r"begins with b'0,1,512.*an SRT trace with"),
-    ("srt", SRT_HEADERS["1.7"].replace(b"1.7", b"1.5"), r"SRT version '1\.5'; versions 1\.3"),
+    ("srt", SRT_HEADERS["1.7"].replace(b"1.7", b"1.5"), r"SRT version '1\.5'; only versions 1\.3"),
     ("srt", SRT_HEADERS["1.7"][:-1], r"no form feed"),
     ("srt", SRT_HEADERS["1.7"], r"has no request"),
     (
@@ -466,7 +466,7 @@ def test_a_damaged_first_line_does_not_hide_the_format(tmp_path):
 
 @pytest.mark.parametrize("data", [b"hello world\n", b"\x00\xff" * 500, b"1,2\n3,4\n"])
 def test_no_format_is_a_clear_error(tmp_path, data):
-    with pytest.raises(InputError, match="none of srt, spc, msr, disksim, disksim-validate, fio, blkparse"):
+    with pytest.raises(InputError, match="none of the formats srt, spc, msr, disksim, disksim-validate, fio, blkparse"):
         read(save(tmp_path, data))
 
 

@@ -150,7 +150,7 @@ def test_a_real_binary_record_lost(shared, tmp_path):
     at = 298 + 88 * 41_000
     path = tmp_path / "shifted.srt"
     path.write_bytes(plain[:at] + plain[at + 4 :])
-    with pytest.raises(InputError, match=r"record (41001 has length 458753|43000 is cut)"):
+    with pytest.raises(InputError, match=r"record (41001 has length 458753|43000 is truncated)"):
         read(path)
 
 

@@ -394,7 +394,7 @@ STOPS = FaultSchedule(outage(0, 10, 20))
         ),
         (
             lambda: with_write(Committed(), RAID5(4)),
-            "policy Committed with RAID5: the parts of this layout are neither copies nor fragments: use AllCopies",
+            "policy Committed with RAID5: the parts of this layout are neither copies nor fragments; use AllCopies",
         ),
         (lambda: with_write(Claimed(), RAID5(4)), "RAID5: the parts of this layout are neither copies nor fragments"),
         (

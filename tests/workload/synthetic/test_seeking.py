@@ -281,7 +281,7 @@ def test_requests_in_ten_minutes_vary_as_stated():
     [
         ({"request_size": 3000}, "request size 3000 B"),
         ({"request_size": 128 * KB}, "request size 131072 B"),
-        ({"data": 100}, "data of 100 B"),
+        ({"data": 100}, "size of the data 100 B"),
         ({"requests": 1}, "1 requests"),
         ({"duration": float("nan")}, "duration nan s"),
         ({"duration": 1e9}, "at least one request per hour"),
