@@ -40,7 +40,7 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
     """
     top = 1.05 * max(float(checked.high.max()), float(predicted.rate.max()))
     panels = [
-        headed(_rates(checked.sel(operation=operation), predicted.rate.sel(operation=operation), top), f"{word}s", 400)
+        headed(_rates(checked.sel(operation=operation), predicted.rate.sel(operation=operation), top), f"{word}s", 360)
         for operation, word in (("read", "Read"), ("write", "Write"))
     ]
     drawn = side_by_side(panels, legends="shared").resolve_scale(y="shared", fill="shared")
