@@ -74,10 +74,7 @@ def compare(
     for path in out or []:
         if path.suffix not in WRITTEN:
             raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
-    names = [name.strip() for name in schemes.split(",") if name.strip()]
-    if len(set(names)) < len(names):
-        raise InputError(f"--schemes {schemes!r}: give each scheme once")
-    arm, trace = load_drive(drive), read(file, form)
+    names, arm, trace = _names(schemes), load_drive(drive), read(file, form)
 
     def system(name: str):
         kind, _, its_own = name.partition(":")
@@ -86,11 +83,19 @@ def compare(
             return array_of(arm, kind, discipline, slots=None)
         return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
 
-    asked = {name: system(name) for name in names}
-    found = run(trace, asked, seeds=seeds, against=against, requests=requests, scale=scale)
+    systems = {name: system(name) for name in names}
+    found = run(trace, systems, seeds=seeds, against=against, requests=requests, scale=scale)
     for path in out or []:
         _write(found, path)
     print(json.dumps(found.to_dict(), indent=1) if as_json else found)
+
+
+def _names(schemes: str) -> list[str]:
+    """Return the names in the option `--schemes`."""
+    names = [name.strip() for name in schemes.split(",") if name.strip()]
+    if len(set(names)) < len(names):
+        raise InputError(f"--schemes {schemes!r}: give each scheme once")
+    return names
 
 
 def _routing(name: str, arm, drives: int, latency: float, trace):

@@ -5,8 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+import numpy as np
 import xarray as xr
 
+from storagekit.core.errors import InputError
+from storagekit.core.validation import one_of, shown
+from storagekit.dispatch import AbstractDispatch
 from storagekit.engine import Scenario
 from storagekit.papers.effort import Effort
 from storagekit.papers.rows import dispatchers
@@ -85,7 +89,12 @@ def _signature(scenario: Callable[..., Scenario], axes: Mapping[str, Axis], quic
 
 def _by_label(axis: str, labels: Any, known: Axis) -> dict[Any, Any]:
     """Return, for each label of an axis, the value that the function for one point receives."""
-    several: Sequence[Any] = [labels] if isinstance(labels, str | int | float) else labels
-    if isinstance(known, Mapping):
+    pair = isinstance(labels, tuple) and len(labels) == 2 and isinstance(labels[1], AbstractDispatch)
+    several = [labels] if pair or isinstance(labels, str | int | float | np.generic) else list(labels)
+    if isinstance(known, Mapping) and any(isinstance(value, AbstractDispatch) for value in known.values()):
         return dispatchers(several, known, axis)
-    return {label: label for label in several}
+    values = (known[one_of(*known)(axis, label)] if isinstance(known, Mapping) else label for label in several)
+    found = dict(zip(several, values, strict=True))
+    if len(found) < len(several):
+        raise InputError(f"{axis} {shown(several)}: give each label once")
+    return found

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import xarray as xr
 
@@ -60,7 +60,9 @@ def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -
     return Rows(names, own)
 
 
-def dispatchers(asked: Sequence[Row], known: Mapping[str, Any], what: str = "scheme") -> dict[str, Any]:
+def dispatchers(
+    asked: Sequence[Row], known: Mapping[str, AbstractDispatch], what: str = "scheme"
+) -> dict[str, AbstractDispatch]:
     """Return the dispatchers of the selected rows by name, in the order of the rows.
 
     Parameters
@@ -68,7 +70,7 @@ def dispatchers(asked: Sequence[Row], known: Mapping[str, Any], what: str = "sch
     asked : sequence
         Names of `known`, and pairs of another name and a dispatcher.
     known : mapping of str to AbstractDispatch
-        The dispatchers of the paper's rows, or other values by name.
+        The dispatchers of the paper's rows by name.
     what : str
         Word for a row in error messages, by default "scheme".
 

@@ -90,8 +90,16 @@ class MinMean(Objective):
         return one.mean
 
 
+class _MinPercentile(Objective):
+    """Minimize the prediction that has the name of the objective, or the mean if no formula gives the percentile."""
+
+    def score(self, one):
+        percentile = getattr(one, self.name)
+        return one.mean if np.isnan(percentile) else percentile
+
+
 @dataclass(frozen=True)
-class MinP99(Objective):
+class MinP99(_MinPercentile):
     """Minimize the 99th percentile of the response time.
 
     With outstanding requests the mean is minimized instead, because no formula gives the percentile.
@@ -100,12 +108,9 @@ class MinP99(Objective):
     name = "p99"
     meaning = "99% response time"
 
-    def score(self, one):
-        return one.mean if np.isnan(one.p99) else one.p99
-
 
 @dataclass(frozen=True)
-class MinP95(Objective):
+class MinP95(_MinPercentile):
     """Minimize the 95th percentile of the response time.
 
     With outstanding requests the mean is minimized instead, because no formula gives the percentile.
@@ -113,9 +118,6 @@ class MinP95(Objective):
 
     name = "p95"
     meaning = "95% response time"
-
-    def score(self, one):
-        return one.mean if np.isnan(one.p95) else one.p95
 
 
 @dataclass(frozen=True)

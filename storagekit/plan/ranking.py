@@ -228,12 +228,12 @@ def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:
 
 def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
     """Return the violated constraint if all schemes with enough capacity are too slow."""
-    fewest = "the goal `cost` finds the smallest number of disks"
+    fewest = "" if goal.may_leave_disks else "; the goal MinCost() (--goal cost) finds the smallest number of disks"
     best = max(refused, key=lambda one: one.throughput)
     if needs.rate is not None and best.throughput <= needs.rate:
         count = int(np.ceil(needs.affordable * needs.rate / best.throughput / BUSIEST))
         remedy = f"use about {count} disks, which would be {BUSIEST:.0%} busy, or reduce the load"
-        more = "" if needs.mean is None and needs.tail is None else f"; {fewest} within the limit"
+        more = f"{fewest} within the limit" if fewest and (needs.mean is not None or needs.tail is not None) else ""
         return Binding(
             f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.throughput, remedy + more
         )
@@ -250,4 +250,4 @@ def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction
         limit, value = needs.tail, nearest.p99
     assert limit is not None
     constraint = f"response, ms: {nearest.scheme} is the fastest"
-    return Binding(constraint, value / MS, limit / MS, f"allow more time, or add disks: {fewest}")
+    return Binding(constraint, value / MS, limit / MS, f"allow more time, or add disks{fewest}")

@@ -2,10 +2,11 @@
 
 import inspect
 
+import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.dispatch import Hashing
+from storagekit.dispatch import LARD, Hashing
 from storagekit.papers.claim_table import ClaimTable
 from storagekit.papers.dsptf import claims
 from storagekit.papers.effort import Effort
@@ -23,17 +24,39 @@ def points(name):
     return simulate
 
 
-@over_axes(points, {"scheme": {"Hashing": "hashed", "LARD": "lard"}, "depth": (1, 2)}, Effort(seeds=3))
+HASHING, LARD_ITSELF = Hashing(), LARD(2.0, 4.0)
+
+
+@over_axes(points, {"scheme": {"Hashing": HASHING, "LARD": LARD_ITSELF}, "depth": (1, 2)}, Effort(seeds=3))
 def table9(scheme, depth, *, size=4):
     """Return a table."""
     return scheme, depth, size
 
 
 def test_the_scenario_receives_the_value_of_a_name_and_other_parameters_stay_fixed():
-    assert table9(scheme="LARD") == ("table9", 3, [("lard", 1, 4), ("lard", 2, 4)])
+    assert table9(scheme="LARD") == ("table9", 3, [(LARD_ITSELF, 1, 4), (LARD_ITSELF, 2, 4)])
     own = Hashing()
     found = table9(Effort(seeds=2), scheme=["Hashing", ("mine", own)], depth=[8], size=1)
-    assert found == ("table9", 2, [("hashed", 8, 1), (own, 8, 1)])
+    assert found == ("table9", 2, [(HASHING, 8, 1), (own, 8, 1)])
+
+
+def test_one_label_stands_for_a_list_of_one():
+    own = Hashing()
+    _, _, found = table9(scheme=("mine", own), depth=np.int64(8))
+    assert found == [(own, 8, 4)]
+
+
+@over_axes(points, {"spindles": {"random": 0, "in step": 1}, "depth": (1, 2)}, Effort())
+def figure9(spindles, depth):
+    """Return a figure with an axis whose values are not dispatchers."""
+    return spindles, depth
+
+
+def test_names_of_other_values_are_checked_and_given_once():
+    assert figure9(spindles="in step", depth=4)[2] == [(1, 4)]
+    assert_refused(lambda: figure9(spindles=["steady"]), "spindles 'steady': give one of random, in step$")
+    assert_refused(lambda: figure9(spindles=[("mine", Hashing())]), "spindles .*: give one of random, in step$")
+    assert_refused(lambda: figure9(depth=[2, 2]), r"depth \[2, 2\]: give each label once")
 
 
 def test_an_exhibit_shows_its_arguments_and_refuses_others():

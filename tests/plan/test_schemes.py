@@ -252,12 +252,12 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the fastest"),
         (
             {"rate": 300.0, "p99": 5 * MS},
-            "response, ms: .* the goal `cost` finds the smallest number of disks",
+            "response, ms: .* the goal MinCost.. .--goal cost. finds the smallest number of disks",
         ),
         ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the fastest .2[0-9.]*, limit 5"),
         (
             {"rate": 9000.0, "p99": 5 * MS},
-            "80% busy, or reduce the load; the goal `cost` finds the smallest number of disks",
+            "80% busy, or reduce the load; the goal MinCost.. .--goal cost. finds the smallest number of disks",
         ),
         ({"rate": 900.0, "goal": MinCost(0.3)}, "disk utilization, %: .* has the lowest .[3-9][0-9.]*, limit 30"),
         ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),

@@ -6,7 +6,7 @@ import xarray as xr
 from storagekit.charts.bars import grouped
 from storagekit.charts.marks import AxisStyle, Layered, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
-from storagekit.charts.theme import finished
+from storagekit.charts.theme import HEIGHT, finished
 from storagekit.core.units import MB
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, over_central, with_own
 
@@ -49,9 +49,7 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         for reading in rate.reading.values.tolist()
     }
     panels = [
-        headed(
-            _bars(its, AxisStyle(RATE), GROUP).properties(height=LOW), reading.capitalize(), GROUP * its.sizes["mix"]
-        )
+        headed(_bars(its, AxisStyle(RATE), GROUP, height=LOW), reading.capitalize(), GROUP * its.sizes["mix"])
         for reading, its in present.items()
     ]
     return finished(
@@ -63,9 +61,11 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     )
 
 
-def _bars(rate: xr.DataArray, side: AxisStyle, width: int) -> Layered:
+def _bars(rate: xr.DataArray, side: AxisStyle, width: int, *, height: float = HEIGHT) -> Layered:
     colours = with_own(PROTOCOLS, rate)
-    return grouped(rate, "mix", "protocol", colours, side, "Protocol", words=MIXES, form=",.0f", width=width)
+    return grouped(
+        rate, "mix", "protocol", colours, side, "Protocol", words=MIXES, form=",.0f", width=width, height=height
+    )
 
 
 def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:

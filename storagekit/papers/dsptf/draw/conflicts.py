@@ -30,7 +30,7 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
         Numbers of the paper by identifier of the claim.
     """
     extra = messages - 2 * messages.replicas
-    said = TABLE5.numbers(paper)
+    said = TABLE5.numbers(paper).reindex(bricks=messages.bricks, replicas=messages.replicas)
     said -= 2 * said.replicas
     panels = [
         headed(_beyond(extra.sel(replicas=replicas), said.sel(replicas=replicas)), f"{replicas} replicas", 190)
@@ -61,10 +61,12 @@ def _beyond(extra: xr.DataArray, said: xr.DataArray) -> Layered:
         scale=alt.Scale(type="log", base=2, nice=False, padding=20),
         axis=alt.Axis(values=bricks, format="d"),
     )
-    most = 1.1 * max(float(extra.max()), float(said.max()))
+    most = 1.1 * float(np.nanmax([extra.max(), said.max()]))
     up = AxisStyle(EXTRA, scale=alt.Scale(domain=[0, most], nice=False), axis=alt.Axis(tickCount=5))
     ours = points(extra.expand_dims(series=["ours"]), "bricks", "series", {"ours": OURS}, (across, up), None)
-    return alt.layer(ours, paper_points(positions(said), "bricks", (across.title, up.title))).properties(height=200)
+    known = positions(said)
+    paper = [paper_points(known, "bricks", (across.title, up.title))] if known else []
+    return alt.layer(ours, *paper).properties(height=200)
 
 
 def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
