@@ -7,7 +7,10 @@ import struct
 from random import Random
 
 PACKERS = {"gzip": gzip, "bzip2": bz2, "xz": lzma}
-KINDS = ("spc", "msr", "disksim", "disksim-validate", "fio", "blkparse", "srt13", "srt17")
+KINDS = (
+    "spc", "msr", "alibaba", "tencent", "systor17", "fiu", "disksim", "disksim-validate", "fio", "fio-iolog", "blkparse",
+    "srt13", "srt17",
+)  # fmt: skip
 HUGE = (
     *(b"%d" % (2**bits + more) for bits in (31, 32, 40, 53, 62, 63, 64) for more in (-1, 0, 1)),
     b"-9223372036854775809", b"-1", b"-512", b"-0", b"0", b"8", b"512", b"+7", b"1e308", b"1e309", b"1e-320", b"1e15",
@@ -41,6 +44,8 @@ def valid(kind: str, rng: Random) -> bytes:
     if kind == "fio":
         columns = rng.choice([5, 6, 7])
         lines = [", ".join(line.split(", ")[:columns]) for line in lines]
+    if kind == "fio-iolog":
+        lines = ["fio version 3 iolog", "0 /dev/sda add", *lines, "99999999999 /dev/sda close"]
     end = rng.choice(["\n", "\n", "\n", "\r\n"])
     return "".join(line + end for line in lines).encode()
 
@@ -72,10 +77,36 @@ def validate(t, d, b, n, r, w):
 
 
 def fio(t, d, b, n, r, w):
-    return f"{(t + w) // 1000}, {w * 1000}, {int(not r)}, {n * 512}, {b * 512}, 0x0004, {t * 1000}"
+    return (
+        f"{(t + w) // 1000}, {w * 1000}, {2 if w % 13 == 0 else int(not r)}, {n * 512}, {b * 512}, 0x0004, {t * 1000}"
+    )
 
 
-LINES = {"spc": spc, "msr": msr, "disksim": disksim, "disksim-validate": validate, "fio": fio}
+def alibaba(t, d, b, n, r, w):
+    return f"{d},{'R' if r else 'W'},{b * 512},{n * 512},{1577808000000000 + t}"
+
+
+def tencent(t, d, b, n, r, w):
+    return f"{1538323200 + t // 10**6},{b},{n},{int(not r)},{1200 + d}"
+
+
+def systor17(t, d, b, n, r, w):
+    return f"{1455650400 + t / 1e6:.6f},{w / 1e6:.6f},{'R' if r else 'W'},{d},{b * 512},{n * 512 * (w % 7 > 0)}"
+
+
+def fiu(t, d, b, n, r, w):
+    return f"{89966000000000 + t * 1000} {4000 + w % 9} proc {b} {n} {'R' if r else 'W'} 6 {d}"
+
+
+def iolog(t, d, b, n, r, w):
+    action = "trim" if w % 11 == 0 else "read" if r else "write"
+    return f"{t} /dev/sd{'abcd'[d]} {action} {b * 512} {n * 512}"
+
+
+LINES = {
+    "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "disksim": disksim,
+    "disksim-validate": validate, "fio": fio, "fio-iolog": iolog,
+}  # fmt: skip
 
 
 def events(some, rng: Random) -> list[str]:

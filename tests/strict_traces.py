@@ -36,7 +36,9 @@ def strict(name: str, data: bytes) -> Strict:
     if not data:
         raise ValueError("empty")
     unfinished = False
-    if name == "srt":
+    if name == "fio-iolog":
+        requests, unfinished = iolog(data)
+    elif name == "srt":
         requests = srt(data)
     elif name == "blkparse":
         requests, unfinished = blkparse(data)
@@ -56,7 +58,7 @@ def strict(name: str, data: bytes) -> Strict:
 def lines_of(data: bytes) -> list[tuple[str, bool, int]]:
     """Each line with content, whether it is the last one without its end, and its number."""
     said = []
-    parts = data.split(b"\n")
+    parts = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     for number, part in enumerate(parts, 1):
         last = number == len(parts)
         if len(part) + (not last) > LINE:
@@ -114,29 +116,103 @@ def choice(text: str, yes: str, no: str) -> bool:
     return text.lower() == yes
 
 
-def spc(lines, _) -> list[Request]:
-    found = []
+def first_row(data: bytes) -> str:
+    """The first line with content among the first 20 lines of the first 4,096 bytes."""
+    head = data[:4096].removeprefix(b"\xef\xbb\xbf").split(b"\n")[:20]
+    return next(filter(None, (line.split(b"#")[0].decode("latin-1").strip(" \t\r") for line in head)), "")
+
+
+def separator_of(data: bytes) -> str:
+    first = first_row(data)
+    return "\t" if "," not in first and "\t" in first else ","
+
+
+def spc(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    columns = first_row(data).count(glue) + 1
+    if not 5 < columns <= 5 + 32:
+        columns = 5
     for text, _, _ in lines:
         if text:
-            asu, lba, size, opcode, stamp = fields(text, ",", 5)
+            asu, lba, size, opcode, stamp, *_ = fields(text, glue, columns)
             device, offset = str(whole(asu, 0, 2**31 - 1)), whole(lba, 0, FAR // 512) * 512
-            size = whole(size, 1, LARGE)
+            size = whole(size, 0, LARGE)
             read = choice(opcode, "r", "w")
-            found.append(Request(Fraction(number(stamp)), device, offset, size, read))
+            clock = Fraction(number(stamp))
+            if size:
+                found.append(Request(clock, device, offset, size, read))
     return found
 
 
-def msr(lines, _) -> list[Request]:
-    found = []
-    for text, _, at in lines:
-        if not text or (at == 1 and text.lower().startswith("timestamp,")):
-            continue
-        stamp, host, disk, kind, offset, size, took = fields(text, ",", 7)
+def titled(lines, beginning: str):
+    """The texts of the lines, without a first one that names the columns."""
+    texts = [text for text, _, _ in lines]
+    full = [at for at, text in enumerate(texts) if text]
+    if full and texts[full[0]].lower().startswith(beginning):
+        del texts[full[0]]
+    return [text for text in texts if text]
+
+
+def msr(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    for text in titled(lines, "timestamp,"):
+        stamp, host, disk, kind, offset, size, took = fields(text, glue, 7)
         clock = Fraction(whole(stamp, 0, FAR), 10**7)
         device = f"{word(host)}.{whole(disk, 0, 65_535)}"
-        read = choice(kind, "read", "write")
+        read = choice(kind[:1] if kind.lower() in ("read", "write") else kind, "r", "w")
         place = whole(offset, 0, FAR), whole(size, 1, LARGE)
         found.append(Request(clock, device, *place, read, None, Fraction(whole(took, 0, FAR), 10**7)))
+    return found
+
+
+def alibaba(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    for text in titled(lines, "device_id,"):
+        volume, kind, offset, size, stamp = fields(text, glue, 5)
+        device, read = str(whole(volume, 0, FAR)), choice(kind, "r", "w")
+        place = whole(offset, 0, FAR), whole(size, 1, LARGE)
+        found.append(Request(Fraction(whole(stamp, 0, FAR), 10**6), device, *place, read))
+    return found
+
+
+def tencent(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    for text in titled(lines, "timestamp,offset,"):
+        stamp, offset, size, kind, volume = fields(text, glue, 5)
+        second, place = whole(stamp, 0, 2**40), whole(offset, 0, FAR // 512) * 512
+        size, read = whole(size, 1, LARGE // 512) * 512, choice(kind, "0", "1")
+        found.append(Request(Fraction(second), str(whole(volume, 0, FAR)), place, size, read))
+    spread: list[Request] = []
+    while len(spread) < len(found):
+        begin = end = len(spread)
+        while end < len(found) and found[end].clock == found[begin].clock:
+            end += 1
+        for at in range(begin, end):
+            spread.append(found[at]._replace(clock=found[at].clock + Fraction(at - begin, end - begin)))
+    return spread
+
+
+def systor17(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    for text in titled(lines, "timestamp,response,"):
+        stamp, took, kind, unit, offset, size = fields(text, glue, 6)
+        clock, took, read = Fraction(number(stamp)), Fraction(number(took)), choice(kind, "r", "w")
+        device, place, size = str(whole(unit, 0, FAR)), whole(offset, 0, FAR), whole(size, 0, LARGE)
+        if size:
+            found.append(Request(clock, device, place, size, read, None, took))
+    return found
+
+
+def fiu(lines, data) -> list[Request]:
+    found = []
+    columns = 9 if len(first_row(data).split()) == 9 else 8
+    for text, _, _ in lines:
+        if text:
+            stamp, process, _, address, size, kind, major, minor, *_ = fields(text, None, columns)
+            clock, _ = Fraction(whole(stamp, 0, FAR), 10**9), whole(process, 0, 2**32)
+            place = whole(address, 0, FAR // 512) * 512, whole(size, 1, LARGE // 512) * 512
+            device = f"{whole(major, 0, 2**20 - 1)},{whole(minor, 0, 2**20 - 1)}"
+            found.append(Request(clock, device, *place, choice(kind, "r", "w")))
     return found
 
 
@@ -168,15 +244,26 @@ def validate(lines, _) -> list[Request]:
 
 
 def fio(lines, data) -> list[Request]:
-    first = [line.split(b"#")[0].strip(b" \t\r") for line in data[:4096].split(b"\n")[:20]]
-    commas = next((line.count(b",") for line in first if line), 0)
+    commas = first_row(data).count(",")
     if commas == 3:
         raise ValueError("without offsets")
+    rows = []
+    for line in data[:65_536].split(b"\n")[:-1]:
+        try:
+            row = [float(part) for part in line.split(b",")[:5]]
+        except ValueError:
+            continue
+        if len(row) == 5 and all(abs(value) < float("inf") for value in row):
+            rows.append(row)
+    if len(rows) >= 5 and len({row[4] for row in rows}) == 1:
+        raise ValueError("another kind of log")
     columns = min(max(commas + 1, 5), 7)
     found = []
     for text, _, _ in lines:
         if text:
             entry, latency, direction, size, offset, *more = fields(text, ",", columns)
+            if direction == "2":
+                continue
             logged, took = whole(entry, 0, 2**53) * 10**6, Fraction(number(latency))
             place = whole(offset, 0, FAR), whole(size, 1, LARGE)
             if more:
@@ -187,7 +274,48 @@ def fio(lines, data) -> list[Request]:
     return found
 
 
-LINE_FORMATS = {"spc": spc, "msr": msr, "disksim": disksim, "disksim-validate": validate, "fio": fio}
+def iolog(data: bytes) -> tuple[list[Request], bool]:
+    bare = data.removeprefix(b"\xef\xbb\xbf")
+    title = bare[:64].split(b"\n")[0].strip()
+    versions = [n for n in (2, 3) if title == b"fio version %d iolog" % n]
+    if not versions:
+        raise ValueError("title")
+    found, clock, unfinished = [], 0, False
+    lines = data.split(b"\n")
+    for at, line in enumerate(lines, 1):
+        if len(line) + (at < len(lines)) > LINE:
+            raise ValueError("long line")
+        parts = line.decode("latin-1").strip(" \t\r").split()
+        unfinished = at == len(lines) and bool(line.strip(b" \t\r"))
+        if at == 1 or not parts:
+            continue
+        if versions == [3]:
+            time, *parts = parts
+            time = whole(time, 0, 2**53)
+        if len(parts) < 2:
+            raise ValueError("number of fields")
+        name, action, *numbers = parts
+        if not 1 <= len(name) <= 63 or not all("!" <= character <= "~" for character in name):
+            raise ValueError("file")
+        if action in ("add", "open", "close") and not numbers:
+            continue
+        if action in ("trim", "sync", "datasync", "sync_file_range"):
+            continue
+        if action == "wait" and len(numbers) in (1, 2):
+            clock += whole(numbers[0], 0, 2**53)
+            continue
+        if action not in ("read", "write") or len(numbers) != 2:
+            raise ValueError("action")
+        clock = time if versions == [3] else clock
+        place = whole(numbers[0], 0, FAR), whole(numbers[1], 1, LARGE)
+        found.append(Request(Fraction(clock, 10**6), name, *place, action == "read"))
+    return found, unfinished
+
+
+LINE_FORMATS = {
+    "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "disksim": disksim,
+    "disksim-validate": validate, "fio": fio,
+}  # fmt: skip
 
 
 def taken(text: str) -> tuple[str, str]:

@@ -57,6 +57,11 @@ def recorded(
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} has no request in this window; give a wider window")
+    if not trace.source.timed:
+        raise InputError(
+            f"{trace.source.name} has no arrival times, so it cannot be replayed at its times; give a log with times "
+            "(fio: write_iolog of version 3)"
+        )
     sectors = _sectors(trace)
     # the field for the length of a request has 32 bits
     if int(sectors.max()) >= min(capacity, 2**31):

@@ -1,4 +1,4 @@
-"""Block traces: read them in any of seven formats, select parts of them, and compute their characteristics.
+"""Block traces: read them in any of a dozen formats or as a table, select parts of them, and compute their characteristics.
 
 >>> trace = read("Financial1.spc.xz")                      # doctest: +SKIP
 >>> characteristics(trace.window(0, 3600)).read_share      # doctest: +SKIP

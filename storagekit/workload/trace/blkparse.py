@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace.fields import Integer
-from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat, dense
+from storagekit.workload.trace.fields import Integer, Word
+from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.text import blocks, clip, first_lines
@@ -198,7 +198,7 @@ def _records(some: Sequence[QueuedRecord]) -> Records:
     def column(values, kind) -> np.ndarray:
         return np.array(list(values), kind)
 
-    device, names = dense(column((one.device for one in some), "U"), str)
+    device, names = Word("device").collect([one.device for one in some])
     took = [one.took for one in some if one.took is not None]
     return Records(
         clock=column((one.clock for one in some), np.int64),

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from storagekit.workload.trace.fields import Decimal, FieldChoice, Hexadecimal, Integer, Word
+from storagekit.workload.trace.fields import Decimal, Hexadecimal, Integer, Operation, Word
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
@@ -42,7 +43,7 @@ class Disksim(TextFormat):
         Hexadecimal("flags"),
     )
 
-    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+    def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         arrival, number, block, blocks, flags = values
         device, names = dense(number, str)
         return Records(
@@ -67,7 +68,7 @@ class DisksimValidate(TextFormat):
     separator = None
     ticks_per_second = 1e6
     fields = (
-        FieldChoice("operation", {"R": True, "W": False}),
+        Operation("operation", read=("R",), write=("W",)),
         Word("category"),
         Integer("block", 0, MAX_OFFSET // BLOCK),
         Integer("blocks", 1, MAX_SIZE // BLOCK),
@@ -75,7 +76,7 @@ class DisksimValidate(TextFormat):
         Decimal("think", 1e12),
     )
 
-    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+    def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         read, _, block, blocks, service, think = values
         cycle = np.cumsum(service + think)
         return Records(
@@ -84,7 +85,7 @@ class DisksimValidate(TextFormat):
             names=("0",),
             offset=block * BLOCK,
             size=blocks * BLOCK,
-            read=read,
+            read=read == Operation.READ,
             position=position,
             measured_response=service / self.ticks_per_second,
             think=think / self.ticks_per_second,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-__all__ = ["Decimal", "Field", "FieldChoice", "Fields", "Hexadecimal", "Integer", "Word"]
+__all__ = [
+    "ArrowType", "Decimal", "Field", "Fields", "Hexadecimal", "Integer", "Operation", "Text", "Word", "Words",
+]  # fmt: skip
 
 # No digit can follow a run of digits in these expressions, so that a failed match takes time linear in the text.
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
@@ -16,27 +19,40 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DIGITS = 19  # digits of 2**63
 _HEXADECIMAL = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
 
+ArrowType = str
+"""Name of the Arrow type in which a column is parsed: "int64", "double" or "words" (a dictionary of bytes)."""
+
+
+class Words(NamedTuple):
+    """A column of words. index: index of each record's word in `names`, [record] int32. names: the distinct words."""
+
+    index: np.ndarray
+    names: tuple[str, ...]
+
 
 class Field(ABC):
     """Base class of fields.
 
-    It has the name of the field, the NumPy dtype for loadtxt, and a description of the allowed values.
+    It has the name of the field, the type in which Arrow parses its column, and a description of the allowed values.
     """
 
     name: str
-    dtype: str
     allowed: str
+    arrow: ClassVar[ArrowType]
 
     @abstractmethod
     def value(self, text: str) -> object:
         """Return the value of one field. Raises ValueError if the text is not allowed."""
 
     @abstractmethod
-    def column(self, raw: np.ndarray) -> np.ndarray | None:
-        """Return the values of a column that loadtxt has read; None if a value must be read line by line."""
+    def column(self, raw: Any) -> Any | None:
+        """Return the values of a column that Arrow has parsed; None if a value must be read line by line.
+
+        raw: an array of numbers, or `Words`.
+        """
 
     @abstractmethod
-    def collect(self, values: Sequence) -> np.ndarray:
+    def collect(self, values: Sequence) -> Any:
         """Return a column of values that `value` returned. It equals the result of `column` for the same text."""
 
 
@@ -46,7 +62,7 @@ Fields = tuple[Field, ...]
 class Integer(Field):
     """A decimal integer from `low` to `high`."""
 
-    dtype = "i8"
+    arrow = "int64"
 
     def __init__(self, name: str, low: int, high: int):
         self.name, self.low, self.high = name, low, high
@@ -74,7 +90,7 @@ class Integer(Field):
 class Decimal(Field):
     """A decimal number from 0 to `high`, without nan and inf."""
 
-    dtype = "f8"
+    arrow = "double"
 
     def __init__(self, name: str, high: float = 1e15):
         self.name, self.high = name, high
@@ -92,33 +108,56 @@ class Decimal(Field):
         return np.array(values, np.float64)
 
 
-class FieldChoice(Field):
-    """One of a few words, in upper or lower case. Each word means True or False."""
+class Operation(Field):
+    """The operation of a request, one of a few words in upper or lower case.
 
-    dtype = "S16"
+    The value is READ, WRITE, or a number above both for a request that is neither. Such a request is skipped, and
+    counted under the kind with this number.
 
-    def __init__(self, name: str, meanings: Mapping[str, bool]):
+    Parameters
+    ----------
+    name : str
+        Name of the field.
+    read, write : tuple of str
+        Words for a read and for a write.
+    skipped : mapping of str to str, optional
+        Kind of each word that is neither a read nor a write, such as "trim".
+    """
+
+    arrow = "words"
+    WRITE, READ = 0, 1
+
+    def __init__(
+        self, name: str, read: tuple[str, ...], write: tuple[str, ...], skipped: Mapping[str, str] | None = None
+    ):
         self.name = name
-        self.meanings = {word.lower(): meaning for word, meaning in meanings.items()}
-        self.allowed = " or ".join(f"{word!r}" for word in meanings) + " in upper or lower case"
+        self.kinds = tuple(dict.fromkeys((skipped or {}).values()))
+        codes = dict.fromkeys(read, self.READ) | dict.fromkeys(write, self.WRITE)
+        codes |= {word: self.READ + 1 + self.kinds.index(kind) for word, kind in (skipped or {}).items()}
+        self._codes = {word.lower(): code for word, code in codes.items()}
+        self.allowed = " or ".join(f"{word!r}" for word in codes) + " in upper or lower case"
 
-    def value(self, text: str) -> bool:
+    def value(self, text: str) -> int:
         try:
-            return self.meanings[text.lower()]
+            return self._codes[text.lower()]
         except KeyError:
             raise ValueError from None
 
-    def column(self, raw: np.ndarray) -> np.ndarray | None:
-        return _by_distinct(raw, self.value, bool)
+    def kind(self, code: int) -> str | None:
+        """Return the kind of a request that is neither a read nor a write; None for a read or a write."""
+        return None if code <= self.READ else self.kinds[code - self.READ - 1]
+
+    def column(self, raw: Words) -> np.ndarray | None:
+        return _by_word(raw, self.value, np.int8)
 
     def collect(self, values: Sequence) -> np.ndarray:
-        return np.array(values, bool)
+        return np.array(values, np.int8)
 
 
 class Hexadecimal(Field):
     """A hexadecimal integer of up to 32 bits, with or without 0x."""
 
-    dtype = "S16"
+    arrow = "words"
     allowed = "a hexadecimal integer of up to 8 digits"
 
     def __init__(self, name: str):
@@ -129,57 +168,64 @@ class Hexadecimal(Field):
             raise ValueError
         return int(text, 16)
 
-    def column(self, raw: np.ndarray) -> np.ndarray | None:
-        return _by_distinct(raw, self.value, np.int64)
+    def column(self, raw: Words) -> np.ndarray | None:
+        return _by_word(raw, self.value, np.int64)
 
     def collect(self, values: Sequence) -> np.ndarray:
         return np.array(values, np.int64)
 
 
+class Text(Field):
+    """Any printable text. Its value is not used."""
+
+    arrow = "words"
+    allowed = "printable text"
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def value(self, text: str) -> str:
+        return text
+
+    def column(self, raw: Words) -> Words:
+        return raw
+
+    def collect(self, values: Sequence) -> Words:
+        return Word(self.name).collect(values)
+
+
 class Word(Field):
     """A name of 1 to 63 printable characters without blanks."""
 
-    dtype = "S64"
+    arrow = "words"
     allowed = "a name of 1 to 63 printable characters without blanks"
 
     def __init__(self, name: str):
         self.name = name
 
-    def value(self, text: str) -> bytes:
+    def value(self, text: str) -> str:
         if not 0 < len(text) < 64 or not all("!" <= character <= "~" for character in text):
             raise ValueError
-        return text.encode("ascii")
+        return text
 
-    def column(self, raw: np.ndarray) -> np.ndarray | None:
-        return _by_distinct(raw, self.value, "S64")
+    def column(self, raw: Words) -> Words | None:
+        try:
+            names = [self.value(word.strip(" \t")) for word in raw.names]
+        except ValueError:
+            return None
+        if len(set(names)) == len(names):
+            return Words(raw.index, tuple(names))
+        merged = {name: index for index, name in enumerate(dict.fromkeys(names))}
+        return Words(np.array([merged[name] for name in names], np.int32)[raw.index], tuple(merged))
 
-    def collect(self, values: Sequence) -> np.ndarray:
-        return np.array(values, "S64")
+    def collect(self, values: Sequence) -> Words:
+        numbers = {name: index for index, name in enumerate(dict.fromkeys(values))}
+        return Words(np.array([numbers[name] for name in values], np.int32), tuple(numbers))
 
 
-def _by_distinct(raw: np.ndarray, value, dtype) -> np.ndarray | None:
-    """Apply `value` to each distinct word of a column of bytes. Returns None if a word is not allowed."""
-    result = np.empty(len(raw), dtype)
-    left = np.ones(len(raw), bool)
+def _by_word(raw: Words, value: Callable[[str], int], dtype) -> np.ndarray | None:
+    """Return the value of each record's word. Returns None if a word is not allowed."""
     try:
-        # most columns have two operations or one host, and comparing words is far cheaper than sorting them
-        for _ in range(4):
-            if not left.any():
-                return result
-            word = raw[np.argmax(left)]
-            same = raw == word
-            result[same] = value(_whole(word, raw.itemsize))
-            left &= ~same
-        distinct, inverse = np.unique(raw[left], return_inverse=True)
-        meanings = [value(_whole(word, raw.itemsize)) for word in distinct]
-        result[left] = np.array(meanings, dtype)[inverse]
+        return np.array([value(word.strip(" \t")) for word in raw.names], dtype)[raw.index]
     except ValueError:
         return None
-    return result
-
-
-def _whole(word: bytes, width: int) -> str:
-    """Return the bytes `word` as text. Raises ValueError if loadtxt may have cut it to the width of the column."""
-    if len(word) == width:
-        raise ValueError
-    return word.decode("ascii").strip(" \t")

@@ -1,9 +1,14 @@
 """Read the latency logs of fio (`write_lat_log`, with `log_offset=1` and without `log_avg_msec`).
 
 Each line holds one request, `time, value, direction, size, offset[, priority[, issue time]]`. The fields are: time of
-the entry, ms since the start; latency, ns; 0 for a read or 1 for a write; size, bytes; offset, bytes. With
-`log_issue_time=1` the last field is the issue time, ns since the start. Without this field, the arrival time is the
-time of the entry minus the latency, accurate to a millisecond.
+the entry, ms since the start; latency, ns; 0 for a read, 1 for a write or 2 for a trim; size, bytes; offset, bytes.
+With `log_issue_time=1` the last field is the issue time, ns since the start. Without this field, the arrival time is
+the time of the entry minus the latency, accurate to a millisecond. Trims are skipped and counted.
+
+Other logs of fio have the same lines, but not one line a request: logs of bandwidth, IOPS and averaged latency have one
+line for each interval, and a log without `log_offset=1` has the priority in the place of the offset. In these logs the
+field of the offset is constant, and they are refused. A log of submission latencies (`slat`) cannot be told from a log
+of latencies.
 
 Source: fio's manual, section Log File Formats.
 """
@@ -11,11 +16,12 @@ Source: fio's manual, section Log File Formats.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace.fields import Decimal, FieldChoice, Integer, Word
+from storagekit.workload.trace.fields import Decimal, Integer, Operation, Word
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
@@ -26,7 +32,7 @@ __all__ = ["FIO", "Fio"]
 FIELDS = (
     Integer("time", 0, 2**53),
     Decimal("value", 1e15),
-    FieldChoice("direction", {"0": True, "1": False}),
+    Operation("direction", read=("0",), write=("1",), skipped={"2": "trim"}),
     Integer("size", 1, MAX_SIZE),
     Integer("offset", 0, MAX_OFFSET),
     Word("priority"),
@@ -35,6 +41,8 @@ FIELDS = (
 SHORTEST = 5
 # nanoseconds per unit of an entry's time
 ENTRY = 1_000_000
+FEWEST = 5
+"""Lines from which a constant field is taken as a sign of another kind of log."""
 
 
 class Fio(TextFormat):
@@ -42,23 +50,47 @@ class Fio(TextFormat):
 
     name = "fio"
     ticks_per_second = 1e9
+    fields = FIELDS[:SHORTEST]
 
-    def __init__(self, columns: int = SHORTEST):
-        self.fields = FIELDS[:columns]
+    def variant(self, head: bytes, name: str) -> TextFormat:
+        """Return the format with as many fields as the first line has. All lines must have as many."""
+        columns = next(first_lines(head), "").count(",") + 1
+        return self._with(fields=FIELDS[: min(max(columns, SHORTEST), len(FIELDS))])
 
     def recognises(self, head: bytes) -> bool:
-        return any(TextFormat.recognises(Fio(columns), head) for columns in range(SHORTEST, len(FIELDS) + 1))
+        return any(
+            any(map(self._with(fields=FIELDS[:n])._parses, first_lines(head))) for n in range(SHORTEST, len(FIELDS) + 1)
+        )
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        """Yield the records. All lines must have as many fields as the first line."""
-        columns = next(first_lines(stream.head), "").count(",") + 1
-        if columns == SHORTEST - 1:
+        if next(first_lines(stream.head), "").count(",") + 1 == SHORTEST - 1:
             raise InputError(
-                f"{stream.name} has lines of {columns} fields, without offsets; log the offsets (fio: log_offset=1)"
+                f"{stream.name} has lines of {SHORTEST - 1} fields, without offsets; log the offsets (fio: "
+                "log_offset=1)"
             )
-        return TextFormat.records(Fio(min(max(columns, SHORTEST), len(FIELDS))), stream)
+        self._check_kind(stream)
+        yield from super().records(stream)
 
-    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+    def _check_kind(self, stream: ByteStream) -> None:
+        """Raise InputError if the lines at the start of the file show another kind of log."""
+        lines = stream.head.split(b"\n")
+        rows = [row for row in map(_numbers, lines[: len(lines) - 1]) if row is not None]
+        if len(rows) < FEWEST or len({row[4] for row in rows}) > 1:
+            return
+        steps = np.diff([row[0] for row in rows])
+        # intervals end within a few milliseconds of their time
+        if steps.min() > 0 and steps.max() - steps.min() <= max(2, 0.02 * steps.mean()) and steps.mean() >= 10:
+            raise InputError(
+                f"{stream.name} has one line every {np.mean(steps):.0f} ms with offset {rows[0][4]:.0f}: a log of "
+                "bandwidth, IOPS or averaged latency, with one value for each interval and not one line a request; "
+                "use write_lat_log with log_offset=1 and without log_avg_msec"
+            )
+        raise InputError(
+            f"{stream.name} has {rows[0][4]:.0f} in the field of the offset of all lines: a log without offsets has "
+            "the priority there; log the offsets (fio: log_offset=1)"
+        )
+
+    def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         entry, latency, read, size, offset = values[:SHORTEST]
         issued = values[-1] if len(values) == len(FIELDS) else entry * float(ENTRY) - latency
         return Records(
@@ -67,10 +99,19 @@ class Fio(TextFormat):
             names=("0",),
             offset=offset,
             size=size,
-            read=read,
+            read=read == Operation.READ,
             position=position,
             measured_response=latency / self.ticks_per_second,
         )
+
+
+def _numbers(line: bytes) -> list[float] | None:
+    """Return the first fields of a line as numbers, or None if it does not have them."""
+    try:
+        row = [float(part) for part in line.split(b",")[:SHORTEST]]
+    except ValueError:
+        return None
+    return row if len(row) == SHORTEST and np.isfinite(row).all() else None
 
 
 FIO = Fio()

@@ -72,6 +72,13 @@ class TraceFormat(ABC):
     def recognises(self, head: bytes) -> bool:
         """Return whether a file with these first bytes has this format. `head` has up to 64 KiB, decompressed."""
 
+    def variant(self, head: bytes, name: str) -> TraceFormat:
+        """Return the format with the details, such as the number of fields, that the first bytes of a file show.
+
+        name: name of the file, for messages.
+        """
+        return self
+
     @abstractmethod
     def records(self, stream: ByteStream) -> Iterator[Records]:
         """Yield the chunks in file order. Raises InputError with the line or record number of a fault."""
@@ -84,8 +91,8 @@ def dense(
 
     Parameters
     ----------
-    keys : ndarray, shape (record,)
-        Keys.
+    keys : ndarray of int, shape (record,)
+        Keys, at least one.
     name : callable
         Function that returns the name of a key.
 
@@ -96,5 +103,12 @@ def dense(
     names : tuple of str
         Name of each distinct key.
     """
-    distinct, index = np.unique(keys, return_inverse=True)
+    low, span = int(keys.min()), int(keys.max()) - int(keys.min()) + 1
+    if span <= CHUNK:
+        # a table of the keys is faster than a sort
+        there = np.zeros(span, bool)
+        there[keys - low] = True
+        index, distinct = (np.cumsum(there) - 1)[keys - low], np.flatnonzero(there) + low
+    else:
+        distinct, index = np.unique(keys, return_inverse=True)
     return index.astype(np.int32), tuple(name(key) for key in distinct.tolist())

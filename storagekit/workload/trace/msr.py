@@ -1,7 +1,7 @@
 """Read MSR Cambridge traces, as SNIA IOTTA distributes them.
 
 Each line holds one request, `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`. The fields are: Windows
-filetime, in ticks of 100 ns since 1601; server; number of the disk in that server; Read or Write; offset, bytes; size,
+filetime, in ticks of 100 ns since 1601; server; number of the disk in that server; Read or Write, or R or W; offset, bytes; size,
 bytes; and measured response time, in ticks of 100 ns. A first line that names the columns is skipped.
 
 Source: the read-me of the MSR Cambridge block I/O traces (SNIA IOTTA); Narayanan, Donnelly and Rowstron, "Write
@@ -11,10 +11,11 @@ off-loading", FAST 2008.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from storagekit.workload.trace.fields import FieldChoice, Integer, Word
+from storagekit.workload.trace.fields import Integer, Operation, Word
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.text import TextFormat
@@ -31,7 +32,7 @@ class Msr(TextFormat):
         Integer("Timestamp", 0, MAX_OFFSET),
         Word("Hostname"),
         Integer("DiskNumber", 0, 65_535),
-        FieldChoice("Type", {"Read": True, "Write": False}),
+        Operation("Type", read=("Read", "R"), write=("Write", "W")),
         Integer("Offset", 0, MAX_OFFSET),
         Integer("Size", 1, MAX_SIZE),
         Integer("ResponseTime", 0, MAX_OFFSET),
@@ -40,28 +41,21 @@ class Msr(TextFormat):
     def is_header(self, line: str) -> bool:
         return line.lower().startswith("timestamp,")
 
-    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+    def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         timestamp, host, disk, read, offset, size, response = values
-        hosts, host_index = _hosts(host)
-        device, names = dense(host_index * 65_536 + disk, lambda key: f"{hosts[key // 65_536]}.{key % 65_536}")
+        device, names = dense(
+            host.index.astype(np.int64) * 65_536 + disk, lambda key: f"{host.names[key // 65_536]}.{key % 65_536}"
+        )
         return Records(
             clock=timestamp,
             device=device,
             names=names,
             offset=offset,
             size=size,
-            read=read,
+            read=read == Operation.READ,
             position=position,
             measured_response=response / self.ticks_per_second,
         )
-
-
-def _hosts(column: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Return the distinct host names, and the index of each record's host. A file nearly always has one host."""
-    if (column == column[0]).all():
-        return [column[0].decode()], np.zeros(len(column), np.int64)
-    distinct, index = np.unique(column, return_inverse=True)
-    return [name.decode() for name in distinct], index.astype(np.int64)
 
 
 MSR = Msr()

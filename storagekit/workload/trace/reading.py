@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,18 +13,26 @@ import numpy as np
 from storagekit.core.errors import InputError
 from storagekit.core.validation import Validator
 from storagekit.workload.trace.blkparse import BLKPARSE
+from storagekit.workload.trace.cloud import ALIBABA, SYSTOR17, TENCENT
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO
+from storagekit.workload.trace.fiu import FIU
 from storagekit.workload.trace.formats import Records, TraceFormat
+from storagekit.workload.trace.iolog import IOLOG
 from storagekit.workload.trace.msr import MSR
+from storagekit.workload.trace.plausibility import Plausibility
 from storagekit.workload.trace.records import RequestTrace, TraceSource
 from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
 from storagekit.workload.trace.streams import ByteStream
+from storagekit.workload.trace.table import Table, columns_of
 
 __all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "read"]
 
-FORMATS: tuple[TraceFormat, ...] = (SRT, SPC, MSR, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE)
+# the table comes last, because its names decide
+FORMATS: tuple[TraceFormat, ...] = (
+    SRT, IOLOG, SPC, MSR, ALIBABA, SYSTOR17, FIU, TENCENT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE, Table(),
+)  # fmt: skip
 
 DISORDER_LIMIT = 60.0
 """How far behind an earlier record a time may lie, s. Completions logged out of order, as in the
@@ -33,30 +41,43 @@ MSR traces, stay within seconds; files joined in the wrong order, or a damaged n
 # limit of the seconds by which a record may lie behind an earlier one
 DISORDER = Validator(least=0, unit="s", endless=True)
 
+# limits of the requests that are read, and of the damaged lines that are left out
+REQUESTS = Validator(least=1, whole=True, most=2**53)
+BAD = Validator(least=0, whole=True, most=2**53)
+
 Path = str | os.PathLike[str]
 
 
 def read(
-    path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT
-) -> RequestTrace:
-    """Read a whole trace file, sorted by time.
+    path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT, *,
+    columns: str | Mapping[str, str] | None = None, requests: int | None = None, skip_bad: int = 0,
+) -> RequestTrace:  # fmt: skip
+    """Read a trace file, sorted by time.
 
     Requests of equal time keep their order. Devices are in the order of their names.
 
     Parameters
     ----------
     path : str or path
-        A trace file, plain or compressed by gzip, bzip2 or xz.
+        A trace file, plain or compressed by gzip, bzip2, xz or zstd.
     format : TraceFormat or str, optional
         One of `FORMATS`, or its name. By default the content determines it.
     disorder_limit : float
         Largest time by which a record may be earlier than a preceding record of the file, s; by default 60.
         `source.disorder` is the number of records that are earlier than a preceding record.
+    columns : str or mapping of str to str, optional
+        Columns of a table, such as `"time=ts:us,offset=lba:sectors,size=bytes,operation=op"`; see
+        `storagekit.workload.trace.table.columns_of`. By default the format, or the names in the header, determine them.
+    requests : int, optional
+        Number of requests to read, from the start of the file; by default all.
+    skip_bad : int
+        Number of damaged lines to leave out before a damaged line raises; by default 0. `source.skipped` counts them.
 
     Returns
     -------
     RequestTrace
-        The trace.
+        The trace. `source.skipped` counts the records that are neither reads nor writes. `source.notes` says how the
+        reader interpreted the file where the file leaves a choice.
 
     Raises
     ------
@@ -66,7 +87,8 @@ def read(
     Warns
     -----
     RuntimeWarning
-        If the last line of a text file lacks its line end. A number that was cut short cannot be detected.
+        If the last line of a text file lacks its line end, because a number that was cut short cannot be detected; or if
+        the requests show that the file may be read wrongly: all have the same address, or their rate is impossible.
 
     Examples
     --------
@@ -75,20 +97,21 @@ def read(
     >>> f"{len(trace)} requests in {trace.time[-1]:.0f} s, {trace.read.mean():.0%} reads"
     '2000 requests in 34 s, 70% reads'
     """
-    parts = list(_parts(path, format, disorder_limit))
+    parts = list(_parts(path, format, disorder_limit, columns, requests, skip_bad))
     last = parts[-1]
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()}
     return _by_device_name(_by_time(replace(last, **joined)))
 
 
 def chunks(
-    path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT
-) -> Iterator[RequestTrace]:
+    path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT, *,
+    columns: str | Mapping[str, str] | None = None, requests: int | None = None, skip_bad: int = 0,
+) -> Iterator[RequestTrace]:  # fmt: skip
     """Read a trace file of any length in chunks, in file order and in constant memory.
 
     Parameters
     ----------
-    path, format, disorder_limit
+    path, format, disorder_limit, columns, requests, skip_bad
         See `read`.
 
     Yields
@@ -96,6 +119,7 @@ def chunks(
     RequestTrace
         About 65,536 requests. Times are relative to the first record of the file. If the file is not in order, times
         may decrease or be negative. Later chunks append names to `devices`, so that an index keeps its meaning.
+        `source.skipped` and `source.notes` are those of the whole file in the last chunk, and empty before.
 
     Raises
     ------
@@ -107,26 +131,60 @@ def chunks(
     RuntimeWarning
         See `read`; at the end of the file.
     """
-    yield from _parts(path, format, disorder_limit)
+    yield from _parts(path, format, disorder_limit, columns, requests, skip_bad)
 
 
-def _parts(path: str | Path, format: TraceFormat | str | None, limit: float) -> Iterator[RequestTrace]:
+def _parts(
+    path: str | Path, format: TraceFormat | str | None, limit: float, columns: str | Mapping[str, str] | None,
+    requests: int | None, skip_bad: int,
+) -> Iterator[RequestTrace]:  # fmt: skip
     DISORDER("disorder limit", limit)
-    with ByteStream(path) as stream:
+    most = np.inf if requests is None else REQUESTS("requests", requests)
+    with ByteStream(path, BAD("skip_bad", skip_bad)) as stream:
         try:
-            chosen = _recognised(stream) if format is None else _named(format)
-            yield from _ordered(stream, chosen, limit)
+            chosen = _chosen(stream, format, columns)
+            signs = Plausibility()
+            last = None
+            for trace in _ordered(stream, chosen, limit):
+                if last is not None:
+                    yield last
+                last = trace.take(slice(0, int(min(most, len(trace)))))
+                signs.add(last)
+                most -= len(last)
+                if most <= 0:
+                    break
         except InputError:
             stream.check_rest()  # a damaged stream may cause the fault in the text
             raise
-        stream.check_rest()  # blkparse's records end at its summary, before the end of the compressed stream
+        assert last is not None
+        if most > 0:
+            stream.check_rest()  # blkparse's records end at its summary, before the end of the compressed stream
+        # the counts of the whole file stand in its last chunk
+        yield replace(
+            last,
+            source=replace(last.source, skipped=dict(stream.skipped), notes=tuple(stream.notes), timed=stream.timed),
+        )
+        found = [*stream.warnings, *signs.warnings(stream.name, stream.timed)]
         if stream.unfinished is not None:
-            warnings.warn(
+            found.append(
                 f"{stream.name} line {stream.unfinished} (the last) has no line end: if the file is truncated, its "
-                "last number may be wrong; fetch the file again, or add the line end",
-                RuntimeWarning,
-                stacklevel=3,  # the caller of read or chunks
+                "last number may be wrong; fetch the file again, or add the line end"
             )
+        for warning in found:
+            warnings.warn(warning, RuntimeWarning, stacklevel=3)  # the caller of read or chunks
+
+
+def _chosen(
+    stream: ByteStream, format: TraceFormat | str | None, columns: str | Mapping[str, str] | None
+) -> TraceFormat:
+    """Return the format in which a file is read."""
+    if columns is not None:
+        if format not in (None, Table.name):
+            raise InputError(f"columns are for a table, not for the format {_name_of(format)}; give one of both")
+        chosen: TraceFormat = Table(columns_of(columns))
+    else:
+        chosen = _recognised(stream) if format is None else _named(format)
+    return chosen.variant(stream.head, stream.name)
 
 
 def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> Iterator[RequestTrace]:
@@ -140,7 +198,11 @@ def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> 
         latest = _check_order(trace, records, latest, disorder_limit, format.unit)
         yield trace
     if origin is None:
-        raise InputError(f"{stream.name} has no request; check that the file is complete")
+        left_out = ", ".join(f"{count} {kind}" for kind, count in stream.skipped.items())
+        raise InputError(
+            f"{stream.name} has no request{f' (left out: {left_out})' if left_out else ''}; check that the file is "
+            "complete"
+        )
 
 
 def _trace(
@@ -152,16 +214,17 @@ def _trace(
 ) -> RequestTrace:
     for device in records.names:
         numbering.setdefault(device, len(numbering))
+    ticks = format.ticks_per_second
     numbers = np.array([numbering[device] for device in records.names], np.int32)
     return RequestTrace(
         # Subtract in ticks: a Windows filetime in float64 seconds is only accurate to 2 us.
-        time=(records.clock - origin) / format.ticks_per_second,
+        time=(records.clock - origin) / ticks,
         device=numbers[records.device],
         offset=records.offset,
         size=records.size,
         read=records.read,
         devices=tuple(numbering),
-        origin=float(origin[0]) / format.ticks_per_second,
+        origin=float(origin[0]) / ticks,
         asynchronous=records.asynchronous,
         measured_response=records.measured_response,
         think=records.think,
@@ -222,14 +285,18 @@ def _named(format: TraceFormat | str) -> TraceFormat:
     raise InputError(f"trace format {format!r} is unknown; give one of {_names()}")
 
 
+def _name_of(format: TraceFormat | str | None) -> str:
+    return format.name if isinstance(format, TraceFormat) else str(format)
+
+
 def _recognised(stream: ByteStream) -> TraceFormat:
     for format in FORMATS:
         if format.recognises(stream.head):
             return format
-    first = stream.head.lstrip().split(b"\n")[0][:40].decode("latin-1")
+    first = stream.head.lstrip().split(b"\n")[0][:24].decode("latin-1")
     raise InputError(
-        f"{stream.name} begins with {first!r}, which is none of the formats {_names()}; convert it to one of them, or "
-        "give its format"
+        f"{stream.name} begins with {first!r}, which is none of the formats {_names()}; see `storagekit trace formats`, "
+        "or name the columns of a table: time=1:us,offset=2:bytes,size=3:bytes,operation=4"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import (
+    ADDRESS,
     MOST_COUNTED,
     REAL,
     Address,
@@ -55,6 +56,13 @@ def _names(label: str, value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else several(text, least=1, of="names of devices")(label, value)
 
 
+def _counts(label: str, value: Any) -> dict[str, int]:
+    """Validate the number of records of each kind."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{label} {shown(value)}: give a mapping from kinds to numbers of records")
+    return {kind: ADDRESS(f"{label} of {kind}", count) for kind, count in value.items()}
+
+
 def _capacities(label: str, value: Any) -> dict[str, int]:
     """Validate the bytes of each device, by its name."""
     if not isinstance(value, Mapping):
@@ -73,7 +81,15 @@ class TraceSource:
     format : str
         Name of the format of the file; by default "arrays".
     disorder : int
-        Number of requests that followed a later request in the file, before the trace was sorted; by default 0.
+        Number of requests whose time is earlier than the time of a request before them in the file; by default 0. The
+        requests of the trace itself are sorted by time.
+    skipped : mapping of str to int
+        Number of records of the file that are left out, by kind: "trim", "flush", "damaged" and so on. By default
+        empty.
+    notes : tuple of str
+        How the reader interpreted the file where the file leaves a choice, one sentence each; by default none.
+    timed : bool
+        Whether the trace has arrival times; by default true. If not, all times are 0.
 
     Raises
     ------
@@ -84,6 +100,9 @@ class TraceSource:
     name: str = "arrays"
     format: str = "arrays"
     disorder: Address = 0
+    skipped: Annotated[Mapping[str, int], _counts] = field(default_factory=dict)
+    notes: Annotated[tuple[str, ...], several(text, of="sentences")] = ()
+    timed: bool = True
 
     def __post_init__(self):
         validate_fields(self)

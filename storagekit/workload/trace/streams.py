@@ -8,8 +8,10 @@ import io
 import lzma
 import os
 import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping
 from io import BufferedIOBase
-from typing import cast
+from typing import Any, cast
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import shown
@@ -26,13 +28,20 @@ FREE = 16 * 1024 * 1024
 EXPANSION = 300
 """Times its length that a compressed file may hold beyond that; traces hold 5 to 50 times theirs."""
 
-_OPENERS = {  # magic bytes: (name, opener); a file's extension may be wrong
+
+def _zstd(file: io.BufferedReader) -> Any:
+    import pyarrow
+
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), "zstd")
+
+
+_OPENERS: dict[bytes, tuple[str, Callable]] = {  # magic bytes: (name, opener); a file's extension may be wrong
     b"\x1f\x8b": ("gzip", gzip.open),
     b"BZh": ("bzip2", bz2.open),
     b"\xfd7zXZ\x00": ("xz", lzma.open),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 _UNPACK = {
-    b"\x28\xb5\x2f\xfd": "zstd; decompress it first (zstd -d)",
     b"PK\x03\x04": "a zip archive; extract it first (unzip)",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive; extract it first (7z x)",
 }
@@ -41,14 +50,18 @@ _UNPACK = {
 class ByteStream:
     """Context manager that reads the decompressed bytes of a file once, from the beginning to the end.
 
-    gzip, bzip2 and xz are recognised by their first bytes, and decompressed as they are read. `head` is the first 64
-    KiB, which `read` returns again. `unfinished` is the number of the last line if this line lacks its line end, None
-    otherwise. It is set when text has been read to its end.
+    gzip, bzip2, xz and zstd are recognised by their first bytes, and decompressed as they are read. `head` is the first
+    64 KiB, which `read` returns again. `unfinished` is the number of the last line if this line lacks its line end,
+    None otherwise. It is set when text has been read to its end. `skipped` counts the records that are left out, by
+    kind. `notes` says how the reader interpreted the file where the file leaves a choice. `warnings` says what may be
+    wrong. `timed` is false if the file has no arrival times.
 
     Parameters
     ----------
     path : str or path
         The file.
+    skip_bad : int
+        Number of damaged lines that are left out, and counted in `skipped`, before one raises InputError; by default 0.
 
     Raises
     ------
@@ -57,12 +70,17 @@ class ByteStream:
         stream is damaged or cut short, or expands more than any trace does. `read` raises the second kind of error too.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
+    def __init__(self, path: str | os.PathLike[str], skip_bad: int = 0):
         # open() would take a number as the descriptor of an open file
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"a trace file: given {shown(path)}; give its path")
         self.name = str(os.fspath(path))
         self.unfinished: int | None = None
+        self.skipped: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.warnings: list[str] = []
+        self.timed = True
+        self._may_skip = skip_bad
         self._compression, self._expanded = "", 0
         self._raw = self._open(self.name)
         try:
@@ -70,6 +88,8 @@ class ByteStream:
             self.head = self._fetch(HEAD)
             if not self.head:
                 raise InputError(f"{self.name} is empty; a trace has at least one request")
+            if self.head[257:262] == b"ustar":
+                raise InputError(f"{self.name} is a tar archive; extract it first (tar -xf), and give a file in it")
         except BaseException:
             self._raw.close()
             raise
@@ -105,6 +125,17 @@ class ByteStream:
             return taken
         return taken + self._fetch(size - len(taken))
 
+    def skip(self, counts: Mapping[str, int]) -> None:
+        """Count records that are left out, by kind."""
+        self.skipped.update(counts)
+
+    def damaged(self, complaint: str) -> None:
+        """Count a damaged line, or raise InputError with the complaint if no further damaged line is allowed."""
+        if self._may_skip <= 0:
+            raise InputError(complaint)
+        self._may_skip -= 1
+        self.skip({"damaged": 1})
+
     def check_rest(self) -> None:
         """Raise InputError if the compression of the next `REST` bytes is damaged.
 
@@ -130,7 +161,7 @@ class ByteStream:
         magic = self._raw.peek(6)[:6]
         for known, remedy in _UNPACK.items():
             if magic.startswith(known):
-                raise InputError(f"{self.name} is {remedy}; gzip, bzip2 and xz are read directly")
+                raise InputError(f"{self.name} is {remedy}; gzip, bzip2, xz and zstd are read directly")
         for known, (name, opener) in _OPENERS.items():
             if magic.startswith(known):
                 self._compression = name
@@ -161,6 +192,6 @@ class ByteStream:
             raise InputError(
                 f"{self.name} is truncated: its {self._compression} stream ends early; fetch the whole file again"
             ) from error
-        except (OSError, zlib.error, lzma.LZMAError) as error:
+        except (OSError, zlib.error, lzma.LZMAError, ValueError) as error:
             where = f"its {self._compression} stream is damaged" if self._compression else "error"
             raise InputError(f"{self.name} cannot be read: {where} ({error}); fetch the file again") from error

@@ -1,33 +1,37 @@
-"""Read text traces with one record per line. Most blocks of lines are read as arrays, unusual blocks line by line.
+"""Read text traces with one record per line. Most blocks of lines are read as arrays, unusual lines one by one.
 
-numpy.loadtxt reads a block of about 65,536 lines, and its columns are validated as arrays. A block with a comment, a
-blank line, a fault or anything else unusual is read again line by line. Reading line by line defines the format: it
-accepts everything that loadtxt accepts, and an error names the line with the fault. Blank lines are skipped, and so is
-everything on a line after '#'. The last line may lack its line end; the reader of the file then warns.
+pyarrow's CSV reader parses a block of about 65,536 lines, and its columns are validated as arrays. A block with a
+comment, a blank line, a fault or anything else unusual is halved until few lines are left, and these are read line by
+line. Reading line by line defines the format: it accepts everything that pyarrow accepts, and an error names the line
+with the fault. Blank lines are skipped, and so is everything on a line after '#'. The last line may lack its line end;
+the reader of the file then warns.
 """
 
 from __future__ import annotations
 
-import io
-import warnings
+import copy
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace.fields import Field, Fields
+from storagekit.workload.trace.fields import Fields, Operation, Words
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream
 
-__all__ = ["TextFormat", "blocks", "clip", "first_lines"]
+__all__ = ["Columns", "TextFormat", "blocks", "clip", "first_lines"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
 MAX_LINE = 65_536  # bytes, with its line end
+FEW = 256
+"""Lines of a block that is not halved further."""
 BLANK = b" \t\r\n"
 NEWLINE = ord("\n")
 PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # bytes that the fast pass accepts, except '#'
+MARK = b"\xef\xbb\xbf"  # byte-order mark, which some programs write before UTF-8 text
 
 
 class TextBlock(NamedTuple):
@@ -37,96 +41,209 @@ class TextBlock(NamedTuple):
     data: bytes
     cut: bool
 
+    @property
+    def lines(self) -> int:
+        return self.data.count(b"\n") + self.cut
+
+    def halves(self) -> tuple[TextBlock, TextBlock]:
+        """Return the first and the second half of a block of at least two lines."""
+        ends = np.flatnonzero(np.frombuffer(self.data, np.uint8) == NEWLINE) + 1
+        middle = (len(ends) + self.cut) // 2
+        at = int(ends[middle - 1])
+        return (
+            TextBlock(self.first, self.data[:at], False),
+            TextBlock(self.first + middle, self.data[at:], self.cut),
+        )
+
+    def without_first_line(self) -> TextBlock:
+        _, _, rest = self.data.partition(b"\n")
+        return TextBlock(self.first + 1, rest, self.cut and bool(rest))
+
+
+class Columns(NamedTuple):
+    """The columns of a block, one for each field, and the line number of each record: [record] int64."""
+
+    values: list[Any]
+    position: np.ndarray
+
 
 def first_lines(head: bytes) -> Iterator[str]:
     """Yield those of the first 20 lines of a file that are not empty, without comments."""
-    yield from filter(None, map(_bare, head[:4096].split(b"\n")[:20]))
+    yield from filter(None, map(_bare, head[:4096].removeprefix(MARK).split(b"\n")[:20]))
 
 
 class TextFormat(TraceFormat):
     """Base class of formats with one record per line.
 
-    A line has the fields `fields` in this order, separated by `separator` (None for blanks).
+    A line has the fields `fields` in this order, separated by `separator` (None for blanks). A request with the value 0
+    in the field named `empty` transfers nothing; it is skipped, and counted as "empty".
     """
 
     unit = "line"
     fields: Fields
     separator: str | None = ","
+    empty: str | None = None
 
     @abstractmethod
-    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
-        """Return the records that the columns contain. values: one array for each field, in the units of the file."""
+    def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
+        """Return the records that the columns contain.
+
+        values: one column for each field, in the units of the file. Columns of `Operation` contain only
+        `Operation.READ` and `Operation.WRITE`.
+        """
 
     def is_header(self, line: str) -> bool:
         """Return whether the first line of a file names the columns; such a line is skipped."""
         return False
 
+    def variant(self, head: bytes, name: str) -> TextFormat:
+        first = next(first_lines(head), "")
+        if self.separator == "," and "," not in first and "\t" in first:
+            return self._with(separator="\t")
+        return self
+
+    def _with(self, **attributes: object) -> TextFormat:
+        changed = copy.copy(self)
+        for name, value in attributes.items():
+            setattr(changed, name, value)
+        return changed
+
     def recognises(self, head: bytes) -> bool:
         # A damaged first line must not hide the format, or its number could not be reported.
-        return any(self._parses(text) for text in first_lines(head))
+        return any(map(self.variant(head, "")._parses, first_lines(head)))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
         for block in blocks(stream):
-            columns, position = self._fast(block) or self._slow(block, stream.name)
-            if len(position):
-                yield self.convert(columns, position)
+            for part in self._columns(self._body(block), stream):
+                columns = self._transfers(part, stream)
+                if len(columns.position):
+                    yield self.convert(columns.values, columns.position)
 
-    def _fast(self, block: TextBlock) -> tuple[list[np.ndarray], np.ndarray] | None:
-        """Return the columns and line numbers of a block, or None if the block must be read line by line."""
-        if b"#" in block.data or block.data.translate(None, PLAIN):
+    def _body(self, block: TextBlock) -> TextBlock:
+        """Return a block without the lines without content at the start of the file, and without its header."""
+        if block.first > 1:
+            return block
+        block = block._replace(data=block.data.removeprefix(MARK))
+        while block.data:
+            text = _bare(block.data.split(b"\n", 1)[0])
+            if not text:
+                block = block.without_first_line()
+                continue
+            return block.without_first_line() if self.is_header(text) else block
+        return block
+
+    def _transfers(self, columns: Columns, stream: ByteStream) -> Columns:
+        """Return the columns without the requests that transfer nothing."""
+        at = next((i for i, field in enumerate(self.fields) if field.name == self.empty), None)
+        if at is None or not len(columns.position) or columns.values[at].min() > 0:
+            return columns
+        kept = columns.values[at] > 0
+        stream.skip({"empty": len(kept) - int(kept.sum())})
+        return Columns([_taken(one, kept) for one in columns.values], columns.position[kept])
+
+    def _columns(self, block: TextBlock, stream: ByteStream) -> Iterator[Columns]:
+        """Yield the columns of a block in file order, in one or several parts."""
+        found = self._fast(block, stream)
+        if found is not None:
+            yield found
+        elif block.lines > FEW:
+            for half in block.halves():
+                yield from self._columns(half, stream)
+        else:
+            yield self._slow(block, stream)
+
+    def _fast(self, block: TextBlock, stream: ByteStream) -> Columns | None:
+        """Return the columns of a block, or None if the block must be read line by line."""
+        if not block.data or b"#" in block.data or block.data.translate(None, PLAIN):
             return None
-        table = self._load(block.data.decode("ascii"))
-        lines = block.data.count(b"\n") + block.cut
-        if table is None or len(table) != lines:
-            return None
-        columns = [field.column(table[field.name]) for field in self.fields]
-        if any(column is None for column in columns):
+        raw = _parsed(block.data, self.fields, self.separator)
+        lines = block.lines
+        if raw is None or len(_numbers(raw[0])) != lines:
             return None
         position = np.arange(block.first, block.first + lines, dtype=np.int64)
-        return [column for column in columns if column is not None], position
-
-    def _load(self, text: str) -> np.ndarray | None:
-        layout = np.dtype([(field.name, field.dtype) for field in self.fields])
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # some NumPy versions only warn about 1.5 in a column of integers
-            try:
-                return np.loadtxt(io.StringIO(text), layout, comments=None, delimiter=self.separator, ndmin=1)
-            except (ValueError, OverflowError, Warning):
+        skipped: dict[str, int] = {}
+        at = self._operation
+        if at is not None:
+            codes = self.fields[at].column(raw[at])
+            if codes is None:
                 return None
+            if codes.max() > Operation.READ:
+                skipped = self._kinds(codes.tolist())
+                kept = codes <= Operation.READ
+                raw, position = [_taken(one, kept) for one in raw], position[kept]
+        columns = [field.column(one) for field, one in zip(self.fields, raw, strict=True)] if len(position) else []
+        if any(column is None for column in columns):
+            return None
+        stream.skip(skipped)
+        return Columns(columns, position)
 
-    def _slow(self, block: TextBlock, name: str) -> tuple[list[np.ndarray], np.ndarray]:
+    def _slow(self, block: TextBlock, stream: ByteStream) -> Columns:
         rows: list[list[object]] = []
         position: list[int] = []
         lines = block.data.split(b"\n")
         for number, line in enumerate(lines, block.first):
             text = _bare(line) if line else ""
-            if not text or (number == 1 and self.is_header(text)):
+            if not text:
                 continue
             try:
-                rows.append(self._row(text))
+                row = self._row(text)
             except ValueError as error:
                 ends = block.cut and number == block.first + len(lines) - 1
-                raise InputError(self._complaint(name, number, str(error), ends)) from None
+                stream.damaged(self._complaint(stream.name, number, str(error), ends))
+                continue
+            if isinstance(row, str):
+                stream.skip({row: 1})
+                continue
+            rows.append(row)
             position.append(number)
         columns = [
             field.collect([row[i] for row in rows]) for i, field in enumerate(self.fields)
         ]  # fmt: skip
-        return columns, np.array(position, np.int64)
+        return Columns(columns, np.array(position, np.int64))
 
-    def _row(self, text: str) -> list[object]:
-        """Return the values of one line. Raises ValueError, which names the field with a fault and the reason."""
+    def _row(self, text: str) -> list[object] | str:
+        """Return the values of one line, or the kind of a request that is neither a read nor a write.
+
+        Raises ValueError, which names the field with a fault and the reason.
+        """
         if not (text.isascii() and text.replace("\t", " ").isprintable()):
             raise ValueError(f"has {clip(text)}, must be printable ASCII")
-        parts = text.split(self.separator)
+        parts = [part.strip() for part in text.split(self.separator)]
         if len(parts) != len(self.fields):
             names = ", ".join(field.name for field in self.fields)
             raise ValueError(
                 f"has {len(parts)} field{'s' * (len(parts) != 1)} ({clip(text)}), must have {len(self.fields)}: {names}"
             )
-        return [self._value(f, part.strip()) for f, part in zip(self.fields, parts, strict=True)]
+        at = self._operation
+        if at is not None:
+            field = self.fields[at]
+            assert isinstance(field, Operation)
+            try:
+                kind = field.kind(field.value(parts[at]))
+            except ValueError:
+                kind = None
+            if kind is not None:
+                return kind
+        return [self._value(field, part) for field, part in zip(self.fields, parts, strict=True)]
+
+    @property
+    def _operation(self) -> int | None:
+        """Number of the field with the operation, if some operations are neither reads nor writes."""
+        return next(
+            (i for i, field in enumerate(self.fields) if isinstance(field, Operation) and field.kinds), None
+        )  # fmt: skip
+
+    def _kinds(self, codes: list[int]) -> dict[str, int]:
+        """Return the number of requests of each kind that is neither a read nor a write."""
+        at = self._operation
+        assert at is not None
+        field = self.fields[at]
+        assert isinstance(field, Operation)
+        counts = {field.kind(code): codes.count(code) for code in set(codes)}
+        return {kind: count for kind, count in counts.items() if kind is not None}
 
     @staticmethod
-    def _value(field: Field, text: str) -> object:
+    def _value(field, text: str) -> object:
         try:
             return field.value(text)
         except ValueError:
@@ -146,9 +263,61 @@ class TextFormat(TraceFormat):
                 "the line"
             )
         return (
-            f"{name} line {number} {fault}; correct or remove the line, or give another format (it was read as "
-            f"{self.name})"
+            f"{name} line {number} {fault}; correct or remove the line, allow damaged lines (skip_bad), or give "
+            f"another format (it was read as {self.name})"
         )
+
+
+def _parsed(data: bytes, fields: Fields, separator: str | None) -> list[Any] | None:
+    """Return the columns that pyarrow parses in a block: arrays of numbers, and `Words`; None if it refuses them."""
+    import pyarrow
+
+    if separator is None:
+        data = re.sub(rb"(?m)^ | (?=\r?$)", b"", re.sub(rb"[ \t]+", b" ", data))
+    types = {"int64": pyarrow.int64(), "double": pyarrow.float64()}
+    words = pyarrow.dictionary(pyarrow.int32(), pyarrow.binary())
+    columns = {str(i): types.get(field.arrow, words) for i, field in enumerate(fields)}
+    try:
+        table = _table(data, columns, separator or " ")
+        if b"0x" in data or b"0X" in data:
+            # pyarrow reads 0x10 as the integer 16, but not as a real number
+            _table(
+                data, {n: types["double"] if t == types["int64"] else t for n, t in columns.items()}, separator or " "
+            )
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
+        return None
+    return [_column(column.combine_chunks()) for column in table.columns]
+
+
+def _table(data: bytes, columns: dict[str, Any], separator: str):
+    import pyarrow
+    from pyarrow import csv
+
+    return csv.read_csv(
+        pyarrow.BufferReader(data),
+        # one part, so that a column of words has one dictionary
+        csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(columns)),
+        csv.ParseOptions(delimiter=separator, quote_char=False, ignore_empty_lines=False),
+        csv.ConvertOptions(column_types=columns, null_values=[], strings_can_be_null=False, check_utf8=False),
+    )
+
+
+def _column(column: Any) -> Any:
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        return Words(
+            column.indices.to_numpy(), tuple(word.decode("latin-1") for word in column.dictionary.to_pylist())
+        )  # fmt: skip
+    return column.to_numpy()
+
+
+def _numbers(column: Any) -> np.ndarray:
+    return column.index if isinstance(column, Words) else column
+
+
+def _taken(column: Any, kept: np.ndarray) -> Any:
+    return Words(column.index[kept], column.names) if isinstance(column, Words) else column[kept]
 
 
 def _bare(line: bytes) -> str:

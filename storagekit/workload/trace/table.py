@@ -1,0 +1,331 @@
+"""Read any table with one request per row: text with separators, or Parquet.
+
+The caller says which columns have the time, the offset, the size and the operation of a request, and optionally the
+device and the measured response time, with their units:
+
+    time=ts:us,offset=lba:sectors,size=bytes,operation=op,device=volume,response=latency:ms
+
+A column is given by its name in the header, or by its number from 1. Without this mapping, the names in the header must
+be plain: `lba`, `size_bytes`, `latency_us`. The interpretation is noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from storagekit.core.errors import InputError
+from storagekit.core.validation import one_of, shown
+from storagekit.workload.trace.fields import Decimal, Field, Integer, Operation, Text, Word
+from storagekit.workload.trace.formats import Records
+from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
+from storagekit.workload.trace.streams import ByteStream
+from storagekit.workload.trace.text import TextFormat, first_lines
+
+__all__ = ["COLUMNS", "Column", "Table", "columns_of", "plain_columns"]
+
+COLUMNS = ("time", "offset", "size", "operation", "device", "response")
+NEEDED = COLUMNS[:4]
+TIMES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "100ns": 1e7}
+"""Ticks per second of each unit of time."""
+SIZES = {
+    "bytes": 1, "sectors": 512, "pages": 4096, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20,
+}  # fmt: skip
+"""Bytes of each unit of an offset or a size."""
+READS = ("0=read", "1=read")
+UNITS: dict[str, tuple[str, ...]] = {
+    "time": tuple(TIMES), "offset": tuple(SIZES), "size": tuple(SIZES), "operation": READS, "device": (),
+    "response": tuple(TIMES),
+}  # fmt: skip
+DEFAULT = {"time": "s", "offset": "bytes", "size": "bytes", "response": "s"}
+
+READ_WORDS = ("r", "read", "rd", "ra", "rs", "rm", "readahead")
+WRITE_WORDS = ("w", "write", "wr", "ws", "wm", "wfs", "wsm", "was")
+SKIPPED_WORDS = {
+    "t": "trim", "trim": "trim", "d": "trim", "discard": "trim", "unmap": "trim",
+    "f": "flush", "flush": "flush", "sync": "sync", "fsync": "sync", "datasync": "sync", "fdatasync": "sync",
+    "zone_append": "zone", "zone_reset": "zone", "zone_open": "zone", "zone_close": "zone", "zone_finish": "zone",
+}  # fmt: skip
+
+SEPARATORS = (",", "\t", ";", "|", None)
+_NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+# Plain names of columns in a header, without a unit at their end.
+PLAIN: dict[str, tuple[str, ...]] = {
+    "time": ("time", "timestamp", "ts", "arrival", "arrival_time", "issue_time", "start_time", "start"),
+    "offset": ("offset", "address", "addr", "byte_offset", "lba", "sector", "start_lba", "block"),
+    "size": ("size", "length", "len", "bytes", "nbytes", "request_size", "io_size", "blocks", "sectors", "nr_sectors"),
+    "operation": ("op", "operation", "type", "rw", "opcode", "io_type", "iotype", "action", "rwbs"),
+    "device": ("device", "dev", "volume", "vol", "volume_id", "volumeid", "disk", "disk_id", "device_id", "lun"),
+    "response": ("response", "response_time", "latency", "lat", "duration", "service_time"),
+}  # fmt: skip
+# units that names have by themselves
+OWN_UNIT = {
+    "lba": "sectors", "sector": "sectors", "start_lba": "sectors", "sectors": "sectors", "nr_sectors": "sectors",
+    "bytes": "bytes", "nbytes": "bytes", "byte_offset": "bytes",
+}  # fmt: skip
+SUFFIXES = {
+    "s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "us": "us", "usec": "us",
+    "microseconds": "us", "ns": "ns", "nsec": "ns", "b": "bytes", "bytes": "bytes", "sectors": "sectors",
+    "kib": "KiB", "kb": "KB", "mib": "MiB", "mb": "MB", "pages": "pages",
+}  # fmt: skip
+
+
+class Column(NamedTuple):
+    """A column of a table. name: its name, or its number from 1 as text. unit: one of `UNITS`, None for a word."""
+
+    name: str
+    unit: str | None
+
+
+def columns_of(given: str | Mapping[str, str]) -> dict[str, Column]:
+    """Return the columns of a table that a caller names.
+
+    Parameters
+    ----------
+    given : str or mapping of str to str
+        For each of time, offset, size and operation, and optionally device and response, the name or the number of
+        its column, with its unit after a colon: `"time=ts:us,offset=lba:sectors"` or `{"time": "ts:us"}`.
+        Units are s, ms, us, ns and 100ns for times (by default s), and bytes, sectors (512 bytes), pages (4,096
+        bytes), KB, KiB, MB and MiB for offsets and sizes (by default bytes). An operation is a word such as R,
+        write or trim, or with the unit `0=read` or `1=read` a number.
+
+    Returns
+    -------
+    dict of str to Column
+        The columns.
+
+    Raises
+    ------
+    InputError
+        If a needed column is missing, or a name or unit is unknown.
+    """
+    if isinstance(given, str):
+        pairs = [part.partition("=") for part in given.split(",") if part.strip()]
+        if wrong := next((name for name, equals, _ in pairs if not equals), None):
+            raise InputError(f"columns {shown(given)}: {wrong!r} has no =; give time=NAME:UNIT,offset=NAME:UNIT,...")
+        named = [(name.strip(), rest.strip()) for name, _, rest in pairs]
+    elif isinstance(given, Mapping) and all(isinstance(one, str) for pair in given.items() for one in pair):
+        named = list(given.items())
+    else:
+        raise InputError(f"columns {shown(given)}: give a text such as time=ts:us,offset=lba:sectors, or a mapping")
+    found: dict[str, Column] = {}
+    for name, rest in named:
+        one_of(*COLUMNS)("column", name)
+        source, colon, unit = rest.rpartition(":") if ":" in rest else (rest, "", "")
+        if not source:
+            raise InputError(f"columns {shown(given)}: {name} has no column; give {name}=NAME")
+        if name in found:
+            raise InputError(f"columns {shown(given)}: {name} is given twice; give it once")
+        if colon and not UNITS[name]:
+            raise InputError(f"columns {shown(given)}: {name} has no unit; give {name}={source}")
+        found[name] = Column(
+            source, one_of(*UNITS[name])(f"unit of {name}", unit) if colon else DEFAULT.get(name)
+        )  # fmt: skip
+    if missing := [name for name in NEEDED if name not in found]:
+        raise InputError(f"columns {shown(given)}: {missing[0]} is missing; give {missing[0]}=NAME")
+    return found
+
+
+def plain_columns(header: Sequence[str], sample: Sequence[str]) -> tuple[dict[str, Column], list[str]]:
+    """Return the columns that the names in a header determine, and the reasons why a needed column is unclear.
+
+    Parameters
+    ----------
+    header : sequence of str
+        The names.
+    sample : sequence of str
+        The values of the first row.
+
+    Returns
+    -------
+    columns : dict of str to Column
+        The columns whose names are plain.
+    unclear : list of str
+        For each needed column that is missing, ambiguous or without a unit, one clause.
+    """
+    found: dict[str, Column] = {}
+    unclear: list[str] = []
+    for target in COLUMNS:
+        fits = [(name, unit) for name, value in zip(header, sample, strict=False)
+                if (unit := _unit(target, name, value)) is not None]  # fmt: skip
+        if len(fits) == 1 and fits[0][1] != "?":
+            name, unit = fits[0]
+            found[target] = Column(name, unit or None)
+        elif target in NEEDED:
+            names = ", ".join(name for name, _ in fits)
+            unclear.append(
+                f"no name for {target}" if not fits else
+                f"{target} may be {names}" if len(fits) > 1 else f"the unit of {names} is not given"
+            )  # fmt: skip
+    return found, unclear
+
+
+def _unit(target: str, name: str, value: str) -> str | None:
+    """Return the unit of a column if its name means `target`: "" for a word, "?" if it is unclear; None if it does not."""
+    plain = re.sub(r"[ \[(.-]+", "_", name.strip().lower()).strip("_)]")
+    base, _, suffix = plain.rpartition("_")
+    own = plain in PLAIN[target]
+    if not own and not (base in PLAIN[target] and suffix in SUFFIXES and SUFFIXES[suffix] in UNITS[target]):
+        return None
+    if not DEFAULT.get(target):
+        return ""
+    if not own:
+        return SUFFIXES[suffix]
+    if plain in OWN_UNIT:
+        return OWN_UNIT[plain]
+    if target in ("offset", "size") and plain not in ("block", "blocks"):
+        return "bytes"
+    # nobody writes milliseconds with six decimals
+    return "s" if target == "time" and re.fullmatch(r"[0-9]+\.[0-9]{4,}", value) else "?"
+
+
+class Table(TextFormat):
+    """A table of text with the columns that the caller names, or that the names in its header determine.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column, optional
+        The columns; by default those that the header determines.
+    """
+
+    name = "table"
+    ticks_per_second = 1.0
+
+    def __init__(self, columns: Mapping[str, Column] | None = None):
+        self.columns = dict(columns or {})
+        self.fields: tuple[Field, ...] = ()
+        self.separator = ","
+        self._header = False
+
+    def is_header(self, line: str) -> bool:
+        return self._header
+
+    def recognises(self, head: bytes) -> bool:
+        lines = list(first_lines(head))
+        if self.columns or len(lines) < 2:
+            return bool(self.columns)
+        names = _split(lines[0], _separator(lines))
+        found, unclear = plain_columns(names, _split(lines[1], _separator(lines)))
+        return len(unclear) <= 2 and len(found) >= 2
+
+    def variant(self, head: bytes, name: str) -> Table:
+        lines = list(first_lines(head))
+        separator = _separator(lines)
+        rows = [_split(line, separator) for line in lines]
+        if not rows:
+            raise InputError(f"{name}: the table has no row; check that the file is complete")
+        columns = self.columns or _determined(rows, name)
+        named = [column.name for column in columns.values() if not column.name.isdecimal()]
+        header = bool(named) or not all(map(_NUMBER.fullmatch, _at(rows[0], columns["time"], rows[0])))
+        data = rows[1:] if header else rows
+        index = {target: _index(target, column, rows[0], header, name) for target, column in columns.items()}
+        made = Table(columns)
+        made.separator, made._header, made._index = separator, header, index
+        made.fields = tuple(
+            _field(
+                next((t for t, at in index.items() if at == i), None), columns, label if header else str(i + 1), data, i
+            )
+            for i, label in enumerate(rows[0])
+        )
+        made.ticks_per_second = TIMES[columns["time"].unit or "s"]
+        return made
+
+    def describe(self) -> str:
+        """Return how the columns are interpreted, as one sentence."""
+        taken = ", ".join(
+            f"{target} from {column.name}" + (f" ({column.unit})" if column.unit else "")
+            for target, column in self.columns.items()
+        )
+        return f"columns: {taken}"
+
+    def records(self, stream: ByteStream) -> Iterator[Records]:
+        stream.notes.append(self.describe())
+        yield from super().records(stream)
+
+    def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
+        def of(target: str) -> Any:
+            return values[self._index[target]]
+
+        def size(target: str) -> np.ndarray:
+            return of(target) * SIZES[self.columns[target].unit or "bytes"]
+
+        device, names = of("device") if "device" in self._index else (np.zeros(len(position), np.int32), ("0",))
+        response = None
+        if "response" in self._index:
+            response = of("response") / TIMES[self.columns["response"].unit or "s"]
+        return Records(
+            clock=of("time"),
+            device=device,
+            names=names,
+            offset=size("offset"),
+            size=size("size"),
+            read=of("operation") == Operation.READ,
+            position=position,
+            measured_response=response,
+        )
+
+
+def _determined(rows: list[list[str]], file: str) -> dict[str, Column]:
+    """Return the columns that the names in the header determine. Raises InputError if they do not."""
+    found, unclear = plain_columns(rows[0], rows[1] if len(rows) > 1 else [])
+    if unclear:
+        guess = ",".join(f"{t}={found[t].name}" + (f":{found[t].unit}" if found[t].unit else "") if t in found
+                         else f"{t}=NAME" + (":UNIT" if t in DEFAULT else "") for t in NEEDED)  # fmt: skip
+        raise InputError(
+            f"{file}: the names in the header do not determine the columns ({'; '.join(unclear)}); name them: columns {guess}"
+        )
+    return found
+
+
+def _field(target: str | None, columns: Mapping[str, Column], name: str, data: list[list[str]], at: int) -> Field:
+    """Return the field of a column. target: what the column has, None if it is not used."""
+    if target is None:
+        return Text(name)
+    if target == "operation":
+        reads = columns[target].unit
+        if reads is not None:
+            read = reads[0]
+            return Operation(name, read=(read,), write=("1" if read == "0" else "0",))
+        return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS)
+    if target == "device":
+        return Word(name)
+    if target in ("offset", "size"):
+        bytes_each = SIZES[columns[target].unit or "bytes"]
+        return Integer(
+            name, 0 if target == "offset" else 1, (MAX_OFFSET if target == "offset" else MAX_SIZE) // bytes_each
+        )
+    whole = target == "time" and all(_WHOLE.fullmatch(row[at]) for row in data if at < len(row))
+    return Integer(name, 0, 2**62) if whole else Decimal(name)
+
+
+def _index(target: str, column: Column, names: list[str], header: bool, file: str) -> int:
+    """Return the position of a column from 0. Raises InputError if the table does not have it."""
+    if header and column.name in names:
+        return names.index(column.name)
+    if column.name.isdecimal() and 1 <= int(column.name) <= len(names):
+        return int(column.name) - 1
+    known = ", ".join(names) if header else f"1 to {len(names)}"
+    raise InputError(f"{file} has no column {column.name!r} for {target}; give one of {shown(known)}")
+
+
+def _at(row: list[str], column: Column, names: list[str]) -> list[str]:
+    at = int(column.name) - 1 if column.name.isdecimal() else -1
+    return row[at : at + 1] if 0 <= at < len(row) else [""]
+
+
+def _separator(lines: Sequence[str]) -> str | None:
+    """Return the separator that splits the first lines into equally many fields, at least four; "," if there is none."""
+    for separator in SEPARATORS:
+        counts = {len(_split(line, separator)) for line in lines[:10]}
+        if len(counts) == 1 and counts.pop() >= len(NEEDED):
+            return separator
+    return ","
+
+
+def _split(line: str, separator: str | None) -> list[str]:
+    return [part.strip() for part in line.split(separator)]

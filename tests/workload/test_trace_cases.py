@@ -1,0 +1,43 @@
+"""Test the shapes of traces that people have: each file of ../shared/cases/traces is read as expected.json says."""
+
+import json
+import warnings
+
+import pytest
+from helpers import shared
+
+from storagekit.core.errors import InputError
+from storagekit.workload.trace import read
+
+COLUMNS = {
+    "header.csv": "time=ts,device=volume,operation=op,offset=lba:sectors,size=blocks:sectors,response=latency_us:us"
+}
+READ = (
+    "fio_v3.iolog", "fio_v2.iolog", "fio_clat_trim.1.log", "alibaba.csv", "tencent.csv", "header.csv", "msr_crlf.csv",
+)  # fmt: skip
+REFUSED = {
+    "fio_bw.1.log": "bandwidth, IOPS or averaged latency.*one value for each interval.*write_lat_log",
+    "fio_clat_no_offset.1.log": "0 in the field of the offset of all lines.*log_offset=1",
+}
+
+
+def expected(name: str) -> dict:
+    return json.loads((shared("cases", "traces") / "expected.json").read_text())[name]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_file_is_read_as_its_documentation_says(name):
+    given = expected(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace = read(shared("cases", "traces") / name, columns=COLUMNS.get(name))
+    assert len(trace) == given["requests"] and int(trace.read.sum()) == given["reads"]
+    assert int(trace.size.sum()) == given["bytes"] and sorted(trace.devices) == sorted(given["devices"])
+    assert trace.source.skipped == given.get("skipped", {})
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_log_that_is_not_one_line_a_request_raises(name):
+    assert "refuse" in expected(name)
+    with pytest.raises(InputError, match=REFUSED[name]):
+        read(shared("cases", "traces") / name)
