@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from storagekit.cli import completion
-from storagekit.cli.trace import File, Format, Json, array_of, chosen, dispatcher_of
+from storagekit.cli.trace import Json, array_of, chosen, dispatcher_of
+from storagekit.cli.trace_options import (
+    Columns,
+    Devices,
+    File,
+    Format,
+    From,
+    Reading,
+    Requests,
+    Sample,
+    Selection,
+    SkipBad,
+    Until,
+    opened,
+)
 from storagekit.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,9 +63,7 @@ def compare(
     against: Annotated[
         str | None, typer.Option(help="Baseline of the differences; by default the first scheme.")
     ] = None,
-    requests: Annotated[
-        int | None, typer.Option(help=("Number of requests to use, from the start of the trace."))
-    ] = None,
+    requests: Requests = None,
     scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
     out: Annotated[
         list[Path] | None,
@@ -61,6 +73,12 @@ def compare(
         ),
     ] = None,
     form: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = 0,
+    devices: Devices = None,
+    start: From = 0.0,
+    until: Until = None,
+    sample: Sample = None,
     as_json: Json = False,
 ) -> None:
     """Compare schemes on a trace: response times with quantiles, disk utilization, and differences with intervals.
@@ -69,12 +87,12 @@ def compare(
     """
     from storagekit.drive import load_drive
     from storagekit.simulation.compare import compare as run
-    from storagekit.workload.trace import read
 
     for path in out or []:
         if path.suffix not in WRITTEN:
             raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
-    names, arm, trace = _names(schemes), load_drive(drive), read(file, form)
+    names, arm = _names(schemes), load_drive(drive)
+    trace = opened(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample))
 
     def system(name: str):
         kind, _, its_own = name.partition(":")
@@ -84,7 +102,7 @@ def compare(
         return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
 
     systems = {name: system(name) for name in names}
-    found = run(trace, systems, seeds=seeds, against=against, requests=requests, scale=scale)
+    found = run(trace, systems, seeds=seeds, against=against, scale=scale)
     for path in out or []:
         _write(found, path)
     print(json.dumps(found.to_dict(), indent=1) if as_json else found)

@@ -8,18 +8,25 @@ from typing import Annotated
 import typer
 
 from storagekit.cli import completion
+from storagekit.cli.trace_options import (
+    Columns,
+    Devices,
+    File,
+    Format,
+    From,
+    Reading,
+    Requests,
+    Sample,
+    Selection,
+    SkipBad,
+    Until,
+    opened,
+    remarks,
+)
 from storagekit.core.errors import InputError
+from storagekit.reproduce.printing import say
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Trace file, plain or compressed (gzip, bzip2, xz).")]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="Format of the trace; by default recognized from the content.",
-        autocompletion=completion.formats,
-    ),
-]
 Drive = Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)]
 Dispatch = Annotated[
     str, typer.Option(help="Dispatcher (see `storagekit list`).", autocompletion=completion.dispatchers)
@@ -40,20 +47,61 @@ def join(app: typer.Typer) -> None:
 
 
 @trace_app.command()
-def info(file: File, form: Format = None, as_json: Json = False) -> None:
+def info(
+    file: File,
+    form: Format = None,
+    columns: Columns = None,
+    requests: Requests = None,
+    skip_bad: SkipBad = 0,
+    devices: Devices = None,
+    start: From = 0.0,
+    until: Until = None,
+    sample: Sample = None,
+    as_json: Json = False,
+) -> None:
     """Print the characteristics of a trace: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
-    from storagekit.workload.trace import UNITS, characteristics, read
+    from storagekit.workload.trace import UNITS, characteristics
 
-    trace = read(file, form)
+    trace = opened(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample))
     found = characteristics(trace).as_dict()
     if as_json:
-        print(json.dumps({"trace": trace.source.name, "format": trace.source.format} | found, indent=1))
+        source = {"trace": trace.source.name, "format": trace.source.format}
+        told = {"left_out": dict(trace.source.skipped), "notes": list(trace.source.notes)}
+        print(json.dumps(source | found | told, indent=1))
         return
     print(f"{trace.source.name} ({trace.source.format})")
     for name, value in found.items():
         print(
             f"  {name.replace('_', ' '):<26}{_number(value):>16}  {UNITS[name] if UNITS[name] != '1' else ''}".rstrip()
         )
+
+
+@trace_app.command()
+def convert(
+    file: File,
+    target: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Parquet file to write.")],
+    form: Format = None,
+    columns: Columns = None,
+    requests: Requests = None,
+    skip_bad: SkipBad = 0,
+) -> None:
+    """Convert a trace to a Parquet file, which every command reads many times faster."""
+    from storagekit.workload.trace import convert as run
+
+    source = run(file, target, **Reading(form, columns, requests, skip_bad).arguments())
+    for line in remarks(source):
+        say(line)
+    print(target)
+
+
+@trace_app.command("formats")
+def formats_() -> None:
+    """List the formats of traces that can be read, with the fields of a record."""
+    from storagekit.workload.trace import FORMATS
+
+    width = max(len(form.name) for form in FORMATS)
+    for form in FORMATS:
+        print(f"{form.name:<{width}}  {form.layout}")
 
 
 def replay(
@@ -85,6 +133,13 @@ def replay(
     slots: Annotated[int, typer.Option(help="Limit of requests in the system; further requests wait outside.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of the initial spindle angles.")] = 0,
     form: Format = None,
+    columns: Columns = None,
+    requests: Requests = None,
+    skip_bad: SkipBad = 0,
+    devices: Devices = None,
+    start: From = 0.0,
+    until: Until = None,
+    sample: Sample = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a trace on a system, and print utilization, response times, queue depth and bottleneck.
@@ -98,17 +153,17 @@ def replay(
     from storagekit.engine import System
     from storagekit.placement import Replicas
     from storagekit.simulation import replay as run
-    from storagekit.workload.trace import read
 
+    reading, selection = Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample)
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     if layout is not None:
         system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), slots)
-        _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
+        _print_replay(run(opened(file, reading, selection), system, scale=scale, seed=seed), as_json)
         return
     COUNT("replicas", replicas)
     condition, speeds = _condition(slow or [], stop or [], replicas)
-    trace = read(file, form)
+    trace = opened(file, reading, selection)
     system = System(
         model,
         Replicas(replicas),

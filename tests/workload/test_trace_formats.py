@@ -465,12 +465,14 @@ def test_a_damaged_first_line_does_not_hide_the_format(tmp_path):
 
 @pytest.mark.parametrize("data", [b"hello world\n", b"\x00\xff" * 500, b"1,2\n3,4\n"])
 def test_no_format_is_a_clear_error(tmp_path, data):
-    with pytest.raises(InputError, match="none of the formats srt, fio-iolog, spc, msr, .*name the columns of a table"):
+    with pytest.raises(
+        InputError, match=r"none of the formats srt, parquet, fio-iolog, spc, msr, .*name the columns of a table"
+    ):
         read(save(tmp_path, data))
 
 
 def test_an_unknown_format_name_lists_the_known(tmp_path):
-    with pytest.raises(InputError, match="'blk' is unknown; give one of srt, fio-iolog, spc"):
+    with pytest.raises(InputError, match="'blk' is unknown; give one of srt, parquet, fio-iolog, spc"):
         read(save(tmp_path, GOOD), "blk")
 
 

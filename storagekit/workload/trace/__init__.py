@@ -5,7 +5,8 @@
 
 ====================  ================================================================
 read, chunks          read a whole file; read a file of any length in chunks
-FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE
+convert               convert a file of any length to Parquet
+FORMATS               the formats
 RequestTrace          the result of both: equal-length arrays in SI units
 request_trace         creates and validates one from arrays
 characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristics, UNITS)
@@ -21,7 +22,7 @@ from storagekit.workload.trace.characteristics import (
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO
 from storagekit.workload.trace.msr import MSR
-from storagekit.workload.trace.reading import FORMATS, chunks, read
+from storagekit.workload.trace.reading import FORMATS, chunks, convert, read
 from storagekit.workload.trace.records import RequestTrace, TraceSource, request_trace
 from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
@@ -41,6 +42,7 @@ __all__ = [
     "TraceSource",
     "characteristics",
     "chunks",
+    "convert",
     "read",
     "request_trace",
 ]

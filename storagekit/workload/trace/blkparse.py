@@ -100,6 +100,7 @@ class Blkparse(TraceFormat):
     """The lines of events that blkparse prints. Devices are named by their numbers, as `8,0`."""
 
     name = "blkparse"
+    layout = "device cpu sequence time process action RWBS sector + sectors"
     unit = "line"
     ticks_per_second = 1e9
 

@@ -43,6 +43,8 @@ class Records:
         Measured response time, s.
     think : ndarray of float64, optional
         Time from the completion of the request to the next arrival, s.
+    origin : float
+        Time of the epoch of the trace at tick 0, s; by default 0.
     """
 
     clock: np.ndarray
@@ -55,18 +57,20 @@ class Records:
     asynchronous: np.ndarray | None = None
     measured_response: np.ndarray | None = None
     think: np.ndarray | None = None
+    origin: float = 0.0
 
 
 class TraceFormat(ABC):
     """Base class of trace formats.
 
     name: name of the format for users. unit: the unit of a position in the file, "line" or "record". ticks_per_second:
-    ticks of the file's clock per second.
+    ticks of the file's clock per second. layout: the fields of a record in a line, for lists of formats.
     """
 
     name: str
     unit: str
     ticks_per_second: float
+    layout: str = ""
 
     @abstractmethod
     def recognises(self, head: bytes) -> bool:

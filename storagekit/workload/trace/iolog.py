@@ -38,6 +38,7 @@ class Iolog(TraceFormat):
     """I/O logs of fio. Devices are named by their files."""
 
     name = "fio-iolog"
+    layout = "fio version 3 iolog; then: time file action offset length"
     unit = "line"
     ticks_per_second = 1e6
 
@@ -61,8 +62,14 @@ class Iolog(TraceFormat):
                     remedy = (
                         "the file ends in the middle of this line; fetch it again" if ends else "correct or remove it"
                     )
-                    stream.damaged(f"{stream.name} line {number} {fault}; {remedy} (it was read as {self.name})")
-                    continue
+                    wrong = stream.damaged(
+                        f"{stream.name} line {number} {fault}; {remedy} (it was read as {self.name})"
+                    )
+                    if wrong is None:
+                        continue
+                    if rows:
+                        yield _records(rows)
+                    raise wrong from None
                 if isinstance(action, str):
                     stream.skip({action: 1})
                 elif isinstance(action, int):

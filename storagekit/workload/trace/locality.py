@@ -129,30 +129,53 @@ def read_after_write_share(trace: RequestTrace, within: float = HOUR) -> float:
     (srarray, Table 3) counts reads of "the same data". Here any overlap is sufficient.
     """
     order = np.argsort(trace.device, kind="stable")  # sorted by device, then by arrival
-    by_device = trace.take(order)
-    writes = np.flatnonzero(~by_device.read)
-    reads = np.flatnonzero(by_device.read)
+    device, offset, time = trace.device[order], trace.offset[order], trace.time[order]
+    read, end = trace.read[order], offset + trace.size[order]
+    hits = 0
+    for first, last in pairwise(np.flatnonzero(np.diff(device, prepend=-1, append=-1))):
+        which = slice(first, last)
+        hits += _reads_after_writes(time[which], offset[which], end[which], read[which], within)
+    return float(hits / len(trace))
+
+
+def _reads_after_writes(
+    time: np.ndarray, begin: np.ndarray, end: np.ndarray, read: np.ndarray, within: float
+) -> int:  # fmt: skip
+    """Return the number of reads of one device that access a byte written less than `within` seconds before."""
+    sure = read & _same_start(time, begin, read, within)
+    # the other reads need a search, unless no write ever touches their bytes
+    reads = np.flatnonzero(read & ~sure)
+    reads = reads[_overlaps(begin[reads], end[reads], begin[~read], end[~read])]
+    writes = np.flatnonzero(~read)
+    writes = writes[_overlaps(begin[writes], end[writes], begin[reads], end[reads])]
     # for each read, in that order: the first write that is recent enough, and the first write after the read
-    first = np.searchsorted(writes, _within(by_device, within)[reads])
+    first = np.searchsorted(writes, np.searchsorted(time, time[reads] - within, side="right"))
     last = np.searchsorted(writes, reads)
-    begin, end = by_device.offset, by_device.offset + by_device.size
     # a write that ends before a read's first byte also begins before its last one
     begun = _smaller(begin[writes], first, last, end[reads])
     ended = _smaller(end[writes], first, last, begin[reads] + 1)
-    return float(np.count_nonzero(begun > ended) / len(trace))
+    return int(np.count_nonzero(sure)) + int(np.count_nonzero(begun > ended))
 
 
-def _within(trace: RequestTrace, within: float) -> np.ndarray:
-    """Return, for each request, the first request on its device that is less than `within` seconds earlier, [request].
+def _same_start(time: np.ndarray, begin: np.ndarray, read: np.ndarray, within: float) -> np.ndarray:
+    """Return whether the last write before each request that begins at the same byte is recent: [request] bool."""
+    order = np.argsort(begin, kind="stable")
+    number = np.arange(len(order))
+    group = np.maximum.accumulate(np.where(np.diff(begin[order], prepend=-1) != 0, number, 0))
+    latest = np.maximum.accumulate(np.where(read[order], -1, number))
+    sorted_time = time[order]
+    found = np.empty(len(order), bool)
+    found[order] = (latest >= group) & (sorted_time - sorted_time[latest] < within)
+    return found
 
-    The trace is sorted by device.
-    """
-    first = np.empty(len(trace), np.int64)
-    bounds = np.flatnonzero(np.diff(trace.device, prepend=-1, append=-1))
-    for begin, end in pairwise(bounds):
-        time = trace.time[begin:end]
-        first[begin:end] = begin + np.searchsorted(time, time - within, side="right")
-    return first
+
+def _overlaps(begin: np.ndarray, end: np.ndarray, other_begin: np.ndarray, other_end: np.ndarray) -> np.ndarray:
+    """Return whether each interval overlaps one of the other intervals: [interval] bool."""
+    if not len(other_begin):
+        return np.zeros(len(begin), bool)
+    begun = np.searchsorted(np.sort(other_begin), end)
+    ended = np.searchsorted(np.sort(other_end), begin, side="right")
+    return begun > ended
 
 
 def _smaller(values: np.ndarray, first: np.ndarray, last: np.ndarray, than: np.ndarray) -> np.ndarray:

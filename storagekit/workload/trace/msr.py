@@ -1,8 +1,8 @@
 """Read MSR Cambridge traces, as SNIA IOTTA distributes them.
 
 Each line holds one request, `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`. The fields are: Windows
-filetime, in ticks of 100 ns since 1601; server; number of the disk in that server; Read or Write, or R or W; offset, bytes; size,
-bytes; and measured response time, in ticks of 100 ns. A first line that names the columns is skipped.
+filetime, in ticks of 100 ns since 1601; server; number of the disk in that server; Read or Write, or R or W; offset,
+bytes; size, bytes; and measured response time, in ticks of 100 ns. A first line that names the columns is skipped.
 
 Source: the read-me of the MSR Cambridge block I/O traces (SNIA IOTTA); Narayanan, Donnelly and Rowstron, "Write
 off-loading", FAST 2008.

@@ -20,18 +20,20 @@ from storagekit.workload.trace.fiu import FIU
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.iolog import IOLOG
 from storagekit.workload.trace.msr import MSR
+from storagekit.workload.trace.parquet import PARQUET, Parquet, write_parquet
 from storagekit.workload.trace.plausibility import Plausibility
 from storagekit.workload.trace.records import RequestTrace, TraceSource
 from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
 from storagekit.workload.trace.streams import ByteStream
-from storagekit.workload.trace.table import Table, columns_of
+from storagekit.workload.trace.table import TABLE, Table, columns_of
+from storagekit.workload.trace.text import TextFormat, first_lines
 
-__all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "read"]
+__all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "convert", "read"]
 
 # the table comes last, because its names decide
 FORMATS: tuple[TraceFormat, ...] = (
-    SRT, IOLOG, SPC, MSR, ALIBABA, SYSTOR17, FIU, TENCENT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE, Table(),
+    SRT, PARQUET, IOLOG, SPC, MSR, ALIBABA, SYSTOR17, FIU, TENCENT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE, TABLE,
 )  # fmt: skip
 
 DISORDER_LIMIT = 60.0
@@ -97,10 +99,15 @@ def read(
     >>> f"{len(trace)} requests in {trace.time[-1]:.0f} s, {trace.read.mean():.0%} reads"
     '2000 requests in 34 s, 70% reads'
     """
-    parts = list(_parts(path, format, disorder_limit, columns, requests, skip_bad))
-    last = parts[-1]
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()}
-    return _by_device_name(_by_time(replace(last, **joined)))
+    stacks: dict[str, list[np.ndarray]] = {}
+    last = None
+    for last in _parts(path, format, disorder_limit, columns, requests, skip_bad):
+        for name, column in last.columns().items():
+            stacks.setdefault(name, []).append(column)
+    assert last is not None
+    # one column at a time, so that the parts and the whole are not both in memory
+    joined = {name: np.concatenate(stacks.pop(name)) for name in last.columns()}
+    return _by_device_name(_by_time(last, joined))
 
 
 def chunks(
@@ -132,6 +139,40 @@ def chunks(
         See `read`; at the end of the file.
     """
     yield from _parts(path, format, disorder_limit, columns, requests, skip_bad)
+
+
+def convert(
+    path: str | Path, target: str | Path, format: TraceFormat | str | None = None,
+    disorder_limit: float = DISORDER_LIMIT, *, columns: str | Mapping[str, str] | None = None,
+    requests: int | None = None, skip_bad: int = 0,
+) -> TraceSource:  # fmt: skip
+    """Convert a trace to a Parquet file, in constant memory. `read` reads it back as the same trace, only faster.
+
+    Parameters
+    ----------
+    path, format, disorder_limit, columns, requests, skip_bad
+        See `read`.
+    target : str or path
+        The Parquet file. Its name must end in `.parquet`. An existing file is replaced.
+
+    Returns
+    -------
+    TraceSource
+        The origin of the trace, with the numbers of records that are left out, and the notes.
+
+    Raises
+    ------
+    InputError
+        If the trace has a fault, or the name of the target is wrong.
+
+    Warns
+    -----
+    RuntimeWarning
+        See `read`.
+    """
+    if not str(target).endswith(".parquet"):
+        raise InputError(f"target {str(target)!r}: give a name that ends in .parquet")
+    return write_parquet(_parts(path, format, disorder_limit, columns, requests, skip_bad), target).source
 
 
 def _parts(
@@ -179,9 +220,10 @@ def _chosen(
 ) -> TraceFormat:
     """Return the format in which a file is read."""
     if columns is not None:
-        if format not in (None, Table.name):
+        if _name_of(format) not in (None, TABLE.name, PARQUET.name):
             raise InputError(f"columns are for a table, not for the format {_name_of(format)}; give one of both")
-        chosen: TraceFormat = Table(columns_of(columns))
+        kind = Parquet if PARQUET.recognises(stream.head) else Table
+        chosen: TraceFormat = kind(columns_of(columns))
     else:
         chosen = _recognised(stream) if format is None else _named(format)
     return chosen.variant(stream.head, stream.name)
@@ -224,7 +266,7 @@ def _trace(
         size=records.size,
         read=records.read,
         devices=tuple(numbering),
-        origin=float(origin[0]) / ticks,
+        origin=records.origin + float(origin[0]) / ticks,
         asynchronous=records.asynchronous,
         measured_response=records.measured_response,
         think=records.think,
@@ -245,18 +287,20 @@ def _check_order(trace: RequestTrace, records: Records, latest: float, limit: fl
     return float(seen[-1])
 
 
-def _by_time(trace: RequestTrace) -> RequestTrace:
-    disorder = int(np.count_nonzero(trace.time < np.maximum.accumulate(trace.time)))
+def _by_time(last: RequestTrace, columns: dict[str, np.ndarray]) -> RequestTrace:
+    """Return the trace with these columns, sorted by time. last: the last chunk of the trace."""
+    time = columns["time"]
+    disorder = int(np.count_nonzero(time < np.maximum.accumulate(time)))
     if not disorder:
-        return trace
-    ordered = trace.take(np.argsort(trace.time, kind="stable"))
-    first = float(ordered.time[0])
+        return replace(last, **columns)
+    order = np.argsort(time, kind="stable")
+    for name in columns:
+        columns[name] = columns[name][order]
+    first = float(columns["time"][0])
+    columns["time"] -= first
     return replace(
-        ordered,
-        time=ordered.time - first,
-        origin=trace.origin + first,
-        source=replace(trace.source, disorder=disorder),
-    )
+        last, **columns, origin=last.origin + first, source=replace(last.source, disorder=disorder)
+    )  # fmt: skip
 
 
 def _by_device_name(trace: RequestTrace) -> RequestTrace:
@@ -285,18 +329,23 @@ def _named(format: TraceFormat | str) -> TraceFormat:
     raise InputError(f"trace format {format!r} is unknown; give one of {_names()}")
 
 
-def _name_of(format: TraceFormat | str | None) -> str:
-    return format.name if isinstance(format, TraceFormat) else str(format)
+def _name_of(format: TraceFormat | str | None) -> str | None:
+    return format.name if isinstance(format, TraceFormat) else format
 
 
 def _recognised(stream: ByteStream) -> TraceFormat:
+    title = next(first_lines(stream.head), "")
     for format in FORMATS:
+        if isinstance(format, TextFormat) and format.is_header(title):
+            return format
+    # a header of another table is not a damaged first line
+    for format in (TABLE, *FORMATS):
         if format.recognises(stream.head):
             return format
     first = stream.head.lstrip().split(b"\n")[0][:24].decode("latin-1")
     raise InputError(
         f"{stream.name} begins with {first!r}, which is none of the formats {_names()}; see `storagekit trace formats`, "
-        "or name the columns of a table: time=1:us,offset=2:bytes,size=3:bytes,operation=4"
+        "or name the columns of a table (--columns): time=1:us,offset=2:bytes,size=3:bytes,operation=4"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -16,6 +17,7 @@ from storagekit.core.validation import (
     REAL,
     Address,
     Moment,
+    Share,
     Validator,
     instance_of,
     numbers,
@@ -243,6 +245,36 @@ class RequestTrace:
         mapped = renumbered[self.device]
         part = replace(self, device=mapped).take(mapped >= 0)
         return replace(part, devices=tuple(self.devices[index] for index in kept))
+
+    @validate
+    def sampled(self, share: Share) -> RequestTrace:
+        """Return the requests to a share of the devices, chosen by a hash of their names.
+
+        A device has all its requests or none, so that its rate, locality and order stay as they are. The same devices
+        are chosen in every trace and every time.
+
+        Parameters
+        ----------
+        share : float
+            Share of the devices, above 0 and at most 1.
+
+        Returns
+        -------
+        RequestTrace
+            The requests, with only these devices.
+
+        Raises
+        ------
+        InputError
+            If no device is chosen.
+        """
+        chosen = [name for name in self.devices if zlib.crc32(name.encode()) < share * 2**32]
+        if not chosen:
+            raise InputError(
+                f"a sample of {share:g} of the {len(self.devices)} devices of {self.source.name} has no device; give a "
+                "larger share"
+            )
+        return self.select(chosen)
 
     @validate
     def concatenated(self, capacity: Annotated[Mapping[str, int] | None, _capacities] = None) -> RequestTrace:

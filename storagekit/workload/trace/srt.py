@@ -70,6 +70,7 @@ class Srt(TraceFormat):
     """SRT 1.3 and 1.7. The measured response is the time from arrival at the driver to return from the driver."""
 
     name = "srt"
+    layout = "binary: a header that begins with $$TR_IOREC-1.3 or 1.7, then records"
     unit = "record"
     ticks_per_second = 1e6
 

@@ -25,7 +25,10 @@ from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.text import TextFormat, first_lines
 
-__all__ = ["COLUMNS", "Column", "Table", "columns_of", "plain_columns"]
+__all__ = [
+    "COLUMNS", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "described", "determined", "operation_field",
+    "plain_columns", "position_of",
+]  # fmt: skip
 
 COLUMNS = ("time", "offset", "size", "operation", "device", "response")
 NEEDED = COLUMNS[:4]
@@ -194,6 +197,7 @@ class Table(TextFormat):
     """
 
     name = "table"
+    layout = "any separators and columns, with a header or with --columns"
     ticks_per_second = 1.0
 
     def __init__(self, columns: Mapping[str, Column] | None = None):
@@ -219,11 +223,11 @@ class Table(TextFormat):
         rows = [_split(line, separator) for line in lines]
         if not rows:
             raise InputError(f"{name}: the table has no row; check that the file is complete")
-        columns = self.columns or _determined(rows, name)
+        columns = self.columns or determined(rows, name)
         named = [column.name for column in columns.values() if not column.name.isdecimal()]
         header = bool(named) or not all(map(_NUMBER.fullmatch, _at(rows[0], columns["time"], rows[0])))
         data = rows[1:] if header else rows
-        index = {target: _index(target, column, rows[0], header, name) for target, column in columns.items()}
+        index = {target: position_of(target, column, rows[0], header, name) for target, column in columns.items()}
         made = Table(columns)
         made.separator, made._header, made._index = separator, header, index
         made.fields = tuple(
@@ -235,16 +239,8 @@ class Table(TextFormat):
         made.ticks_per_second = TIMES[columns["time"].unit or "s"]
         return made
 
-    def describe(self) -> str:
-        """Return how the columns are interpreted, as one sentence."""
-        taken = ", ".join(
-            f"{target} from {column.name}" + (f" ({column.unit})" if column.unit else "")
-            for target, column in self.columns.items()
-        )
-        return f"columns: {taken}"
-
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        stream.notes.append(self.describe())
+        stream.notes.append(described(self.columns))
         yield from super().records(stream)
 
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
@@ -270,14 +266,73 @@ class Table(TextFormat):
         )
 
 
-def _determined(rows: list[list[str]], file: str) -> dict[str, Column]:
-    """Return the columns that the names in the header determine. Raises InputError if they do not."""
+def described(columns: Mapping[str, Column]) -> str:
+    """Return the interpretation of the columns of a table as one clause.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        The columns.
+
+    Returns
+    -------
+    str
+        The clause, such as "columns: time from ts (us), offset from lba (sectors)".
+    """
+    taken = ", ".join(
+        f"{target} from {column.name}" + (f" ({column.unit})" if column.unit else "")
+        for target, column in columns.items()
+    )
+    return f"columns: {taken}"
+
+
+def operation_field(name: str, unit: str | None) -> Operation:
+    """Return the field of an operation.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    unit : str or None
+        "0=read" or "1=read" if the operation is a number; None if it is a word.
+
+    Returns
+    -------
+    Operation
+        The field.
+    """
+    if unit is not None:
+        read = unit[0]
+        return Operation(name, read=(read,), write=("1" if read == "0" else "0",))
+    return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS)
+
+
+def determined(rows: list[list[str]], file: str) -> dict[str, Column]:
+    """Return the columns that the names in a header determine.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        The header, and if there is one the first row.
+    file : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    dict of str to Column
+        The columns.
+
+    Raises
+    ------
+    InputError
+        If the names do not determine a needed column.
+    """
     found, unclear = plain_columns(rows[0], rows[1] if len(rows) > 1 else [])
     if unclear:
         guess = ",".join(f"{t}={found[t].name}" + (f":{found[t].unit}" if found[t].unit else "") if t in found
                          else f"{t}=NAME" + (":UNIT" if t in DEFAULT else "") for t in NEEDED)  # fmt: skip
         raise InputError(
-            f"{file}: the names in the header do not determine the columns ({'; '.join(unclear)}); name them: columns {guess}"
+            f"{file}: the names in the header do not determine the columns ({'; '.join(unclear)}); name them (columns, --columns): {guess}"
         )
     return found
 
@@ -287,11 +342,7 @@ def _field(target: str | None, columns: Mapping[str, Column], name: str, data: l
     if target is None:
         return Text(name)
     if target == "operation":
-        reads = columns[target].unit
-        if reads is not None:
-            read = reads[0]
-            return Operation(name, read=(read,), write=("1" if read == "0" else "0",))
-        return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS)
+        return operation_field(name, columns[target].unit)
     if target == "device":
         return Word(name)
     if target in ("offset", "size"):
@@ -303,8 +354,32 @@ def _field(target: str | None, columns: Mapping[str, Column], name: str, data: l
     return Integer(name, 0, 2**62) if whole else Decimal(name)
 
 
-def _index(target: str, column: Column, names: list[str], header: bool, file: str) -> int:
-    """Return the position of a column from 0. Raises InputError if the table does not have it."""
+def position_of(target: str, column: Column, names: list[str], header: bool, file: str) -> int:
+    """Return the position of a column of a table.
+
+    Parameters
+    ----------
+    target : str
+        What the column has, one of `COLUMNS`.
+    column : Column
+        The column.
+    names : list of str
+        Names in the header, or fields of the first row.
+    header : bool
+        Whether the table has a header.
+    file : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    int
+        The position, from 0.
+
+    Raises
+    ------
+    InputError
+        If the table does not have the column.
+    """
     if header and column.name in names:
         return names.index(column.name)
     if column.name.isdecimal() and 1 <= int(column.name) <= len(names):
@@ -329,3 +404,6 @@ def _separator(lines: Sequence[str]) -> str | None:
 
 def _split(line: str, separator: str | None) -> list[str]:
     return [part.strip() for part in line.split(separator)]
+
+
+TABLE = Table()

@@ -84,6 +84,10 @@ class TextFormat(TraceFormat):
     separator: str | None = ","
     empty: str | None = None
 
+    @property
+    def layout(self) -> str:
+        return (self.separator or " ").join(field.name for field in self.fields)
+
     @abstractmethod
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         """Return the records that the columns contain.
@@ -150,7 +154,10 @@ class TextFormat(TraceFormat):
             for half in block.halves():
                 yield from self._columns(half, stream)
         else:
-            yield self._slow(block, stream)
+            columns, fault = self._slow(block, stream)
+            yield columns
+            if fault is not None:
+                raise fault
 
     def _fast(self, block: TextBlock, stream: ByteStream) -> Columns | None:
         """Return the columns of a block, or None if the block must be read line by line."""
@@ -177,9 +184,11 @@ class TextFormat(TraceFormat):
         stream.skip(skipped)
         return Columns(columns, position)
 
-    def _slow(self, block: TextBlock, stream: ByteStream) -> Columns:
+    def _slow(self, block: TextBlock, stream: ByteStream) -> tuple[Columns, InputError | None]:
+        """Return the columns up to the first line with a fault that is not left out, and this fault."""
         rows: list[list[object]] = []
         position: list[int] = []
+        fault = None
         lines = block.data.split(b"\n")
         for number, line in enumerate(lines, block.first):
             text = _bare(line) if line else ""
@@ -189,7 +198,9 @@ class TextFormat(TraceFormat):
                 row = self._row(text)
             except ValueError as error:
                 ends = block.cut and number == block.first + len(lines) - 1
-                stream.damaged(self._complaint(stream.name, number, str(error), ends))
+                fault = stream.damaged(self._complaint(stream.name, number, str(error), ends))
+                if fault is not None:
+                    break
                 continue
             if isinstance(row, str):
                 stream.skip({row: 1})
@@ -199,7 +210,7 @@ class TextFormat(TraceFormat):
         columns = [
             field.collect([row[i] for row in rows]) for i, field in enumerate(self.fields)
         ]  # fmt: skip
-        return Columns(columns, np.array(position, np.int64))
+        return Columns(columns, np.array(position, np.int64)), fault
 
     def _row(self, text: str) -> list[object] | str:
         """Return the values of one line, or the kind of a request that is neither a read nor a write.

@@ -1,0 +1,111 @@
+"""Options of the commands that read a trace, and the reading with them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from storagekit.cli import completion
+from storagekit.core.errors import InputError
+from storagekit.reproduce.printing import say
+
+if TYPE_CHECKING:
+    from storagekit.workload.trace import RequestTrace
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Trace file, plain or compressed (gzip, bzip2, xz, zstd).")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Format of the trace (see `storagekit trace formats`); by default recognized from the content.",
+        autocompletion=completion.formats,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=COLUMN:UNIT,...",
+        help=(
+            "Columns of a table: time, offset, size, operation, and optionally device and response, each by its name "
+            "or number, with its unit, such as time=ts:us,offset=lba:sectors,size=bytes,operation=op."
+        ),
+    ),
+]
+Requests = Annotated[int | None, typer.Option(help="Number of requests to read, from the start of the trace.")]
+SkipBad = Annotated[
+    int, typer.Option(metavar="N", help="Leave out and count up to N damaged lines before one is an error.")
+]
+Devices = Annotated[
+    str | None, typer.Option(metavar="NAME,NAME,...", help="Use only the requests to these devices of the trace.")
+]
+From = Annotated[float, typer.Option("--from", metavar="SECONDS", help="Start of the window to use, in trace time.")]
+Until = Annotated[
+    float | None, typer.Option("--until", metavar="SECONDS", help="End of the window to use, in trace time.")
+]
+Sample = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="Use a share of the devices, with all their requests, such as 0.1 of many volumes."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a command reads a trace: the options above."""
+
+    format: str | None = None
+    columns: str | None = None
+    requests: int | None = None
+    skip_bad: int = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `workload.trace.read` and `convert`."""
+        return {
+            "format": self.format, "columns": self.columns, "requests": self.requests, "skip_bad": self.skip_bad,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which requests of a trace a command uses: the options above."""
+
+    devices: str | None = None
+    start: float = 0.0
+    until: float | None = None
+    sample: float | None = None
+
+    def of(self, trace: "RequestTrace") -> "RequestTrace":
+        """Return the selected requests of a trace."""
+        if self.devices is not None:
+            # names of block devices contain commas, such as 8,0
+            names = self.devices.split(",")
+            given = [self.devices] if self.devices in trace.devices else names
+            trace = trace.select([name for name in given if name])
+        if self.sample is not None:
+            trace = trace.sampled(self.sample)
+        if self.start or self.until is not None:
+            trace = trace.window(self.start, float("inf") if self.until is None else self.until)
+            if not len(trace):
+                raise InputError(
+                    f"{trace.source.name} has no request from {self.start:g} s to {self.until or float('inf'):g} s; "
+                    "give a wider window"
+                )
+        return trace
+
+
+def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> "RequestTrace":
+    """Read a trace and select its requests. What was left out or interpreted is said on standard error."""
+    from storagekit.workload.trace import read
+
+    trace = selection.of(read(file, **reading.arguments()))
+    for line in remarks(trace.source):
+        say(line)
+    return trace
+
+
+def remarks(source) -> list[str]:
+    """Return what a reader left out of a trace, and how it interpreted the file, one sentence each."""
+    left_out = ", ".join(f"{count:,} {kind}" for kind, count in source.skipped.items())
+    return [*([f"left out: {left_out}"] if left_out else []), *(f"note: {note}" for note in source.notes)]

@@ -1,0 +1,206 @@
+"""Test tables: columns that the caller names, columns that a header determines, and what is skipped, limited or warned."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storagekit.core.errors import InputError
+from storagekit.workload.trace import read
+
+HEADER = "ts,volume,op,lba,blocks,latency_us\n"
+ROWS = "0.5,b,read,8,2,70\n0.75,a,W,16,1,90\n0.8,a,trim,0,0,1\n"
+NAMED = "time=ts,device=volume,operation=op,offset=lba:sectors,size=blocks:sectors,response=latency_us:us"
+NUMBERED = "time=1,device=2,operation=3,offset=4:sectors,size=5:sectors,response=6:us"
+
+
+def saved(folder, text: str | bytes, name="table.csv"):
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def assert_rows(trace):
+    assert trace.source.format == "table" and trace.devices == ("a", "b") and trace.device.tolist() == [1, 0]
+    assert trace.time.tolist() == [0.0, 0.25] and trace.origin == 0.5
+    assert trace.offset.tolist() == [4096, 8192] and trace.size.tolist() == [1024, 512]
+    assert trace.read.tolist() == [True, False] and trace.source.skipped == {"trim": 1}
+    np.testing.assert_allclose(trace.measured_response, [70e-6, 90e-6], rtol=1e-15)
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|", "  "])
+@pytest.mark.parametrize(("header", "columns"), [(HEADER, NAMED), ("", NUMBERED), (HEADER, NUMBERED)])
+def test_named_columns_are_read_with_any_separator(tmp_path, separator, header, columns):
+    text = (header + ROWS).replace(",", separator)
+    assert_rows(read(saved(tmp_path, text), columns=columns))
+
+
+def test_a_mapping_of_columns_is_as_good_as_text(tmp_path):
+    columns = dict(part.split("=") for part in NAMED.split(","))
+    assert_rows(read(saved(tmp_path, HEADER + ROWS), columns=columns))
+
+
+def test_comments_and_a_byte_order_mark_may_stand_before_the_header(tmp_path):
+    assert_rows(read(saved(tmp_path, "\ufeff# made by hand\n\n" + HEADER + ROWS), columns=NAMED))
+
+
+def test_plain_names_determine_the_columns_and_the_interpretation_is_noted(tmp_path):
+    text = "time_us,device,op,offset_bytes,nr_sectors,note\n1500000,x,R,4096,8,hello world\n2500000,x,W,0,1,\n"
+    trace = read(saved(tmp_path, text))
+    assert trace.time.tolist() == [0.0, 1.0] and trace.size.tolist() == [4096, 512]
+    assert trace.source.notes == (
+        "columns: time from time_us (us), offset from offset_bytes (bytes), size from nr_sectors (sectors), operation "
+        "from op, device from device",
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "unclear"),
+    [
+        ("time,device,op,offset_bytes,size_bytes", "the unit of time is not given"),
+        ("time_us,device,op,offset,lba,size_bytes", "offset may be offset, lba"),
+        ("time_us,device,color,offset_bytes,size_bytes", "no name for operation"),
+    ],
+)
+def test_names_that_leave_a_doubt_raise_with_the_mapping_to_complete(tmp_path, header, unclear):
+    values = ",".join("1" for _ in header.split(","))
+    with pytest.raises(InputError, match=rf"{unclear}.*columns\): time="):
+        read(saved(tmp_path, f"{header}\n{values}\n"))
+
+
+def test_numbers_of_operations_need_their_meaning(tmp_path):
+    text = "1,0,512,0\n2,0,512,1\n"
+    columns = "time=1,offset=2,size=3,operation=4"
+    assert read(saved(tmp_path, text), columns=columns + ":0=read").read.tolist() == [True, False]
+    assert read(saved(tmp_path, text), columns=columns + ":1=read").read.tolist() == [False, True]
+    with pytest.raises(InputError, match="line 1 has 4 '0', must be 'r' or 'read'"):
+        read(saved(tmp_path, text), columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("time=ts,offset=lba", "size is missing; give size=NAME"),
+        ("time=ts,offset=lba,size=blocks,operation=op,where=x", "column 'where': give one of time, offset"),
+        ("time=ts:minutes,offset=lba,size=blocks,operation=op", "unit of time 'minutes': give one of s, ms, us, ns"),
+        ("time=ts,offset=lba:sectors,size=nothing,operation=op", "has no column 'nothing' for size; give one of"),
+        ("time=9,offset=lba:sectors,size=blocks,operation=op", "has no column '9' for time"),
+        ("time ts", "'time ts' has no ="),
+        ("time=a,time=b", "time is given twice"),
+        ("device=a:s", "device has no unit; give device=a"),
+    ],
+)
+def test_wrong_columns_raise_in_one_line(tmp_path, columns, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(saved(tmp_path, HEADER + ROWS), columns=columns)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_are_for_a_table_alone(tmp_path):
+    with pytest.raises(InputError, match="columns are for a table, not for the format msr"):
+        read(saved(tmp_path, HEADER + ROWS), "msr", columns=NAMED)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 10**15), st.integers(0, 2**40), st.integers(1, 2**20), st.booleans()),
+        min_size=1, max_size=40,
+    ),
+    units=st.tuples(st.sampled_from(["s", "ms", "us", "ns"]), st.sampled_from(["bytes", "sectors", "KiB"])),
+)  # fmt: skip
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_written_rows_are_read_back_in_their_units(tmp_path, rows, units):
+    time_unit, size_unit = units
+    rows = sorted(rows, key=lambda row: row[0])
+    text = "".join(f"{'R' if r else 'W'};{t};{o};{n}\n" for t, o, n, r in rows)
+    trace = read(
+        saved(tmp_path, text), columns=f"operation=1,time=2:{time_unit},offset=3:{size_unit},size=4:{size_unit}"
+    )  # fmt: skip
+    start, offset, size, is_read = zip(*rows, strict=True)
+    ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[time_unit]
+    scale = {"bytes": 1, "sectors": 512, "KiB": 1024}[size_unit]
+    np.testing.assert_array_equal(trace.time, [(t - start[0]) / ticks for t in start])
+    assert trace.offset.tolist() == [scale * one for one in offset]
+    assert trace.size.tolist() == [scale * one for one in size] and trace.read.tolist() == list(is_read)
+
+
+# Limits, damage and doubt.
+
+SPC = "".join(f"0,{8 * i},4096,r,{i / 10}\n" for i in range(100))
+
+
+def test_no_more_than_the_requests_that_are_wanted_are_read(tmp_path):
+    path = saved(tmp_path, SPC + "damaged\n")
+    assert len(read(path, requests=60)) == 60
+    with pytest.raises(InputError, match="line 101"):
+        read(path)
+    with pytest.raises(InputError, match="requests 0"):
+        read(path, requests=0)
+
+
+def test_damaged_lines_are_left_out_and_counted_up_to_their_limit(tmp_path):
+    lines = SPC.splitlines(keepends=True)
+    for at in (10, 50, 70):
+        lines[at] = "0,x,4096,r,1\n"
+    path = saved(tmp_path, "".join(lines))
+    trace = read(path, skip_bad=3)
+    assert len(trace) == 97 and trace.source.skipped == {"damaged": 3}
+    with pytest.raises(InputError, match="line 71 has LBA 'x'"):
+        read(path, skip_bad=2)
+
+
+def test_a_few_unusual_lines_do_not_make_a_large_block_slow(tmp_path, monkeypatch):
+    """Only blocks of a few lines around an unusual line are read line by line."""
+    from storagekit.workload.trace.text import FEW, TextFormat
+
+    slow = []
+    whole = TextFormat._slow
+    monkeypatch.setattr(
+        TextFormat, "_slow", lambda self, block, stream: slow.append(block.lines) or whole(self, block, stream)
+    )
+    lines = [f"0,{8 * i},4096,r,{i}\n" for i in range(20_000)]
+    lines[7_000] += "\n# a comment\n"
+    trace = read(saved(tmp_path, "".join(lines)))
+    assert len(trace) == 20_000 and trace.offset.tolist() == [4096 * i for i in range(20_000)]
+    assert 0 < sum(slow) <= 2 * FEW
+
+
+@pytest.mark.parametrize(
+    ("lines", "sign"),
+    [
+        ([f"0,77,4096,r,{i}" for i in range(50)], "all 50 requests are at byte 39424: .* may not be the address"),
+        ([f"0,{i},4096,r,{i * 9000}" for i in range(50)], r"one request in 8,820 s on average: the unit of its times"),
+        ([f"0,{i},4096,r,{i * 1e-9:.10f}" for i in range(50)], r"1.02e\+09 requests/s on average"),
+        ([f"0,{i},4096,r,3" for i in range(50)], "all requests at the same time on average"),
+    ],
+)
+def test_what_cannot_be_right_is_a_warning(tmp_path, lines, sign):
+    with pytest.warns(RuntimeWarning, match=sign):
+        read(saved(tmp_path, "\n".join(lines) + "\n"), disorder_limit=np.inf)
+
+
+def test_a_plausible_trace_gives_no_warning(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(saved(tmp_path, SPC))
+
+
+def test_a_tar_archive_raises_with_the_command_that_extracts_it(tmp_path):
+    import tarfile
+
+    inner = saved(tmp_path, SPC, "trace.spc")
+    with tarfile.open(tmp_path / "traces.tgz", "w:gz") as archive:
+        archive.add(inner, "trace.spc")
+    with pytest.raises(InputError, match="is a tar archive; extract it first"):
+        read(tmp_path / "traces.tgz")
+
+
+def test_zstd_is_read_directly_and_damage_in_it_raises(tmp_path):
+    import pyarrow
+
+    packed = pyarrow.compress(SPC.encode() * 50, codec="zstd", asbytes=True)
+    assert len(read(saved(tmp_path, packed), disorder_limit=np.inf)) == 5_000
+    with pytest.raises(InputError, match="truncated|damaged"):
+        read(saved(tmp_path, packed[: len(packed) // 2]), disorder_limit=np.inf)
