@@ -1,5 +1,6 @@
 """The pages of docs/: their examples run as typed, and promises name existing tests."""
 
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(ROOT.glob("docs/*/*.md"))
+
+
+def commands(page: Path) -> list[str]:
+    """The commands in the shell examples of a page."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("storagekit ")]
+
+
+COMMANDED = [page for page in PAGES if commands(page)]
 RUNNING = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs a checkout, this is an installed package")
@@ -21,6 +31,16 @@ def test_the_examples_of_a_page_run_one_after_the_other(page):
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     result = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT)
     assert result.returncode == 0, result.stderr[-2000:]
+
+
+@pytest.mark.parametrize("page", COMMANDED, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run_one_after_the_other(page, tmp_path):
+    """All commands of a page run in one folder with the data of the checkout, where a reader types them."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for line in commands(page):
+        result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=environment)
+        assert result.returncode == 0 and result.stdout, f"{line}\n{result.stderr[-2000:]}"
 
 
 def test_every_promise_names_existing_tests():

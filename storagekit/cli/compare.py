@@ -22,6 +22,7 @@ from storagekit.cli.trace_options import (
     SkipBad,
     Until,
     opened,
+    say_if_wrapped,
 )
 from storagekit.core.errors import InputError
 
@@ -102,6 +103,7 @@ def compare(
         return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
 
     systems = {name: system(name) for name in names}
+    say_if_wrapped(trace, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
     found = run(trace, systems, seeds=seeds, against=against, scale=scale)
     for path in out or []:
         _write(found, path)

@@ -22,6 +22,7 @@ from storagekit.cli.trace_options import (
     Until,
     opened,
     remarks,
+    say_if_wrapped,
 )
 from storagekit.core.errors import InputError
 from storagekit.reproduce.printing import say
@@ -159,7 +160,9 @@ def replay(
     model = load_buffered(drive) if buffered else arm
     if layout is not None:
         system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), slots)
-        _print_replay(run(opened(file, reading, selection), system, scale=scale, seed=seed), as_json)
+        trace = opened(file, reading, selection)
+        say_if_wrapped(trace, system)
+        _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
         return
     COUNT("replicas", replicas)
     condition, speeds = _condition(slow or [], stop or [], replicas)
@@ -175,6 +178,7 @@ def replay(
         drives=max(replicas, 1),
         slots=slots,
     )
+    say_if_wrapped(trace, system)
     _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
 
 

@@ -105,6 +105,21 @@ def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> 
     return trace
 
 
+def say_if_wrapped(trace: "RequestTrace", system: Any) -> None:
+    """Say on standard error if the addresses of a trace exceed the capacity of a system, and what to do."""
+    from storagekit.core.units import SECTOR
+    from storagekit.workload import wrapped
+
+    sectors = int(system.placement.capacity(system.drive))
+    share = wrapped(trace, sectors)
+    if share > 0:
+        say(
+            f"warning: {share:.0%} of the requests lie beyond the {sectors * SECTOR / 1e9:,.0f} GB of the modelled system, "
+            f"and wrap around; the trace needs {sum(trace.ends().tolist()) / 1e9:,.0f} GB; give larger or more drives, or "
+            "fewer devices"
+        )
+
+
 def remarks(source) -> list[str]:
     """Return what a reader left out of a trace, and how it interpreted the file, one sentence each."""
     left_out = ", ".join(f"{count:,} {kind}" for kind, count in source.skipped.items())
