@@ -23,6 +23,7 @@ from storagekit.cli.trace_options import (
     opened,
     remarks,
     say_if_wrapped,
+    streamed,
 )
 from storagekit.core.errors import InputError
 from storagekit.reproduce.printing import say
@@ -61,16 +62,22 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Print the characteristics of a trace: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
-    from storagekit.workload.trace import UNITS, characteristics
+    from storagekit.workload.trace import UNITS, Summary
 
-    trace = opened(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample))
-    found = characteristics(trace).as_dict()
+    summary = Summary()
+    last = None
+    for last in streamed(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample)):
+        summary.add(last)
+    assert last is not None
+    found, origin = summary.result(str(file)).as_dict(), last.source
+    for line in remarks(origin):
+        say(line)
     if as_json:
-        source = {"trace": trace.source.name, "format": trace.source.format}
-        told = {"left_out": dict(trace.source.skipped), "notes": list(trace.source.notes)}
+        source = {"trace": origin.name, "format": origin.format}
+        told = {"left_out": dict(origin.skipped), "notes": list(origin.notes)}
         print(json.dumps(source | found | told, indent=1))
         return
-    print(f"{trace.source.name} ({trace.source.format})")
+    print(f"{origin.name} ({origin.format})")
     for name, value in found.items():
         print(
             f"  {name.replace('_', ' '):<26}{_number(value):>16}  {UNITS[name] if UNITS[name] != '1' else ''}".rstrip()

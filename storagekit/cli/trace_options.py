@@ -1,5 +1,6 @@
 """Options of the commands that read a trace, and the reading with them."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,22 +78,46 @@ class Selection:
     sample: float | None = None
 
     def of(self, trace: "RequestTrace") -> "RequestTrace":
-        """Return the selected requests of a trace."""
-        if self.devices is not None:
-            # names of block devices contain commas, such as 8,0
-            names = self.devices.split(",")
-            given = [self.devices] if self.devices in trace.devices else names
-            trace = trace.select([name for name in given if name])
-        if self.sample is not None:
-            trace = trace.sampled(self.sample)
-        if self.start or self.until is not None:
-            trace = trace.window(self.start, float("inf") if self.until is None else self.until)
-            if not len(trace):
-                raise InputError(
-                    f"{trace.source.name} has no request from {self.start:g} s to {self.until or float('inf'):g} s; "
-                    "give a wider window"
-                )
-        return trace
+        """Return the selected requests of a trace. Raises InputError if there is none."""
+        return next(self.parts(iter([trace])))
+
+    def parts(self, parts: "Iterator[RequestTrace]") -> "Iterator[RequestTrace]":
+        """Yield the selected requests of the parts of a trace. Raises InputError at the end if there is none."""
+        name, seen, count = "the trace", set(), 0
+        for part in parts:
+            name, fresh = part.source.name, [one for one in part.devices if one not in seen]
+            seen.update(fresh)
+            chosen = self._window(part.select(kept)) if (kept := self._kept(part.devices)) else part.take(slice(0))
+            count += len(chosen)
+            if len(chosen) or part.source.skipped or part.source.notes:
+                yield chosen
+        missing = [one for one in self._named(seen) if one not in seen]
+        if missing:
+            known = ", ".join(sorted(seen)[:20])
+            raise InputError(f"no device {missing[0]!r} in {name}; give one of {known}")
+        if not count:
+            raise InputError(f"{name} has no request in the selection (devices, window, sample); give a wider one")
+
+    def _named(self, devices: Collection[str]) -> list[str]:
+        """Return the names that the option --devices has. Names of block devices contain commas, such as 8,0."""
+        if self.devices is None:
+            return []
+        return [self.devices] if self.devices in devices else [name for name in self.devices.split(",") if name]
+
+    def _kept(self, devices: tuple[str, ...]) -> list[str]:
+        from storagekit.workload.trace.records import in_sample
+
+        named = self._named(devices)
+        return [
+            one
+            for one in devices
+            if (self.devices is None or one in named) and (self.sample is None or in_sample(one, self.sample))
+        ]
+
+    def _window(self, trace: "RequestTrace") -> "RequestTrace":
+        if not self.start and self.until is None:
+            return trace
+        return trace.window(self.start, float("inf") if self.until is None else self.until)
 
 
 def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> "RequestTrace":
@@ -100,9 +125,19 @@ def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> 
     from storagekit.workload.trace import read
 
     trace = selection.of(read(file, **reading.arguments()))
+    if not len(trace):
+        raise InputError(f"{trace.source.name} has no request in the selection; give a wider one")
     for line in remarks(trace.source):
         say(line)
     return trace
+
+
+def streamed(file: Path, reading: Reading, selection: Selection) -> "Iterator[RequestTrace]":
+    """Yield the selected requests of a trace in order of time, in memory that does not grow with the trace."""
+    from storagekit.workload.trace import chunks
+    from storagekit.workload.trace.reading import in_order
+
+    yield from selection.parts(in_order(chunks(file, **reading.arguments())))
 
 
 def say_if_wrapped(trace: "RequestTrace", system: Any) -> None:

@@ -16,6 +16,7 @@ characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristi
 from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.characteristics import (
     UNITS,
+    Summary,
     TraceCharacteristics,
     characteristics,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "SRT",
     "UNITS",
     "RequestTrace",
+    "Summary",
     "TraceCharacteristics",
     "TraceSource",
     "characteristics",

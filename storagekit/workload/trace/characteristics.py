@@ -14,15 +14,10 @@ import numpy as np
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import validate
-from storagekit.workload.trace.locality import (
-    read_after_write_share,
-    seek_locality,
-    sequential_share,
-    touched_bytes,
-)
+from storagekit.workload.trace.locality import Footprint, ReadsAfterWrites, Seeks
 from storagekit.workload.trace.records import TRACE, RequestTrace
 
-__all__ = ["UNITS", "TraceCharacteristics", "characteristics"]
+__all__ = ["UNITS", "Summary", "TraceCharacteristics", "characteristics"]
 
 WINDOW = 1.0  # s, of the peak arrival rate
 
@@ -99,6 +94,85 @@ UNITS: dict[str, str] = {f.name: _UNIT_OF.get(f.name, "1") for f in fields(Trace
 """Unit of each figure of `TraceCharacteristics.as_dict`; "1" for a share or a ratio."""
 
 
+class Summary:
+    """The characteristics of a trace of any length, from its parts in order of arrival.
+
+    Memory grows with the blocks that requests touch and the writes of an hour, and not with the number of requests.
+    """
+
+    def __init__(self):
+        self._requests = self._reads = self._asynchronous = 0
+        self._bytes = self._bytes_read = 0
+        self._gaps, self._peak = Gaps(), Peak()
+        self._seeks, self._footprint, self._reread = Seeks(), Footprint(), ReadsAfterWrites()
+        self._responses: Quantiles | None = None
+        self._knows_asynchronous = False
+
+    def add(self, trace: RequestTrace) -> None:
+        """Add the next requests of the trace."""
+        if not len(trace):
+            return
+        self._requests += len(trace)
+        self._reads += int(np.count_nonzero(trace.read))
+        self._bytes += int(trace.size.sum())
+        self._bytes_read += int(trace.size[trace.read].sum())
+        self._gaps.add(trace.time)
+        self._peak.add(trace.time)
+        for part in (self._seeks, self._footprint, self._reread):
+            part.add(trace)
+        if trace.asynchronous is not None:
+            self._knows_asynchronous = True
+            self._asynchronous += int(np.count_nonzero(trace.asynchronous & ~trace.read))
+        if trace.measured_response is not None:
+            self._responses = self._responses or Quantiles()
+            self._responses.add(trace.measured_response)
+
+    def result(self, name: str = "the trace") -> TraceCharacteristics:
+        """Return the characteristics of the requests so far.
+
+        Parameters
+        ----------
+        name : str
+            Name of the trace, for messages.
+
+        Returns
+        -------
+        TraceCharacteristics
+            The characteristics.
+
+        Raises
+        ------
+        InputError
+            If there is no request.
+        """
+        count, reads = self._requests, self._reads
+        if not count:
+            raise InputError(f"{name} has no request in this window; give a wider window")
+        duration = self._gaps.duration
+        median, p95 = self._responses.at(0.5, 0.95) if self._responses else (None, None)
+        return TraceCharacteristics(
+            requests=count,
+            duration=duration,
+            rate=count / duration if duration > 0 else None,
+            read_share=reads / count,
+            mean_size=self._bytes / count,
+            mean_read_size=self._bytes_read / reads if reads else None,
+            mean_write_size=(self._bytes - self._bytes_read) / (count - reads) if count > reads else None,
+            devices=self._seeks.used,
+            data_size=sum(self._seeks.ends),  # the sum over devices may exceed 64 bits
+            footprint=self._footprint.bytes(),
+            interarrival_cov=self._gaps.cov,
+            peak_to_mean=self._peak.to_mean,
+            seek_locality=self._seeks.locality(),
+            read_after_write_share=self._reread.count() / count,
+            asynchronous_write_share=self._asynchronous / count if self._knows_asynchronous else None,
+            sequential_share=self._seeks.sequential_share,
+            mean_response=self._responses.mean if self._responses else None,
+            median_response=median,
+            p95_response=p95,
+        )
+
+
 @validate
 def characteristics(trace: Annotated[RequestTrace, TRACE]) -> TraceCharacteristics:
     """Return the characteristics of a trace.
@@ -111,7 +185,8 @@ def characteristics(trace: Annotated[RequestTrace, TRACE]) -> TraceCharacteristi
     Returns
     -------
     TraceCharacteristics
-        The characteristics.
+        The characteristics. With more than four million requests, the quantiles of the response time are accurate to
+        0.1%.
 
     Raises
     ------
@@ -122,28 +197,129 @@ def characteristics(trace: Annotated[RequestTrace, TRACE]) -> TraceCharacteristi
     -----
     Memory grows with the number of requests, and does not depend on their locations.
     """
-    if not len(trace):
-        raise InputError(f"{trace.source.name} has no request in this window; give a wider window")
-    duration = float(trace.time[-1] - trace.time[0])
-    return TraceCharacteristics(
-        requests=len(trace),
-        duration=duration,
-        rate=len(trace) / duration if duration > 0 else None,
-        read_share=float(trace.read.mean()),
-        mean_size=float(trace.size.mean()),
-        mean_read_size=_mean(trace.size[trace.read]),
-        mean_write_size=_mean(trace.size[~trace.read]),
-        devices=len(np.unique(trace.device)),
-        data_size=sum(trace.ends().tolist()),  # the sum over devices may exceed 64 bits
-        footprint=touched_bytes(trace),
-        interarrival_cov=interarrival_cov(trace.time),
-        peak_to_mean=peak_to_mean(trace.time),
-        seek_locality=seek_locality(trace),
-        read_after_write_share=read_after_write_share(trace),
-        asynchronous_write_share=_asynchronous_writes(trace),
-        sequential_share=sequential_share(trace),
-        **_responses(trace.measured_response),
-    )
+    summary = Summary()
+    summary.add(trace)
+    return summary.result(trace.source.name)
+
+
+class Gaps:
+    """Mean and variance of the times between arrivals, from parts of a trace in order."""
+
+    def __init__(self):
+        self._count, self._mean, self._squares = 0, 0.0, 0.0
+        self._first = self._last = np.nan
+
+    def add(self, time: np.ndarray) -> None:
+        """Add the next arrival times, s, at least one."""
+        if np.isnan(self._last):
+            self._first = float(time[0])
+        gap = np.diff(time, prepend=[] if np.isnan(self._last) else [self._last])
+        self._last = float(time[-1])
+        if not len(gap):
+            return
+        # means and sums of squares of two parts give those of the whole (Chan, Golub and LeVeque, 1983)
+        mean, count = float(gap.mean()), self._count + len(gap)
+        difference = mean - self._mean
+        self._squares += float(((gap - mean) ** 2).sum()) + difference**2 * self._count * len(gap) / count
+        self._mean += difference * len(gap) / count
+        self._count = count
+
+    @property
+    def duration(self) -> float:
+        """Time from the first arrival to the last, s."""
+        return self._last - self._first
+
+    @property
+    def cov(self) -> float | None:
+        """Standard deviation / mean of the gaps; None if there is no gap, or if all gaps are zero."""
+        return float(np.sqrt(self._squares / self._count)) / self._mean if self._count and self._mean > 0 else None
+
+
+class Peak:
+    """Largest number of arrivals in a window of fixed length, from parts of a trace in order.
+
+    The first window begins at the first arrival.
+
+    Parameters
+    ----------
+    window : float
+        Length of a window, s; by default 1.
+    """
+
+    def __init__(self, window: float = WINDOW):
+        self._window = window
+        self._first = np.nan
+        self._requests = self._most = self._latest = 0
+        self._number = -1  # of the latest window
+
+    def add(self, time: np.ndarray) -> None:
+        """Add the next arrival times, s, at least one."""
+        if np.isnan(self._first):
+            self._first = float(time[0])
+        index, arrivals = np.unique(np.floor((time - self._first) / self._window).astype(np.int64), return_counts=True)
+        if index[0] == self._number:
+            arrivals[0] += self._latest
+        self._requests += len(time)
+        self._most = max(self._most, int(arrivals.max()))
+        self._number, self._latest = int(index[-1]), int(arrivals[-1])
+
+    @property
+    def to_mean(self) -> float:
+        """The largest number / the mean over all windows, of which the last counts as a whole one."""
+        return float(self._most) * float(self._number + 1) / self._requests
+
+
+class Quantiles:
+    """Quantiles of positive numbers: exact up to `EXACT` numbers, and accurate to 0.1% beyond."""
+
+    EXACT = 2**22
+    BINS_PER_DOUBLING = 512
+    DOUBLINGS = 2048
+
+    def __init__(self):
+        self._values: list[np.ndarray] = []
+        self._count, self._sum = 0, 0.0
+        self._bins: np.ndarray | None = None
+        self._zeros = 0
+
+    def add(self, values: np.ndarray) -> None:
+        """Add further numbers, at least 0."""
+        self._count += len(values)
+        self._sum += float(values.sum())
+        if self._bins is not None:
+            self._bin(values)
+            return
+        self._values.append(values)
+        if self._count > self.EXACT:
+            self._bins = np.zeros(self.BINS_PER_DOUBLING * self.DOUBLINGS, np.int64)
+            for part in self._values:
+                self._bin(part)
+            self._values = []
+
+    def _bin(self, values: np.ndarray) -> None:
+        assert self._bins is not None
+        positive = values[values > 0]
+        self._zeros += len(values) - len(positive)
+        index = np.floor(np.log2(positive) * self.BINS_PER_DOUBLING).astype(np.int64)
+        low = index.min(initial=0)
+        counts = np.bincount(index - low)
+        start = int(low) + len(self._bins) // 2
+        self._bins[start : start + len(counts)] += counts
+
+    @property
+    def mean(self) -> float:
+        """The mean of the numbers."""
+        return self._sum / self._count
+
+    def at(self, *levels: float) -> tuple[float, ...]:
+        """Return the quantiles at some levels between 0 and 1."""
+        if self._bins is None:
+            return tuple(float(one) for one in np.quantile(np.concatenate(self._values), levels))
+        total = np.cumsum(self._bins) + self._zeros
+        index = np.searchsorted(total, np.asarray(levels) * self._count)
+        middle = (index - len(self._bins) // 2 + 0.5) / self.BINS_PER_DOUBLING
+        zero = np.asarray(levels) * self._count <= self._zeros
+        return tuple(float(one) for one in np.where(zero, 0.0, 2.0**middle))
 
 
 def interarrival_cov(time: np.ndarray) -> float | None:
@@ -152,15 +328,16 @@ def interarrival_cov(time: np.ndarray) -> float | None:
     Parameters
     ----------
     time : ndarray of float, shape (request,)
-        Arrival times, s.
+        Arrival times, s, at least one.
 
     Returns
     -------
     float or None
         Standard deviation / mean; None if there is no gap, or if all gaps are zero.
     """
-    gap = np.diff(time)
-    return float(gap.std() / gap.mean()) if len(gap) and gap.mean() > 0 else None
+    gaps = Gaps()
+    gaps.add(time)
+    return gaps.cov
 
 
 def peak_to_mean(time: np.ndarray, window: float = WINDOW) -> float:
@@ -179,24 +356,6 @@ def peak_to_mean(time: np.ndarray, window: float = WINDOW) -> float:
         The ratio. The first window begins at the first arrival. The last window counts as a whole window, although the
         trace may end within it.
     """
-    index = np.floor((time - time[0]) / window).astype(np.int64)
-    _, arrivals = np.unique(index, return_counts=True)
-    return float(arrivals.max()) * float(index[-1] + 1) / len(time)
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
-
-
-def _asynchronous_writes(trace: RequestTrace) -> float | None:
-    if trace.asynchronous is None:
-        return None
-    return float((trace.asynchronous & ~trace.read).mean())
-
-
-def _responses(response: np.ndarray | None) -> dict[str, float | None]:
-    names = ("mean_response", "median_response", "p95_response")
-    if response is None:
-        return dict.fromkeys(names)
-    values = (response.mean(), *np.percentile(response, [50, 95]))
-    return {name: float(value) for name, value in zip(names, values, strict=True)}
+    peak = Peak(window)
+    peak.add(time)
+    return peak.to_mean

@@ -29,7 +29,7 @@ from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.table import TABLE, Table, columns_of
 from storagekit.workload.trace.text import TextFormat, first_lines
 
-__all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "convert", "read"]
+__all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "convert", "in_order", "read"]
 
 # the table comes last, because its names decide
 FORMATS: tuple[TraceFormat, ...] = (
@@ -42,6 +42,9 @@ MSR traces, stay within seconds; files joined in the wrong order, or a damaged n
 
 # limit of the seconds by which a record may lie behind an earlier one
 DISORDER = Validator(least=0, unit="s", endless=True)
+
+ORDERED = 2**18
+"""Requests that are sorted at once, at least."""
 
 # limits of the requests that are read, and of the damaged lines that are left out
 REQUESTS = Validator(least=1, whole=True, most=2**53)
@@ -139,6 +142,54 @@ def chunks(
         See `read`; at the end of the file.
     """
     yield from _parts(path, format, disorder_limit, columns, requests, skip_bad)
+
+
+def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIMIT) -> Iterator[RequestTrace]:
+    """Sort the chunks of a trace by time, in memory for the requests of `disorder_limit` seconds.
+
+    Parameters
+    ----------
+    parts : iterator of RequestTrace
+        The chunks, as `chunks` yields them.
+    disorder_limit : float
+        The limit with which the chunks were read, s; by default 60.
+
+    Yields
+    ------
+    RequestTrace
+        The same requests in order of time, about 262,144 at once. Times are relative to the first request.
+        `source.disorder` of the last part counts the requests that were earlier than one before them.
+    """
+    held: list[RequestTrace] = []
+    first, latest, disorder, kept = None, -np.inf, 0, 0
+    for part in parts:
+        disorder += int(np.count_nonzero(part.time < np.maximum(np.maximum.accumulate(part.time), latest)))
+        latest = max(latest, float(part.time.max(initial=-np.inf)))
+        held.append(part)
+        if sum(map(len, held)) < max(ORDERED, 2 * kept):
+            continue
+        whole = _sorted(held)
+        ready = int(np.searchsorted(whole.time, latest - disorder_limit, side="right"))
+        if ready:
+            first = whole.time[0] if first is None else first
+            yield _since(whole.take(slice(0, ready)), first)
+        held, kept = [whole.take(slice(ready, None))], len(whole) - ready
+    if held:
+        whole = _sorted(held)
+        whole = replace(whole, source=replace(whole.source, disorder=disorder))
+        yield _since(whole, whole.time[0] if first is None and len(whole) else first or 0.0)
+
+
+def _sorted(parts: list[RequestTrace]) -> RequestTrace:
+    last = parts[-1]
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()}
+    whole = replace(last, **joined)
+    in_place = (np.diff(whole.time) >= 0).all()
+    return whole if in_place else whole.take(np.argsort(whole.time, kind="stable"))
+
+
+def _since(trace: RequestTrace, first: float) -> RequestTrace:
+    return replace(trace, time=trace.time - first, origin=trace.origin + float(first)) if first else trace
 
 
 def convert(

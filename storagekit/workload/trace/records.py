@@ -28,7 +28,7 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
-__all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "request_trace"]
+__all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "in_sample", "request_trace"]
 
 MAX_OFFSET = 2**62
 """Largest byte offset on a device; leaves room to add a size within int64."""
@@ -268,7 +268,7 @@ class RequestTrace:
         InputError
             If no device is chosen.
         """
-        chosen = [name for name in self.devices if zlib.crc32(name.encode()) < share * 2**32]
+        chosen = [name for name in self.devices if in_sample(name, share)]
         if not chosen:
             raise InputError(
                 f"a sample of {share:g} of the {len(self.devices)} devices of {self.source.name} has no device; give a "
@@ -325,6 +325,11 @@ class RequestTrace:
         end = np.zeros(len(self.devices), np.int64)
         np.maximum.at(end, self.device, self.offset + self.size)
         return end
+
+
+def in_sample(name: str, share: float) -> bool:
+    """Return whether a device belongs to a sample of the devices; see `RequestTrace.sampled`."""
+    return zlib.crc32(name.encode()) < share * 2**32
 
 
 TRACE = instance_of(RequestTrace, 'a trace, such as sk.read_trace("trace.spc")')

@@ -332,7 +332,8 @@ def determined(rows: list[list[str]], file: str) -> dict[str, Column]:
         guess = ",".join(f"{t}={found[t].name}" + (f":{found[t].unit}" if found[t].unit else "") if t in found
                          else f"{t}=NAME" + (":UNIT" if t in DEFAULT else "") for t in NEEDED)  # fmt: skip
         raise InputError(
-            f"{file}: the names in the header do not determine the columns ({'; '.join(unclear)}); name them (columns, --columns): {guess}"
+            f"{file}: the names in the header do not determine the columns ({'; '.join(unclear)}); name them (columns, "
+            f"--columns): {guess}"
         )
     return found
 
