@@ -17,7 +17,7 @@ class Bid(NamedTuple):
     Parameters
     ----------
     slot, part : array of int32, shape `[1, *batch]`
-        Slot of the request, and its part.
+        Slot of the request, and number of the part.
     made : array of bool, shape `[1, *batch]`
         Whether there is a claim.
     bid : array of float32, shape `[1, *batch]`
@@ -79,7 +79,7 @@ class AbstractArbitration(Component):
     @property
     @abstractmethod
     def network_latency(self) -> Float[AnyArray, "..."]:
-        """Return the time that a request takes from the brick that receives it to another brick, seconds."""
+        """Return the time in seconds that a request takes from the brick that receives it to another brick."""
 
     @property
     def competes(self) -> bool:
@@ -138,7 +138,7 @@ class AbstractArbitration(Component):
     @property
     @abstractmethod
     def lead_time(self) -> Float[AnyArray, "..."]:
-        """Return how long before the end of its present access a drive chooses its next access, seconds."""
+        """Return the time in seconds by which a drive chooses its next access before its present access ends."""
 
     @abstractmethod
     def choosable_from(

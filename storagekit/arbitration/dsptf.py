@@ -1,17 +1,17 @@
 """D-SPTF: every replica may serve a read, and the replica with the shortest positioning time claims it.
 
-A brick assumes that the latency of a message has an upper bound. It chooses its next read before its disk becomes idle,
-earlier by twice this bound. It then sends a claim to the other replicas with its bid, the predicted positioning time. A
-brick that receives a claim removes the read from its queue. Two bricks may choose the same read before each of them
-receives the claim of the other. Then the brick with the lower bid serves the read. If the bids are equal, the brick
-whose part has the lower number serves the read. The other brick gives the read up when the better claim arrives, and
-immediately chooses again.
+A brick assumes that the latency of a message has an upper bound. It chooses its next read before its disk becomes idle.
+The time between the choice and the idle disk is twice this bound. The brick then sends a claim to the other replicas
+with its bid, the predicted positioning time. A brick that receives a claim removes the read from its queue. Two bricks
+may choose the same read before each of them receives the claim of the other. Then the brick with the lower bid serves
+the read. If the bids are equal, the brick whose part has the lower number serves the read. The other brick gives the
+read up when the better claim arrives, and immediately chooses again.
 
-A brick issues its choice to the disk after twice the bound, because the claims of other bricks have then arrived. If
-the present access of the disk ends earlier, the disk is idle until then (section 5.3.2). If the disk is already idle
-when the brick chooses, the brick waits at most for the rotational latency of the access, which delays no access
-(section 3.1, figure 4). If this latency is shorter than the delay of claims, a better claim may arrive too late, and
-two bricks serve the read.
+A brick issues its choice to the disk twice the bound after the choice, because the claims of other bricks have then
+arrived. If the present access of the disk ends earlier, the disk is idle until then (section 5.3.2). If the disk is
+already idle when the brick chooses, the brick waits at most for the rotational latency of the access. This wait does
+not delay the end of the access (section 3.1, figure 4). If the rotational latency is shorter than the delay of claims,
+a better claim may arrive too late, and two bricks serve the read.
 
 References
 ----------
@@ -150,8 +150,8 @@ class DSPTFClaims(AbstractArbitration):
     Notes
     -----
     A claim that arrives twice has no further effect. A late claim may cause a second service of the read. If a brick
-    has not received a claim when the read completes, the model treats it as received at that time. Among the claims in
-    transit to one brick at the same time, only the first and the best count.
+    has not received a claim when the read completes, the model treats the claim as received at that time. Among the
+    claims in transit to one brick at the same time, only the first and the best count.
 
     With latency 0 the model is the centralized ideal: one queue from which every idle drive chooses.
     """

@@ -208,7 +208,7 @@ class PreselectionBids(AbstractArbitration):
         """Return the part that another drive must give up because of the new claim, and whether there is such a part.
 
         Candidates are the parts with a worse claim whose drives can still receive the new claim. The result is the
-        candidate with the worst claim. The drive of the candidate must give it up if the number of better claims,
+        candidate with the worst claim. Its drive must give up the candidate if the number of better claims,
         including the new claim, reaches the number of parts that the data needs. At most one part is given up. If two
         drives receive the new claim, the drive with the worse claim has also received the claim of the other drive. It
         therefore counts one better claim more than the other drive.

@@ -45,7 +45,7 @@ class AbstractCache(Component):
     @property
     @abstractmethod
     def hit_time(self) -> Float[AnyArray, "..."]:
-        """Return the time from the arrival to the completion of a read that hits, seconds.
+        """Return the time in seconds from the arrival to the completion of a read that hits.
 
         The result is one value, or an array with one value for each run.
         """

@@ -34,8 +34,8 @@ from storagekit.core.validation import COUNT, require, traced
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
-# Number of bits of a block number, 32 more with 64-bit addresses. The bits above them are the generation of the memory
-# of the brick, which increases when the brick loses its memory.
+# Number of bits of an entry that store the number of a block; 32 more with 64-bit addresses. The higher bits store how
+# many times the brick had lost its memory when the block was stored.
 BLOCK_BITS = 28
 WAYS, SECTORS = 16, 16
 
@@ -45,7 +45,7 @@ _SECTORS = partial(BLOCK, "sectors per block of a brick's cache")
 
 
 def _capacities(given) -> Any:
-    """Return the memory of a brick, bytes: one value for all bricks, or a tuple with one value for each brick."""
+    """Return the size of memory in bytes: one value for all bricks, or a tuple with one value for each brick."""
     each = named("cache of")
     return tuple(each(one) for one in given) if isinstance(given, tuple | list) else each(given)
 
@@ -70,8 +70,8 @@ class BrickLRU(AbstractCache):
     Parameters
     ----------
     capacity : float or tuple of float
-        Memory of a brick, bytes, any number of whole blocks. One value for all bricks, or a tuple with one value for
-        each brick.
+        Size of the memory of a brick, bytes. It need not be a multiple of the size of a set. One value for all bricks,
+        or a tuple with one value for each brick.
     bricks : int
         Number of bricks with a cache.
     sets : int
@@ -90,7 +90,7 @@ class BrickLRU(AbstractCache):
     Raises
     ------
     InputError
-        If a number is out of range, or the capacity exceeds the sets.
+        If a number is out of range, or the capacity needs more sets than `sets`.
 
     Notes
     -----
@@ -98,7 +98,7 @@ class BrickLRU(AbstractCache):
     memory of the brick whose disk will serve the read, as soon as that brick has claimed the read. All other bricks
     with a replica drop the blocks from their memories. In D-SPTF these bricks are notified by the claim. With other
     policies, or if a claim does not arrive, the model assumes that they are notified. Therefore no block is in two
-    bricks. The paper differs from the model: a lost or late claim may leave a block in two bricks. A block belongs to
+    bricks. In the paper, in contrast, a lost or late claim may leave a block in two bricks. A block belongs to
     the bricks that store the beginning of its request. If a disk is still reading the blocks for one read, a second
     read of the same blocks completes at the same time as the first.
 
@@ -159,7 +159,8 @@ class BrickLRU(AbstractCache):
             raise InputError(f"cache blocks of {self.sectors} sectors: give at least 8")
         if isinstance(self.capacity, tuple) and len(self.capacity) != self.bricks:
             raise InputError(
-                f"{len(self.capacity)} cache sizes for {self.bricks} bricks: give one for each, or one for all"
+                f"{len(self.capacity)} cache sizes for {self.bricks} bricks: give one for each brick, or one for all "
+                "bricks"
             )
         check_hit_time(self.hit_time)
         require((self.central == 0) | (self.central == 1), "central", self.central, "0 or 1")
@@ -168,7 +169,9 @@ class BrickLRU(AbstractCache):
         check_capacity(np.concatenate([np.ravel(one) for one in self._each()]))
         needed = _sets_needed(self._each(), self.ways, self.sectors)
         if needed > self.sets:
-            raise InputError(f"{self.sets} sets for the caches of {self.bricks} bricks: they need {needed}; raise sets")
+            raise InputError(
+                f"{self.sets} sets for the caches of {self.bricks} bricks: the caches need {needed} sets; raise `sets`"
+            )
         if self.sets * self.ways > MOST_BLOCKS:
             raise InputError(
                 f"{self.sets} sets of {self.ways} blocks: at most {MOST_BLOCKS} blocks are possible; lower the "
@@ -243,7 +246,7 @@ class BrickLRU(AbstractCache):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
     def taken(self, private: CacheContents, moment: AccessStarted) -> CacheContents:
-        """Put the data that a disk reads into the memory of its brick, and drop this data from other bricks."""
+        """Store the data that a disk reads in the memory of its brick, and drop this data from other bricks."""
         served = bit(moment.part)
         none = jnp.zeros_like(served)
         every = moment.placement.parts_of(moment.place)
@@ -362,7 +365,7 @@ def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, An
 def _sets_needed(capacities, ways: int, sectors: int) -> int:
     """Return the number of sets of `ways` blocks for the memories of all bricks, at least one for each brick.
 
-    capacities: bytes in each brick.
+    capacities: size of the memory of each brick, bytes.
     """
     return sum(max(1, sets_for(np.max(one), ways, sectors)) for one in capacities)
 

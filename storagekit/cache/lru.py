@@ -37,8 +37,8 @@ class LRU(AbstractCache):
     Parameters
     ----------
     capacity : float
-        Size, bytes: any number of whole blocks from 0 (never hits) to `sets * ways`. One value, or one value for each
-        run.
+        Size, bytes, from 0 (no read hits) to the size of `sets * ways` blocks. It need not be a multiple of the size of
+        a set. One value, or one value for each run.
     hit_time : float
         Time from the arrival of a hit to its completion, seconds, by default 0.
     sets, ways : int
@@ -51,7 +51,7 @@ class LRU(AbstractCache):
     Raises
     ------
     InputError
-        If a number is out of range, or the capacity exceeds the sets.
+        If a number is out of range, or the capacity needs more sets than `sets`.
 
     Notes
     -----
@@ -65,8 +65,8 @@ class LRU(AbstractCache):
     Consecutive blocks go to the sets in rotation. Each round starts at a set that a hash selects. A sequence of
     neighbouring blocks therefore fills all sets evenly, and no stride maps to only one set. With `sets=1` the cache is
     exactly LRU. With more sets, the hit rate for blocks of uneven popularity differs from exact LRU by less than half a
-    percentage point with 32 ways, and by less than 1 percentage point with 8 ways. For a loop as long as the cache it
-    differs by more.
+    percentage point with 32 ways, and by less than 1 percentage point with 8 ways. If
+    reads repeat a sequence of blocks that is as long as the cache, the difference is larger.
 
     The look-up of one block reads and writes `ways` entries. Its computing time does not depend on the number of sets,
     provided that the tables of all runs fit the caches of the CPU. A smaller number of `ways` is faster. A request of

@@ -24,9 +24,9 @@ def _distances(given: Any) -> Any:
         return given
     found = np.asarray(given)
     if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0:
-        what = f"{found.dtype} in {found.ndim} axes" if found.dtype.kind in "iuf" else shown(given)
+        what = f"an array of {found.dtype} with {found.ndim} axes" if found.dtype.kind in "iuf" else shown(given)
         raise InputError(
-            f"distances: given {what}; give whole numbers of at least 0, for example the result of "
+            f"distances: given {what}; give one axis of whole numbers, at least 0, for example the result of "
             "workload.reuse.read_distances"
         )
     return given if hasattr(given, "dtype") else found

@@ -129,7 +129,7 @@ class AccessStarted(NamedTuple):
     drive : array of bool, shape `[drive, *batch]`
         Mask of the drive.
     distance : array of int32, shape `[1, *batch]`
-        Number of cylinders that its arm moves; negative in the direction of lower cylinder numbers.
+        Number of cylinders that the arm of the drive moves; negative in the direction of lower cylinder numbers.
     given_up : array of uint32, shape `[1, *batch]`
         Mask of the parts that other drives give up because this drive serves the request.
     delayed : array of int32, shape `[1, *batch]`, or None
@@ -212,13 +212,13 @@ class RequestCompleted(NamedTuple):
     response : array of float32, shape `[1, *batch]`
         Response time, seconds.
     read : array of bool, shape `[1, *batch]`
-        Whether it is a read.
+        Whether the request is a read.
     asynchronous : array of bool, shape `[1, *batch]`
-        Whether no client waits for it.
+        Whether no client waits for the completion.
     at : array of float32, shape `[1, *batch]`
-        Time of its completion, seconds from now.
+        Time of the completion, seconds from now.
     stream, client, sectors : array of int32, shape `[1, *batch]`, or None
-        Its stream, its client and its length in sectors; None if requests have no clients.
+        Stream, client and length in sectors of the request; None if requests have no clients.
     """
 
     number: Int[Array, "1 *batch"]
@@ -239,7 +239,7 @@ class BrickStopped(NamedTuple):
     bricks : array of bool, shape `[drive, *batch]`
         Mask of the drives of the brick.
     lost : array of bool, shape `[slot, *batch]`
-        Mask of the reads that no brick serves any more, which are sent again.
+        Mask of the reads that clients send again, because no brick serves them any more.
     aborted : array of uint32, shape `[slot, *batch]`
         Mask of the parts of each request that the brick was serving.
     """
@@ -297,7 +297,7 @@ class Switch(Component):
     Raises
     ------
     InputError
-        If a component is of another kind, or the index is out of range.
+        If a component has a wrong class, or the index is out of range.
     """
 
     members: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, member: member), "members"))
@@ -317,7 +317,8 @@ class Switch(Component):
         wrong = index[(index < 0) | (index >= len(self.members))]
         if wrong.size:
             raise InputError(
-                f"{self.called} number {int(wrong.ravel()[0])}: the switch has {len(self.members)}, numbered from 0"
+                f"{self.called} number {int(wrong.ravel()[0])}: the switch has {len(self.members)} entries, numbered "
+                "from 0"
             )
 
     def each(self, private: tuple) -> Iterator[tuple[Any, Any]]:

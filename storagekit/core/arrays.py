@@ -20,7 +20,8 @@ else:
 def namespace(*values: Any) -> Any:
     """Return the array namespace for some values: NumPy if all are arrays or numbers of NumPy, otherwise JAX's NumPy.
 
-    On the host NumPy computes the same float32 at once, while JAX would compile a program for each operation.
+    On the host NumPy computes the same float32 values immediately, while JAX would compile a program for each
+    operation.
 
     Parameters
     ----------

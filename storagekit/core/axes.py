@@ -39,7 +39,7 @@ TITLES = {
 
 
 def title(axis: str) -> str:
-    """Return the title of an axis in a chart: its entry in `TITLES`, or its name.
+    """Return the title of an axis in a chart: its entry in `TITLES` or, without an entry, its name as words.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
     Parameters
     ----------
     value : number or array
-        The number. Values beyond 32 bits become infinite; other validators reject them.
+        The number. Values beyond the range of float32 become infinite; other validators reject infinity.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
     try:
         given = np.asarray(value)
         if given.size and (given.dtype.kind in "biuf" or real_objects(given)):
-            # Values beyond 32 bits become infinite; other validators reject them.
+            # Values beyond the range of float32 become infinite; other validators reject infinity.
             with np.errstate(over="ignore"):
                 real = given.astype(np.float32)
             if not np.isnan(real).any():
@@ -68,7 +68,7 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
         raise
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(f"{shown(value)} is not a number; give one number, or one for each run")
+    raise InputError(f"{shown(value)} is not a number; give one number, or one number for each run")
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
@@ -292,7 +292,7 @@ def nth_least(values: Float[Array, "row *batch"], number: Int[Array, "1 *batch"]
 
 
 def comes_before(values: Num[Array, "row *batch"]) -> Bool[Array, "row row *batch"]:
-    """Return whether the first row comes before the second row in the order of `values`.
+    """Return, for each pair of rows, whether the first row comes before the second row in the order of `values`.
 
     If entries are equal, the lower row comes first.
 

@@ -22,12 +22,12 @@ _BACKEND, _LEVEL = "--xla_backend_extra_options", "--xla_backend_optimization_le
 # fast and compile sooner. The compiler_options of jit reject both options, so that they are flags of the process. A
 # version of XLA without one of the options ignores it (tested with jaxlib 0.10.2 and 0.12.0).
 _OPTIONS = "xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
-# Level 1 compiles a third faster than the default of XLA, level 3, to the same bits. The event loop then takes between
-# 20% less time (fair queue) and 8% more (D-SPTF); measured with jaxlib 0.10.2.
+# Level 1 compiles a third faster than level 3, the default of XLA, and gives the same results in every bit. The event
+# loop then takes between 20% less time (fair queue) and 8% more (D-SPTF); measured with jaxlib 0.10.2.
 _COMPILED_AT = "1"
 _ACCELERATED = ("jax_plugins", "libtpu")
 
-# Values of the settings of JAX that have not been changed.
+# Values of the settings of JAX before they are changed.
 _UNSET: dict[str, float | None] = {
     _DEVICES: -1,
     "JAX_COMPILATION_CACHE_DIR": None,
@@ -47,7 +47,7 @@ def cores() -> int:
 
 
 def memory() -> float:
-    """Return the memory that arrays may use, bytes.
+    """Return the size of the memory that arrays may use, in bytes.
 
     With accelerators the result is the limit of the memory of the accelerators. On a CPU it is the memory of the
     machine, or of the container that the process runs in. It is inf if the limit is unknown.

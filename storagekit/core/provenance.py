@@ -14,7 +14,7 @@ from storagekit.core.validation import ADDRESS, Span, several, validate
 
 # Drive, or scenario, of a trace that is analysed but not simulated.
 ALONE = "none: a trace without a simulation"
-# Most entries of a list that is described in full.
+# Largest number of entries of a list that is described in full.
 LISTED = 16
 
 
@@ -31,7 +31,7 @@ def made_by(
     basis : str
         Basis of the result, one of `papers.measurement.BASES`.
     seeds : sequence of int, optional
-        Seeds of its random part.
+        Seeds of the random part of the result.
     wall : float, optional
         Wall time of the computation, seconds.
 
@@ -60,7 +60,7 @@ def made_by(
 def made_jointly(made: Sequence[Mapping[str, Any]], context: Any = None) -> dict[str, Any]:
     """Return the attributes of a result that combines several results.
 
-    It can be used as `combine_attrs` of `xarray.concat`.
+    This function can be used as `combine_attrs` of `xarray.concat`.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def drive_files() -> dict[str, Path]:
     Returns
     -------
     dict of str to Path
-        A JSON file with the facts of a drive, or a TOML file with its data sheet.
+        A JSON file with the fields of a drive, or a TOML file with its data sheet.
     """
     return {path.stem: path for kind in ("json", "toml") for path in data_path("drives").glob(f"*.{kind}")}
 

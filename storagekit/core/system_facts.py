@@ -20,7 +20,7 @@ class SystemFacts(NamedTuple):
     needed, replicas : int
         Number of parts that a read needs, and number of replicas of a part on its drive.
     spare : int
-        Number of bricks that the placement can lose at once.
+        Number of bricks that may be down simultaneously in a simulation of the placement.
     alike : bool
         Whether parts are copies of one another.
     fragments : bool
@@ -69,7 +69,7 @@ class SystemPart(eqx.Module):
     """Base class of everything that a system consists of: drives, placements and components."""
 
     def check(self, facts: SystemFacts) -> None:
-        """Raise InputError if this part does not fit a system; by default never.
+        """Raise InputError if this part does not fit a system. By default every part fits.
 
         Parameters
         ----------

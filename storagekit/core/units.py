@@ -20,7 +20,7 @@ GB = 1024**3
 
 @validate
 def revolution(rpm: Positive) -> float:
-    """Return the time of one revolution of a spindle, seconds.
+    """Return the time of one revolution of a spindle in seconds.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def revolution(rpm: Positive) -> float:
 
 @validate
 def sectors(size: Space) -> int:
-    """Return the number of sectors that a number of bytes occupies, with a partial sector counted as one.
+    """Return the number of sectors that a number of bytes occupies. A partial sector counts as one sector.
 
     Parameters
     ----------

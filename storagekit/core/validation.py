@@ -34,9 +34,9 @@ from storagekit.core.errors import InputError
 
 # Every whole number up to this limit is a float64.
 MOST_IN_FULL = 2.0**53
-# Limits above which a time was probably given in milliseconds, seconds, by the meaning of the time. All are far above
-# real values: a floppy drive seeks and turns within 0.3 s, a message over a satellite takes 0.6 s, users at terminals
-# think for 12 s, and time-outs of hosts end after minutes.
+# For each meaning of a time, the limit in seconds above which the time was probably given in milliseconds. All limits
+# are far above real values: a floppy drive seeks and turns within 0.3 s, a message over a satellite takes 0.6 s, users
+# at terminals think for 12 s, and time-outs of hosts end after minutes.
 MOST_SECONDS = MappingProxyType({
     "seek": 1.0,
     "track seek": 0.1,
@@ -52,7 +52,7 @@ MOST_SECONDS = MappingProxyType({
 
 # Classes of this package are validated.
 _PACKAGE = "storagekit."
-# Most elements of an array that a message shows, and least whole number that it abbreviates.
+# Largest number of elements of an array that a message shows, and least whole number that a message abbreviates.
 _FEW, _LONG = 4, 10**30
 # Largest count of objects that are processed one by one, or that take memory each.
 MOST_COUNTED = 10**6
@@ -533,7 +533,7 @@ def _of_fields(kind: type) -> dict[str, Callable[[str, Any], Any]]:
     found: dict[str, Callable[[str, Any], Any]] = {}
     for base in reversed(kind.__mro__):
         own = inspect.get_annotations(base)
-        # An annotation replaces that of a base.
+        # An annotation replaces the annotation of a base class.
         found = {name: one for name, one in found.items() if name not in own}
         found |= _validators(own, vars(sys.modules[base.__module__]))
     return {name: found[name] for name in (field.name for field in fields(kind)) if name in found}

@@ -1,4 +1,4 @@
-"""Adaptive resource selection (ARS): each client hashes requests to nodes in shares that follow their performance.
+"""Adaptive resource selection (ARS): each client hashes requests to nodes in proportion to their measured performance.
 
 References
 ----------
@@ -47,13 +47,14 @@ class Clients(NamedTuple):
     clock : array of int32, shape `[1, *batch]`
         Number of computations and tunings so far. It defines the order of computations and tunings in time.
     silence : Silence or None
-        Nodes that do not respond; None if `extra` is 0.
+        Nodes that do not respond; None if `ARS.extra` is 0.
 
     Notes
     -----
-    For C clients, n nodes, pools of e intervals and P subregions the state takes 32 C n + 4 C e (P + 2) + 4 C + 4 bytes
-    a run. With extra nodes it takes 16 bytes a slot and 5 C n + 4 bytes more. For example, it takes 3,864 bytes with
-    five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
+    For C clients, n nodes, pools of e intervals and P subregions, the state of a run takes 32 C n + 4 C e (P + 2) + 4 C
+    + 4 bytes. If `ARS.extra` is above 0, it takes 16 additional bytes for each slot, and 5 C n + 4 additional bytes.
+    For example, five clients, four nodes and pools of 16 intervals take 3,864 bytes. With `extra` and 64 slots, the
+    state takes 1,128 additional bytes.
     """
 
     observed: Observed
@@ -69,7 +70,7 @@ def _shared(value: bool) -> Int[AnyArray, "..."]:
 
 
 class ARS(AsManyAsNeeded):
-    """Send a request to as many nodes as its data needs, selected by hashing in a unit interval.
+    """Send a request to as many nodes as its data needs. A hash in a unit interval selects these nodes.
 
     The interval contains the nodes that hold the data. The length of a node in the interval is in proportion to its
     performance. Each client measures the performance, for reads and writes separately. The performance is the number of
@@ -90,7 +91,7 @@ class ARS(AsManyAsNeeded):
         Time without a response after which a node counts as silent, seconds, above 0, by default 1. ars gives no value.
         The default is the time-out of clients.
     block : int
-        Number of consecutive sectors that share one hash, at least 1, by default 128: the 64 KB of the volumes of ars.
+        Number of consecutive sectors that share one hash, at least 1, by default 128 (64 KB, as in the volumes of ars).
     clients : int
         Number of clients that are distinguished, at least 1, by default 5. Requests of other clients count as requests
         of client number % clients.
@@ -98,9 +99,9 @@ class ARS(AsManyAsNeeded):
         Whether all clients share one view (the measured performance of the nodes) and one pool of intervals, by default
         False.
     pool : int
-        Number of unit intervals that a client stores, at least 1, by default 16. If more are needed, the least recently
-        tuned interval is dropped. The default exceeds the number of intervals that four nodes need for reads and writes
-        to all sets of three and of four nodes.
+        Number of unit intervals that a client stores, at least 1, by default 16. If a client needs another interval,
+        the least recently tuned interval is dropped. The default exceeds the number of intervals that four nodes need
+        for reads and writes to all sets of three and of four nodes.
     extra : int
         Largest number of additional nodes that a read is sent to, one for each silent node that holds its data, by
         default 0. The remaining parts are withdrawn when the read completes. A read that reaches too few nodes is sent
@@ -138,8 +139,8 @@ class ARS(AsManyAsNeeded):
     def check(self, facts):
         if facts.bricks > OF_WRITES:
             raise InputError(
-                f"unit intervals of {facts.bricks} bricks: at most {OF_WRITES} are possible; simulate each group in a "
-                "separate run"
+                f"unit intervals of {facts.bricks} bricks: at most {OF_WRITES} are possible; simulate each group of "
+                "bricks in a separate run"
             )
 
     @property

@@ -44,11 +44,11 @@ class View(NamedTuple):
     bricks : Grouping
         Drives of each brick.
     reach : callable
-        Function without arguments. It returns the positioning time that the entering request would have on each drive
-        if the drive were idle, seconds, `[drive, *batch]`.
+        Function without arguments. It returns, for each drive, the positioning time in seconds that the entering
+        request would have if the drive were idle, `[drive, *batch]`.
     takes : callable
-        Function of drive numbers `[row, *batch]`. It returns the duration that the access would have on each of these
-        drives if the drive were idle, seconds, `[row, *batch]`.
+        Function of drive numbers `[row, *batch]`. It returns, for each of these drives, the duration in seconds that
+        the access would have if the drive were idle, `[row, *batch]`.
     word : array of uint32, shape `[1, *batch]`
         32 random bits for the entering request. They differ for each request and seed, and are equal under every scheme
         and setting. `workload.below(view.word, n)` is a random number below n. `workload.scramble(view.word + k)` is 32
@@ -96,7 +96,7 @@ class View(NamedTuple):
         holds : array of bool, shape `[brick, *batch]`
             Mask of the bricks.
         lowest_part : array of int32, shape `[brick, *batch]`
-            Lowest part on the brick; `placement.MOST_PARTS` if it holds no part.
+            Lowest part on the brick; `placement.MOST_PARTS` if the brick holds no part.
         """
         brick = self.bricks.of(row_index(self.busy.shape[0], self.busy))
         part = jnp.where(self.holders(), self.part(), MOST_PARTS)
@@ -205,9 +205,9 @@ class Retries(eqx.Module):
         alive: UInt32[Array, "1 *batch"],
         needed: Int[Array, "1 *batch"],
     ) -> Bool[Array, "1 *batch"]:
-        """Return whether a client sends a read again after its time-out.
+        """Return whether a client sends a read again after a time-out.
 
-        By default it does if the brick at which the read enters is down.
+        By default the client does so if the brick at which the read enters is down.
 
         Parameters
         ----------

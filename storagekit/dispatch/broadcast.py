@@ -27,9 +27,9 @@ class DSPTF(Broadcast):
     latency : float
         One-way latency of a message, seconds, by default 50e-6.
     bound : float, optional
-        Latency that the bricks assume, seconds; by default `latency`.
+        Upper bound on the latency that the bricks assume, seconds; by default `latency`.
     waits : int
-        0 or 1, by default 0. With 1, a brick with an idle disk waits two bounds before it begins an access; see
+        0 or 1, by default 0. With 1, a brick with an idle disk waits for twice `bound` before it begins an access; see
         `arbitration.DSPTFClaims`.
     delivery : AbstractDelivery, optional
         Model of lost claims; by default all claims are delivered.
@@ -72,7 +72,7 @@ class Preselection(Broadcast):
     Parameters
     ----------
     latency : float
-        Time of a claim to the other nodes, seconds, by default 0.1e-3.
+        Time that a claim takes to reach the other nodes, seconds, by default 0.1e-3.
     ahead : float, optional
         Time between the choice of a drive and the end of its present access, seconds; by default twice the latency.
     waits : int

@@ -60,7 +60,7 @@ class WeightedHashing(AsManyAsNeeded):
 
     def check(self, facts):
         if len(self.weights) != facts.drives:
-            raise InputError(f"{len(self.weights)} hash weights for {facts.drives} bricks: give one for each")
+            raise InputError(f"{len(self.weights)} hash weights for {facts.drives} bricks: give one for each brick")
 
     def route(self, private, request, entering, view):
         drive = row_index(view.busy.shape[0], view.busy)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from storagekit.core.batching import first_min, first_true, pick, put, row_index, where_tree
 from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
 
-# Number of the lowest bit of the node in a packed number. The bits below it contain the units that the node fills.
+# Position of the lowest bit of the node in a packed number. The lower bits contain the number of units that it fills.
 SHIFT = 24
 NEVER = -1
 
@@ -49,7 +49,7 @@ class Pool(NamedTuple):
     tuned : array of int32, shape `[row, *batch]`
         Time of the last tuning of the interval, a number that increases with time; NEVER in a free row.
     mapped : array of int32, shape `[subregion, row, *batch]`
-        Owner and filled units of each subregion, packed into one number of 32 bits.
+        For each subregion, its owner and the number of its filled units, packed into one number of 32 bits.
     """
 
     key: UInt32[Array, "row *batch"]
@@ -68,7 +68,7 @@ class Pool(NamedTuple):
         client : array of int32, shape `[1, *batch]`
             Number of the client.
         each : int
-            Rows of each client.
+            Number of rows of each client.
 
         Returns
         -------
@@ -127,7 +127,7 @@ def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
     clients : int
         Number of clients.
     each : int
-        Rows of each client.
+        Number of rows of each client.
     nodes : int
         Number of nodes of an interval.
     lanes : tuple of int

@@ -27,7 +27,7 @@ from storagekit.workload import fraction, scramble
 # Validator of a threshold in requests. With an infinite threshold no drive is overloaded.
 THRESHOLD = Validator(least=0, endless=True)
 
-# Entries of a table of 32-bit words.
+# Validator of the number of entries of the table.
 TARGETS = COUNT.up_to(2**24)
 
 
@@ -56,16 +56,18 @@ class LARDTable(NamedTuple):
 
 
 class LARD(AsManyAsNeeded):
-    """Send each target to one replica, selected by load at its first request, until that replica is overloaded.
+    """Send all requests for a target to one replica, until this replica is overloaded.
 
-    At its first request a target is assigned to the replica with the lowest load. It moves to the replica with the
-    lowest load under either of two conditions. In the first, the load of its present replica exceeds `high` while the
-    lowest load is below `low`. In the second, the load of its present replica reaches twice `high`.
+    A target is the set of addresses that hash to one entry of a table. At its first request a target is assigned to the
+    replica with the lowest load. It moves to the replica with the lowest load under either of two conditions. In the
+    first, the load of its present replica exceeds `high` while the lowest load is below `low`. In the second, the load
+    of its present replica reaches twice `high`.
 
     Parameters
     ----------
     low, high : float
-        Thresholds, requests, by default 25 and 65; at least 0, inf allowed, `low` not above `high`.
+        Thresholds of the load, requests, by default 25 and 65, respectively. They may be inf, but not negative, and
+        `low` must not exceed `high`.
     allocated : float
         Fraction of the targets that have a random replica before the run, by default 0. The paper warms LARD up until
         all targets have a replica (dsptf, footnote 3).
@@ -74,8 +76,7 @@ class LARD(AsManyAsNeeded):
         arrival. With a window above 0, the load is the mean of the numbers of requests at the arrivals of the last
         complete window.
     targets : int
-        Entries of the table of the front end, by default 4096, at most 2^24. A target is the set of addresses that hash
-        to one entry.
+        Number of entries of the table of the front end, by default 4096, at most 2^24.
 
     Raises
     ------

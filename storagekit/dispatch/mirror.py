@@ -16,7 +16,7 @@ from storagekit.dispatch.base import AbstractDispatch
 
 
 class NearestIdle(AbstractDispatch):
-    """Send a request to the nearest idle drive, or to all drives that hold it if none is idle.
+    """Send a request to the nearest idle drive, or to all drives that hold the data if no drive is idle.
 
     The distance is measured as the time of seek plus rotation, because the positions of the heads are available.
     """

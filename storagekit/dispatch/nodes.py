@@ -29,7 +29,7 @@ def least_of(
     Parameters
     ----------
     cost : array, shape `[brick, *batch]`
-        Cost of each node. If costs are equal, the lower node comes first.
+        Cost of each node. If costs are equal, the node with the lower number comes first.
     holds : array of bool, shape `[brick, *batch]`
         Mask of the nodes that hold a part.
     part : array of int32, shape `[brick, *batch]`
@@ -88,12 +88,12 @@ class Central(AsManyAsNeeded):
     Raises
     ------
     InputError
-        If a time is not above 0, or there is not one for each brick.
+        If a time is not above 0, or the number of times is not the number of bricks.
 
     Notes
     -----
-    If nodes have equal times, the lowest node is selected. The model selects nodes for each request when it arrives.
-    The paper instead packs bins to maximize throughput. Parts in the buffers of nodes are not counted.
+    If nodes have equal times, the node with the lowest number is selected. The model selects nodes for each request
+    when it arrives. The paper instead packs bins to maximize throughput. Parts in the buffers of nodes are not counted.
 
     References
     ----------
@@ -119,7 +119,9 @@ class Central(AsManyAsNeeded):
 
     def check(self, facts):
         if len(self.service) != facts.bricks:
-            raise InputError(f"{len(self.service)} mean service times for {facts.bricks} bricks: give one for each")
+            raise InputError(
+                f"{len(self.service)} mean service times for {facts.bricks} bricks: give one for each brick"
+            )
 
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
@@ -136,7 +138,7 @@ class Central(AsManyAsNeeded):
     def _completion(
         self, view: View, part: Int[Array, "row *batch"], mean: Float[Array, "row *batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return the time until each part of the entering request would complete, seconds.
+        """Return the time in seconds until each part of the entering request would complete.
 
         Parameters
         ----------

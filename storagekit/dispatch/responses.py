@@ -15,14 +15,14 @@ from storagekit.core.batching import any_row, bit, bit_is_set, first_true, pick,
 
 
 class Observed(NamedTuple):
-    """Responses of nodes, one row for each operation, client and node, in this order of significance.
+    """Responses of nodes. There is one row for each operation, client and node; the node varies fastest.
 
     Parameters
     ----------
     sectors : array of float32, shape `[row, *batch]`
         Sectors of the responses since the last computation.
     seconds : array of float32, shape `[row, *batch]`
-        Sum of their response times, seconds.
+        Sum of the times of these responses, seconds.
     metric : array of float32, shape `[row, *batch]`
         Performance at the last computation, sectors a second; 0 before the first response.
     computed : array of int32, shape `[row, *batch]`
@@ -140,8 +140,8 @@ class Silence(NamedTuple):
     quiet : array of float32, shape `[row, *batch]`
         Time since the last response of a node to a client, seconds, one row for each client and node.
     missed : array of bool, shape `[row, *batch]`
-        Whether the node missed a request of the client and has not responded since then. A node misses a request if the
-        request completes without a response of the node, later than the time `patience` of `settled`.
+        Whether the node missed a request of the client and has not responded since then. The method `settled` states
+        when a node misses a request.
     """
 
     number: Int[Array, "slot *batch"]

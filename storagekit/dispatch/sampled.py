@@ -35,7 +35,7 @@ def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *batch"], UInt
         Mask of the part that the drive holds.
     """
     drive = row_index(view.busy.shape[0], view.busy)
-    # Words that mix the word of the request with the number of the drive; their order is a random order of the drives.
+    # Random bits of the request and the drive. The order of these bits is a random order of the drives.
     lot = scramble(view.word + scramble(drive)).astype(jnp.float32)
     lot = jnp.where(view.holders(), lot, jnp.inf)
     for _ in range(count):
@@ -89,8 +89,8 @@ class Redundant(AbstractDispatch):
     choices : int
         Number of parts that are drawn, by default 2, from 1 to `placement.MOST_PARTS`.
     finishing : bool
-        Whether the other parts are withdrawn when one access has ended, so that several parts may be served. By default
-        False: they are withdrawn when one access begins.
+        Whether the other parts are withdrawn when one access ends, so that several parts may be served. By default
+        False: the other parts are withdrawn when one access begins.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class Redundant(AbstractDispatch):
     Notes
     -----
     With `finishing` the model is redundancy-d (Gardner et al.). With withdrawal at the start of service it is
-    equivalent to joining the queue of least work (Ayesta et al.).
+    equivalent to joining the queue with the least work (Ayesta et al.).
 
     References
     ----------

@@ -30,7 +30,7 @@ HALF = ONE // 2
 # HALF = 2^23 fits an int32 after a shift by 8 bits.
 DIGITS = (8, 8, 7)
 PART_BITS = sum(DIGITS)
-# Weights below the first value count as 0, and weights above the second value are reduced to it.
+# Weights below the first value count as 0, and weights above the second value are reduced to the second value.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-30, 1e30
 # Limit of the search. Half of all offsets are mapped, so that one key in 2^64 needs more hash functions.
 MOST_PROBES = 64
@@ -48,9 +48,9 @@ class UnitInterval(NamedTuple):
     Parameters
     ----------
     owner : array of int32, shape `[subregion, *batch]`
-        Node of each subregion, FREE for no node.
+        Node of each subregion; FREE if the subregion has no node.
     filled : array of int32, shape `[subregion, *batch]`
-        Number of units that the node fills from the start of the subregion; 0 for no node.
+        Number of units that the node fills from the start of the subregion; 0 if the subregion has no node.
     """
 
     owner: Int[AnyArray, "subregion *batch"]
@@ -77,7 +77,7 @@ def subregions(nodes: int) -> int:
 
     References
     ----------
-    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number.
+    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars does not give the number of subregions.
     """
     COUNT("nodes of a unit interval", nodes)
     return 2 ** (2 * nodes - 1).bit_length()
@@ -98,14 +98,14 @@ def lengths_for(
     Returns
     -------
     array of int32, shape `[node, *batch]`
-        Units of each node. If no node has a weight, all usable nodes have equal lengths. If no node is usable, all
-        nodes have equal lengths.
+        Number of units of each node. If no node has a weight, all usable nodes have equal lengths. If no node is
+        usable, all nodes have equal lengths.
 
     Notes
     -----
-    Weights are first rounded to whole multiples of a step. The step is at most the largest weight, divided by 2^21 / n
-    for n nodes. A node whose weight is at most half a step has no units. The remaining units are assigned to the
-    largest remainders, and among equal remainders to the lowest node.
+    Weights are first rounded to whole multiples of a step. For n nodes, the step is at most n / 2^21 times the largest
+    weight. A node whose weight is at most half a step has no units. The remaining units are assigned to the largest
+    remainders, and among equal remainders to the node with the lowest number.
     """
     xp = weights.__array_namespace__()
     counts = usable & (weights >= LEAST_WEIGHT)
@@ -121,7 +121,7 @@ def apportioned(
 ) -> Int[AnyArray, "node *batch"]:
     """Divide HALF units in proportion to whole weights, with the method of largest remainders (Hamilton's method).
 
-    The result is exact. Among equal remainders the lowest node comes first.
+    The result is exact. Among equal remainders the node with the lowest number comes first.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def apportioned(
     Returns
     -------
     array of int32, shape `[node, *batch]`
-        Units of each node, HALF in sum.
+        Number of units of each node, HALF in sum.
     """
     xp = weights.__array_namespace__()
     equal = xp.where(xp.any(usable, axis=0, keepdims=True), usable, True).astype(xp.int32)
@@ -193,7 +193,7 @@ def empty(lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
 
 
 def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *batch"]:
-    """Return the units that each node fills.
+    """Return the number of units that each node fills.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *batch"]:
     Returns
     -------
     array of int32, shape `[node, *batch]`
-        Units of each node.
+        Number of units of each node.
     """
     xp = interval.owner.__array_namespace__()
     mine = interval.owner[None] == _rows(nodes, interval.owner)[:, None]
@@ -220,7 +220,7 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitI
     interval : UnitInterval
         The interval before.
     lengths : array of int32, shape `[node, *batch]`
-        New units of each node, HALF in sum.
+        New number of units of each node, HALF in sum.
 
     Returns
     -------
@@ -275,7 +275,8 @@ def probe(
     start : int or array of int
         Number of the first hash function, for each run or for all runs, by default 0.
     wanted : array of bool, shape `[1, *batch]`, optional
-        Runs where the node is needed, by default all. In other runs the node is FREE, and the number of functions is 0.
+        Runs where the node is needed, by default all runs. In other runs the node is FREE, and the number of functions
+        is 0.
 
     Returns
     -------
@@ -311,11 +312,11 @@ def select(
     usable: Bool[AnyArray, "node *batch"],
     most: int,
 ) -> tuple[Int[AnyArray, "most *batch"], Int[AnyArray, "1 *batch"]]:
-    """Return several different nodes for a key, one for each round, and the number of hash functions.
+    """Return several different nodes for a key, one for each round, and the number of hash functions that were used.
 
     In each round the key and the number of the round are hashed to a node. The length of this node then becomes 0, and
-    the lengths of the others are scaled to HALF in sum. If no usable node with a length is left, the other usable nodes
-    are selected with equal probabilities.
+    the lengths of the other nodes are scaled to HALF in sum. If no usable node with a length is left, the other usable
+    nodes are selected with equal probabilities.
 
     Parameters
     ----------

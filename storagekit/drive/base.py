@@ -26,11 +26,11 @@ class Target(NamedTuple):
     """Location of a request on a drive.
 
     cylinder, head: cylinder and head of its first sector. angle: angle at which its first sector begins, turns from the
-    index mark, in [0, 1). transfer: time from the start of its first sector to the end of its last sector, including
-    track and cylinder crossings, seconds. end: position of the arm at the end of its last sector. again: 1 for a write
-    that covers only part of a physical sector, because the drive reads this sector and writes it one turn later;
-    otherwise 0; None on drives with sectors of 512 bytes. sector, count: its address and number of sectors on drives
-    with a buffer, otherwise None.
+    index mark, in [0, 1). transfer: time in seconds from the start of its first sector to the end of its last sector,
+    including track and cylinder crossings. end: position of the arm at the end of its last sector. again: number of
+    additional turns of a write: 1 if the write covers only part of a physical sector (the drive reads this sector and
+    writes it one turn later), otherwise 0; None on drives with sectors of 512 bytes. sector, count: address and number
+    of sectors of the request on drives with a buffer, otherwise None.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -44,7 +44,7 @@ class Target(NamedTuple):
 
 
 class Positioning(NamedTuple):
-    """Time until the first sector is under the head, seconds: seek (with overhead and settling), then rotation."""
+    """Time in seconds until the first sector is under the head: seek (with overhead and settling), then rotation."""
 
     seek: Float[AnyArray, "*#row"]
     rotation: Float[AnyArray, "*#row"]
@@ -64,7 +64,7 @@ class AbstractLayout(eqx.Module):
 
     @property
     def largest(self) -> int:
-        """Return the number of sectors of the largest drive of a system, which bounds addresses."""
+        """Return the number of sectors of the largest drive of a system. All addresses are below this number."""
         return self.capacity
 
     @property
@@ -113,7 +113,7 @@ class AbstractMechanics(eqx.Module):
         """Return the positioning time from `arm` to each target, if the platter is at `angle` turns now."""
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
-        """Return the time from the start of the first sector to the end of the last sector of each target, seconds."""
+        """Return the time in seconds from the start of the first to the end of the last sector of each target."""
         return target.transfer
 
     @abstractmethod
@@ -126,11 +126,11 @@ class AbstractMechanics(eqx.Module):
 
     @abstractmethod
     def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Return the time of `turns` revolutions, seconds; 0 for a drive without rotation."""
+        """Return the time of `turns` revolutions in seconds. It is 0 for a drive without rotation."""
 
     @abstractmethod
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Return the angle by which the platter has moved after `seconds`, in turns, without whole turns: in [0, 1)."""
+        """Return the rotation of the platter in `seconds`, without whole turns: a fraction of a turn in [0, 1)."""
 
 
 class Through(AbstractMechanics):
@@ -151,8 +151,8 @@ class Through(AbstractMechanics):
 class HostAccess(NamedTuple):
     """An access as the host of the drive observes it.
 
-    positioning: time of seek and rotation, seconds. transfer: time from the end of the positioning to the completion,
-    seconds. after: state of the buffer after the access, with times in seconds from the beginning of the access.
+    positioning: time of seek and rotation, seconds. transfer: time in seconds from the end of the positioning to the
+    completion. after: state of the buffer after the access, with times in seconds from the beginning of the access.
     """
 
     positioning: Positioning
@@ -186,11 +186,11 @@ class AbstractBuffer(eqx.Module):
 
     @abstractmethod
     def of(self, private: Any, which: Int[Array, "1 *batch"]) -> Any:
-        """Return the present state of drive `which`, which is the argument `own` of the other methods."""
+        """Return the present buffer state of drive `which`. The other methods receive it as the argument `own`."""
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
-        """Return the mechanics of the drive that a scheduler uses to compare requests.
+        """Return the mechanics that a scheduler uses to compare the requests of a drive.
 
         Data in the buffer are available immediately, and read-ahead may have moved the arm.
         """
@@ -210,7 +210,7 @@ class AbstractBuffer(eqx.Module):
         Parameters
         ----------
         own : pytree
-            Present state of the drive (`of`).
+            Present state of the buffer of the drive (`of`).
         angle : float, `[1, *batch]`
             Angle of the platter, turns.
         target : Target
@@ -218,9 +218,9 @@ class AbstractBuffer(eqx.Module):
         read : bool, `[1, *batch]`
             Whether the request is a read.
         positioning : Positioning
-            Positioning time of the request, from the mechanics that `seen` returns, seconds.
+            Positioning time of the request in seconds, computed by the mechanics that `seen` returns.
         transfer : float, `[1, *batch]`
-            Time of the platter after the positioning, seconds.
+            Transfer time at the platter, after the positioning, seconds.
 
         Returns
         -------
@@ -232,7 +232,8 @@ class AbstractBuffer(eqx.Module):
     def keep(self, private: Any, where: Bool[Array, "drive *batch"], after: Any) -> Any:
         """Return the state after a drive has begun an access.
 
-        where: mask with at most one drive, which has begun the access. after: `HostAccess.after` of this access.
+        where: mask of the drive that has begun the access; all false if no drive has begun one. after: state of the
+        buffer after this access.
         """
 
 
@@ -267,7 +268,7 @@ class AbstractDrive(AbstractLayout, SystemPart):
 
     @property
     def buffer(self) -> AbstractBuffer:
-        """Return controller, bus and buffer; by default `NoBuffer`."""
+        """Return the model of controller, bus and buffer; by default `NoBuffer`."""
         return NoBuffer()
 
     def check_buffer(self, facts: SystemFacts) -> None:
@@ -284,12 +285,12 @@ class AbstractDrive(AbstractLayout, SystemPart):
         Raises
         ------
         InputError
-            If the drive does not fit.
+            If the model of the buffer does not support a feature of the system.
         """
         if not self.buffer.remembers:
             return
         refused = {
-            f"{facts.arbitration} claims": facts.competes,
+            f"the arbitration {facts.arbitration}": facts.competes,
             "bricks that stop or are slower": facts.varies,
             "delayed writes": facts.delays,
             "several replicas on a drive": facts.replicas > 1,
@@ -303,7 +304,7 @@ class AbstractDrive(AbstractLayout, SystemPart):
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """Return the mechanics of brick `which`: one number for each run, `[1, *batch]`, or one for each row."""
+        """Return the mechanics of a brick. which: number of the brick, for each run (`[1, *batch]`) or each row."""
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:

@@ -115,7 +115,7 @@ def load_buffered(name: Annotated[str | Path, drive_name]) -> Buffered:
     Raises
     ------
     InputError
-        If `load_drive` raises it for this name, or if the file has no parameters of controller, bus and buffer.
+        If `load_drive` raises InputError for this name, or if the file has no parameters of controller, bus and buffer.
     """
     return Buffered(load_drive(name), load_electronics(name))
 

@@ -14,7 +14,7 @@ from storagekit.drive.seek import SeekFit, seek_from_three
 
 # Number of zones of a drive whose rate falls from the outermost track to the innermost.
 ZONES = 16
-# Sectors of 512 bytes in a physical sector, by its size in bytes.
+# Number of 512-byte sectors in a physical sector, by the size of the physical sector in bytes.
 GRAINS = {512: 1, 4096: 8}
 _POSITIVE = replace(POSITIVE, otherwise="; take it from the data sheet")
 # Limits far beyond any real drive; rates in bytes per second, capacity in bytes.
@@ -103,7 +103,7 @@ class Sheet(NamedTuple):
         given = {label: rate for label, rate in (within | sustained).items() if rate is not None}
         if given.keys() not in (within.keys(), sustained.keys()):
             named = " and ".join(given) or "no rate"
-            raise InputError(f"{named}: give only media_rate, or outer_rate and inner_rate")
+            raise InputError(f"{named}: give either media_rate, or both outer_rate and inner_rate")
         return given
 
     @property

@@ -1,9 +1,9 @@
 """Conversion of DiskSim 3 and 4 parameter files into the fields of a drive file.
 
-A file has one `disksim_disk`, or only one `dm_disk`. Either contains `dm_layout_g1` and `dm_mech_g1`. These parameters
-are ignored: slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low
-water mark, reading of free blocks, and parameters that have an effect only with several outstanding requests. A buffer
-that differs from the model in other ways raises InputError.
+A file has one block `disksim_disk`, or else one block `dm_disk`. Either contains `dm_layout_g1` and `dm_mech_g1`. These
+parameters are ignored: slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive,
+a low water mark, reading of free blocks, and parameters that have an effect only with several outstanding requests. A
+buffer that differs from the model in other ways raises InputError.
 
 References
 ----------
@@ -21,7 +21,8 @@ from storagekit.drive.parv import ParameterBlock, Value, read_blocks
 
 SUFFIXES = (".parv", ".diskspecs", ".model")
 
-# Parameter of disksim_disk by field of a drive file's `electronics`; times in ms, multiplied by the time scale.
+# For each field of `electronics` in a drive file: the parameter of disksim_disk. Times are in ms, multiplied by the
+# time scale.
 _OVERHEADS = {
     "read_hit_after_read_ms": "Read hit over. after read",
     "read_hit_after_write_ms": "Read hit over. after write",
@@ -115,8 +116,9 @@ def disksim_facts(path: Path) -> dict[str, Any]:
 
     Notes
     -----
-    Supported are the seek types `extracted`, with the curve in a file in the same folder, and `hplplus10`; the access
-    time trackSwitchPlusRotation; mapping schemes 0 and 1; sparing schemes 0 to 3 and 7 to 9; and skews in sectors.
+    The model supports the seek types `extracted` (with the seek curve in a file in the same folder) and `hplplus10`,
+    the access time trackSwitchPlusRotation, mapping schemes 0 and 1, sparing schemes 0 to 3 and 7 to 9, and skews in
+    sectors.
     """
     blocks = read_blocks(path)
     disk = _single(blocks, "disksim_disk", path)
@@ -283,7 +285,9 @@ def _curve(path: Path, mechanics: ParameterBlock) -> list[list[float]]:
             "ms'"
         )
     if len(points) != promised:
-        raise InputError(f"{where}: {len(points)} distances, but the first line states {promised}; correct one of them")
+        raise InputError(
+            f"{where}: {len(points)} distances, but the first line states {promised}; correct this number or the list"
+        )
     return points
 
 

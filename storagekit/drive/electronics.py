@@ -17,9 +17,9 @@ from storagekit.drive.library import drive_name, drive_path, file_facts
 
 
 class Overheads(NamedTuple):
-    """Times of the controller, seconds, by default 0.
+    """Times of the controller, in seconds; each is 0 by default.
 
-    The suffixes `_after_read` and `_after_write` state whether the request before was a read or a write.
+    The suffixes `_after_read` and `_after_write` state whether the previous request was a read or a write.
 
     Parameters
     ----------
@@ -60,10 +60,11 @@ class Overheads(NamedTuple):
 
 
 class ExtraDisconnect(NamedTuple):
-    """Times of a write that follows a write without continuing it, on drives that disconnect twice, seconds.
+    """Times in seconds of a write on a drive that disconnects twice.
 
-    These times replace the overhead and the disconnect of the write. The drive receives the command, disconnects,
-    pauses and reselects. It disconnects a second time after the data of the write have crossed the bus.
+    They apply to a write that follows another write without continuing it. They replace its overhead and disconnect.
+    The drive receives the command, disconnects, pauses and reselects. It disconnects a second time after the data of
+    the write have crossed the bus.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class Bus(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The memory of a drive, and its use. Switches are off by default unless stated.
+    """The memory of a drive, and its use. Parameters of type bool are False by default unless stated.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ class Electronics(NamedTuple):
     buffer : Buffer
         The buffer.
     extra : ExtraDisconnect, optional
-        Times of writes that disconnect twice; None if no write does.
+        Times of writes that disconnect twice; None if no write disconnects twice.
     """
 
     overheads: Overheads
@@ -213,7 +214,8 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
     known = known_electronics(name)
     if known is None:
         raise InputError(
-            f"drive {str(name)!r}: its controller, bus and buffer are unknown; give a drive with known electronics"
+            f"drive {str(name)!r}: its controller, bus and buffer are unknown; give a drive whose file has these "
+            "parameters, such as 'atlas10k'"
         )
     return known
 
@@ -310,7 +312,7 @@ def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
 
 
 def electronics_facts(known: Electronics) -> dict[str, Any]:
-    """Return the field `electronics` of a drive file, the inverse of `electronics`.
+    """Return the field `electronics` of a drive file. This is the inverse of the function `electronics`.
 
     Parameters
     ----------
@@ -338,8 +340,8 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
     return {name: told(group) for name, group in groups.items()}
 
 
-# Limits of a buffer's parameters: counts far above those of any drive (4,096 segments, 8 GB), the highest read-ahead
-# mode of DiskSim, and a share. Times are at most 10 s, as in DiskSim's files.
+# Limits of a buffer's parameters: counts far above the counts of any drive (4,096 segments, 8 GB), the highest
+# read-ahead mode of DiskSim, and a share. Times are at most 10 s, as in DiskSim's files.
 _RULES = {
     "segments": FieldRule(int, 1, 4096),
     "sectors": FieldRule(int, 1, 2**24),

@@ -21,7 +21,7 @@ class FieldRule(NamedTuple):
 
 
 def field(facts: dict[str, Any], name: str, where: str) -> Any:
-    """Return the value of a field. Raise InputError if it is missing.
+    """Return the value of a field. Raise InputError if the field is missing.
 
     where: name of the file in error messages.
     """

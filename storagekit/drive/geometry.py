@@ -32,7 +32,7 @@ class SectorLocation(NamedTuple):
     """The position of a sector.
 
     passed: rotation of the platter from the zone's first sector to this sector, in sectors, including skews and spares.
-    angle: where the sector begins, in turns after angle 0.
+    angle: angle at which the sector begins, in turns.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -103,7 +103,7 @@ class Zone(NamedTuple):
         _, ahead = divided(skew + on_track + self.first_offset, length)
         angle = ahead.astype(np.float32) / length.astype(np.float32)
         spared = track * self.track_spares + group * self.group_spares
-        # It may overflow on a drive with nearly 2^31 sectors. Callers use differences only, which stay correct.
+        # The sum may overflow on a drive with nearly 2^31 sectors. Callers use differences only, which stay correct.
         return SectorLocation(self.first_cylinder + cylinder, head, offset + skew + spared, angle)
 
 
@@ -123,10 +123,10 @@ class Geometry(eqx.Module):
     which describe the drive.
 
     track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: number of tracks and
-    of data sectors of a group of cylinders that shares spares. group_spares: spare sectors of the group that are on a
-    track with data, so that the platter has to turn past these sectors. begin, close: `SectorLocation.passed` of the
-    zone's first data sector, and of the end of its last data sector. onward: distance from the end of the last data
-    sector to the data of the next zone, including spare cylinders, in cylinders.
+    of data sectors of a group of cylinders that shares spares. group_spares: number of spare sectors of the group that
+    are on a track with data, so that the platter has to turn past these sectors. begin, close: rotation of the platter
+    (`SectorLocation.passed`) at the zone's first data sector, and at the end of its last data sector. onward: distance
+    from the end of the last data sector to the data of the next zone, including spare cylinders, in cylinders.
     """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
@@ -203,11 +203,10 @@ def _last_not_above(
     begin: int | Int[AnyArray, "*#row"],
     end: int | Int[AnyArray, "*#row"],
 ) -> Int[Array, "*row"]:
-    """Return the index of the last entry of `firsts` that is at most `sector`, from index `begin` to before `end`.
+    """Return the index of the last entry of `firsts` that is at most `sector`.
 
-    The entries are in ascending order.
-
-    The index is `begin` where all entries are above `sector`. The binary search is a loop of the program because XLA
+    The entries are in ascending order. Only the entries from index `begin` to `end` - 1 are searched. The index is
+    `begin` where all these entries are above `sector`. The binary search is a loop of the program because XLA
     stores the values that a loop carries; XLA's CPU compiler would emit an unrolled search again for each use of its
     result.
     """

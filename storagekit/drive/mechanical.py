@@ -124,7 +124,7 @@ class Drive(OneKind):
         return self.geometry.at(ends).locate(ends, self.revolution, self.step)
 
     def step(self, cylinders: Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
-        """Return the time that the arm takes from the last track of a zone to the first of the next zone, seconds.
+        """Return the time in seconds that the arm takes from the last track of a zone to the first track of the next.
 
         cylinders: distance between the two tracks, cylinders.
         """

@@ -46,7 +46,7 @@ class Mixed(AbstractDrive):
 
     Notes
     -----
-    The system uses only the capacity of the smallest drive on every drive. A request is located on a drive of each
+    On every drive, the system uses only the capacity of the smallest drive. A request is located on a drive of each
     kind, and the brick that receives the request determines which location is used. Mechanical drives (`Drive`) of
     several kinds take little more computing time than drives of one kind (see `storagekit.drive.picked`). With drives
     of other classes, every access is computed once for each kind.
@@ -129,17 +129,19 @@ class Mixed(AbstractDrive):
 
     def capacity_of(self, which: int) -> int:
         if isinstance(self.kinds[which], Tracer):
-            raise InputError(f"the kind of drive {which} is unknown during compilation; determine its capacity before")
+            raise InputError(
+                f"the kind of drive {which} is unknown during compilation; determine its capacity before compilation"
+            )
         found = {self.members[kind].capacity_of(which) for kind in np.ravel(self.kinds[which]).tolist()}
         if len(found) > 1:
             raise InputError(
-                f"drive {which} has {min(found)} sectors in some runs and {max(found)} in others; give it one kind in "
-                "all runs"
+                f"drive {which} has {min(found)} sectors in some runs and {max(found)} in others; use the same drive "
+                "model in all runs"
             )
         return found.pop()
 
     def _drives(self) -> list[Drive]:
-        """Return the drives if all are mechanical with 512-byte sectors, and cylinder and head fit into one number.
+        """Return the drives if all are mechanical with 512-byte sectors, and if cylinder and head fit into 32 bits.
 
         Otherwise return an empty list. Subclasses of `Drive` do not count, because they may move and turn differently.
         """

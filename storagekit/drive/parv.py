@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from storagekit.core.errors import InputError
 
-# Largest depth of nested blocks and lists, and of nested files; the files of DiskSim have 6 and 3.
+# Largest depth of nested blocks and lists, and of nested files; in the files of DiskSim these depths are 6 and 3.
 DEEPEST = 32
 _TOKEN = re.compile(r"\s+|#.*|(?P<mark>[{}\[\],=;:?])|(?P<word>[^\s{}\[\],=;:?#][^\s{}\[\],=;:?]*)")
 _WHOLE = re.compile(r"-?\d+|-?0[xX][0-9a-fA-F]+")
@@ -73,7 +73,7 @@ def read_blocks(path: Path) -> list[ParameterBlock]:
 
 
 def _tokens(path: Path, above: tuple[Path, ...]) -> Iterator[_Token]:
-    """Return the tokens of a file, with each included file at its position.
+    """Return the tokens of a file. The tokens of an included file replace its `source` statement.
 
     above: the files that include this file, outermost first.
     """
@@ -84,7 +84,7 @@ def _tokens(path: Path, above: tuple[Path, ...]) -> Iterator[_Token]:
             continue
         named = next(tokens, None)
         if named is None or named.text in _MARKS:
-            raise _fault(token, "'source' without a file", "give a file name after it")
+            raise _fault(token, "'source' without a file", "give a file name after 'source'")
         yield from _tokens(path.parent / named.text, (*above, path))
 
 
@@ -96,7 +96,7 @@ def _text(path: Path, above: tuple[Path, ...]) -> str:
         text = path.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or fault
-        raise InputError(f"drive file {path}: {why}{by}; put it there, or correct the name") from fault
+        raise InputError(f"drive file {path}: {why}{by}; put the file there, or correct its name") from fault
     if re.search(r"^\s*Disk brand name\s*:", text, re.MULTILINE):
         raise InputError(f"drive file {path}: the syntax is of DiskSim 2; give a file in the syntax of DiskSim 3 or 4")
     return text

@@ -27,7 +27,8 @@ from storagekit.drive.slowed import Slowed
 class Start(NamedTuple):
     """The location on a drive where a request begins.
 
-    place: its cylinder and, in the lowest bits, its head (see `head_bits`). angle: angle at which it begins, turns.
+    place: number whose lowest bits are its head (see `head_bits`), and whose other bits are its cylinder. angle: angle
+    at which it begins, turns.
     """
 
     place: Int[AnyArray, "*#row"]

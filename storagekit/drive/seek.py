@@ -14,12 +14,12 @@ from storagekit.core.batching import named
 from storagekit.core.errors import InputError
 from storagekit.core.validation import SPAN, TIME, Validator, instance_of, validate, validate_fields
 
-# Limits of the number of cylinders: the upper one is far above any drive.
+# Limits of the number of cylinders; the upper limit is far above the number of any drive.
 CYLINDERS = Validator(least=2, most=10**8, whole=True)
 
 
 class AbstractSeek(eqx.Module):
-    """Time of an arm movement, seconds, as a function of its distance in cylinders; 0 at distance 0.
+    """Time of an arm movement in seconds, as a function of its distance in cylinders. It is 0 at distance 0.
 
     For a NumPy array, the call returns a NumPy array, without compilation.
     """
@@ -156,7 +156,9 @@ def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
 
 
 def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
-    """Return the seek curve through measured points, linear between neighbouring points and beyond the last point.
+    """Return the seek curve through measured points.
+
+    The curve is linear between neighbouring points. Beyond the last point, the last line is continued.
 
     Parameters
     ----------
@@ -249,8 +251,8 @@ def seek_from_three(single: float, average: float, full: float, cylinders: int) 
 
     Notes
     -----
-    The average is over two independent, uniformly distributed cylinders. The distance d between the two has the means E
-    d = C/3 and E sqrt(d) = 8 sqrt(C)/15.
+    The average is over two independent, uniformly distributed cylinders. For the distance d between these cylinders,
+    the mean of d is C/3, and the mean of sqrt(d) is 8 sqrt(C)/15.
     """
     longest = cylinders - 1
     terms = np.array(

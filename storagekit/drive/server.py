@@ -148,9 +148,9 @@ class Flash(Still):
         return super().locate(sector, count)._replace(head=-(-pages // self.channels))
 
     def per_wave(self, read: Bool[AnyArray, "*#row"] | bool) -> Float[AnyArray, "*#row"]:
-        """Return the time to access one page on each channel in parallel, seconds.
+        """Return the time in seconds to access one page on each channel in parallel.
 
-        For a write, it includes the average time for erasing blocks and moving pages.
+        For a write, the result includes the average time for erasing blocks and moving pages.
         """
         written = self.amplification * (self.program_page + self.erase_block / self.block)
         return jnp.where(read, self.read_page, written + (self.amplification - 1) * self.read_page)

@@ -57,10 +57,11 @@ def drive_from_sheet(facts: Annotated[dict[str, Any], FACTS], source: str) -> Dr
     Parameters
     ----------
     facts : dict
-        The fields. Required are rpm; capacity_tb or capacity_gb; track_seek_ms, average_seek_ms and full_seek_ms of a
-        read; and media_rate_mb_s, or outer_rate_mb_s and inner_rate_mb_s. TB, GB and MB are 10^12, 10^9 and 10^6 bytes.
-        Optional are heads, sector_bytes, head_switch_ms, write_settle_ms and overhead_ms; and the texts name, source
-        and assumed. The text assumed states assumptions that are not in the data sheet. See `Drive.from_datasheet`.
+        The fields. The required fields are rpm; either capacity_tb or capacity_gb; track_seek_ms, average_seek_ms and
+        full_seek_ms of a read; and either media_rate_mb_s, or both outer_rate_mb_s and inner_rate_mb_s. TB, GB and MB
+        are 10^12, 10^9 and 10^6 bytes. The optional fields are heads, sector_bytes, head_switch_ms, write_settle_ms,
+        overhead_ms, and three texts: name, source and assumed. The text `assumed` states assumptions that are not in
+        the data sheet. See `Drive.from_datasheet`.
     source : str
         Name of the file in error messages, and of the drive if field `name` is missing.
 

@@ -16,7 +16,7 @@ _COUNTED = {"heads": "heads", "sector": "sector_bytes"}
 _KNOWN = ("rpm", "seek", "rate", "size", *_TIMED, *_COUNTED)
 # TB; larger drives are assumed to have sectors of 4 KB, and a head for each TB.
 _LARGE = 2
-# Rate of the innermost tracks divided by the rate of the outermost, if a data sheet gives a single rate.
+# Rate of the innermost tracks divided by the rate of the outermost tracks, if a data sheet gives a single rate.
 INNER = 0.5
 
 
@@ -31,11 +31,12 @@ def sheet_facts(line: str) -> dict[str, Any]:
     Parameters
     ----------
     line : str
-        Pairs `word=value`, separated by commas. Required are rpm; seek, the track-to-track, average and full-stroke
-        seek of a read; rate, the sustained rates of the outermost and the innermost tracks; and size. If a single rate
-        is given, it is the rate of the outermost tracks, and the rate of the innermost tracks is half of it. Optional
-        are heads and sector; switch, the time of a head switch; settle, the extra seek time of writes; and overhead.
-        For drives above 2 TB, the defaults are one head for each TB and sectors of 4096 bytes.
+        Pairs `word=value`, separated by commas. The required words are rpm, seek, rate and size. The word seek has the
+        track-to-track, average and full-stroke seek time of a read. The word rate has the sustained rates of the
+        outermost and the innermost tracks. A single rate is the rate of the outermost tracks, and the rate of the
+        innermost tracks is then half of it. The optional words are heads, sector, switch (the time of a head switch),
+        settle (the extra seek time of writes) and overhead. For drives above 2 TB, the defaults are one head for each
+        TB and sectors of 4096 bytes.
 
     Returns
     -------

@@ -72,14 +72,14 @@ def admit(
     request : Requests
         The request, arrays of shape `[1, *batch]`.
     place : pytree of arrays, shape `[1, *batch]`
-        Its location.
+        Location of the request.
     word : array of uint32, shape `[1, *batch]`
         32 random bits for the dispatcher.
     arrival, entry : array of float32, shape `[1, *batch]`
-        Time until the request arrives, and time until it enters the system, seconds. It enters later than it arrives if
-        it waits for a slot.
+        Time in seconds until the request arrives, and time in seconds until it enters the system. A request that waits
+        for a slot enters later than it arrives.
     into : array of bool, shape `[slot, *batch]`
-        Mask of the slot that the request enters; false where no request enters.
+        Mask of the slot that the request enters; all false in runs where no request enters.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request enters.
 
@@ -130,8 +130,8 @@ def _wanted(
 ) -> Sending:
     """Return the parts to which a request is sent if no brick is down.
 
-    These are the parts that the dispatcher selects, as far as they exist. Further parts are added if the request needs
-    more.
+    The dispatcher may select parts that the location does not have; these are left out. If no selected part is left,
+    the first part of the location is used. If the request needs more parts than are selected, further parts are added.
     """
     placement = scenario.system.placement
     parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
@@ -154,10 +154,10 @@ def _asked(
     """Return the mask of the parts that wait in the queues of drives.
 
     A dispatcher has no information about stale copies, but no request waits at a stale copy. If all selected copies are
-    stale, the request is sent to exactly one other copy. It is not sent to more copies, because a request that is meant
-    for a single copy is not withdrawn from other queues.
+    stale, the request is sent to one other copy. It is not sent to several other copies, because a request that the
+    dispatcher meant for one copy is not withdrawn from the queues of other copies.
 
-    part: part that each drive holds. usable_at: mask of the replicas of that part that are not stale.
+    part: part that each drive holds. usable_at: mask of the replicas of this part that are not stale.
     """
     system = scenario.system
     asked = system.write.asked(state.write, sending.routed, request.read, place, system.placement)
@@ -178,9 +178,9 @@ def _answer(
     hit: Bool[Array, "1 *batch"],
     elsewhere: Bool[Array, "1 *batch"],
 ) -> Float[Array, "1 *batch"]:
-    """Return the completion time of a request that enters at `inside`; inf while it is unknown.
+    """Return the completion time of a request that reaches the bricks at time `inside`; inf if it is not known yet.
 
-    The time is known if the request is served from memory, or if its completion does not depend on any part.
+    The completion time is known if the request is served from memory, or if its completion does not depend on any part.
     """
     system = scenario.system
     answer = jnp.where(rule.needed > 0, jnp.inf, inside)
@@ -201,7 +201,7 @@ def _seated(
 ) -> Slots:
     """Return the slots after the request has entered the slot that `into` marks.
 
-    waits: mask of its waiting parts. answer: completion time, inf if unknown.
+    waits: mask of the parts of the request that wait. answer: completion time, inf if unknown.
     """
     return slots._replace(
         number=jnp.where(into, request.number, slots.number),
@@ -233,7 +233,7 @@ def view_for(
     part: Int[Array, "drive *batch"],
     usable_at: UInt32[Array, "drive *batch"] | None,
 ) -> View:
-    """Return the state of the system that a dispatcher receives when a request enters.
+    """Return the view of the system from which a dispatcher selects the parts of an entering request.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def view_for(
     request : Requests
         The request, arrays of shape `[1, *batch]`.
     place : pytree of arrays, shape `[1, *batch]`
-        Its location.
+        Location of the request.
     word : array of uint32, shape `[1, *batch]`
         32 random bits for the dispatcher.
     entry : array of float32, shape `[1, *batch]`
@@ -252,12 +252,12 @@ def view_for(
     part : array of int32, shape `[drive, *batch]`
         Part that each drive holds.
     usable_at : array of uint32, shape `[drive, *batch]`, or None
-        Mask of the replicas of this part that are not stale; None for all.
+        Mask of the replicas of this part that are not stale; None if no replica is ever stale.
 
     Returns
     -------
     View
-        The view.
+        The queues, the drives and the location of the request, as the dispatcher receives them.
     """
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
@@ -288,18 +288,18 @@ def view_for(
 
 
 class _Heads(NamedTuple):
-    """Heads of some drives when a request is admitted.
+    """Positions of the heads of some drives when a request is admitted.
 
     Parameters
     ----------
     drive, part : array of int32, shape `[row, *batch]`
-        The drive and its part of the request.
+        Number of each drive, and the part of the request that the drive holds.
     phase : array of float32, shape `[row, *batch]`
-        Angle of its platter, revolutions.
+        Angle of the platter of each drive, revolutions.
     arm : Arm
-        Its arm.
+        Position of the arm of each drive.
     usable : array of uint32, shape `[row, *batch]`, or None
-        Mask of the replicas of the part that are not stale; None for all.
+        Mask of the replicas of the part that are not stale; None if no replica is ever stale.
     """
 
     drive: Int[Array, "row *batch"]

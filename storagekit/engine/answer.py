@@ -3,8 +3,8 @@
 The completion time is known in advance if no other access can change it. If a request needs all its parts, or if the
 parts that it does not need are withdrawn, this time is the end of the last part. If the request needs one of several
 parts, this time is the end of the first part. In a third case, a request needs several parts, and more parts than it
-needs may be in service. For such a request the engine counts the ends of parts, unless the claims determine the time
-(`Decision.answer`).
+needs may be in service. For this request the engine counts the ends of its parts, unless the arbitration determines the
+completion time (`Decision.answer`).
 """
 
 from typing import Any, NamedTuple
@@ -33,14 +33,15 @@ from storagekit.workload import Requests
 
 
 class Underway(NamedTuple):
-    """Accesses of the counted parts of each request that are planned or in progress on bricks that are up.
+    """Planned and present accesses to the counted parts of each request. Bricks that are down have no accesses.
 
     Parameters
     ----------
     first, last : array of float32, shape `[slot, *batch]`
-        Time until the first and until the last of these accesses ends, seconds; inf and -inf if there are none.
+        Time in seconds until the first of these accesses ends, and time until the last ends. Without such an access,
+        `first` is inf and `last` is -inf.
     count : array of int32, shape `[slot, *batch]`
-        Number of the accesses.
+        Number of these accesses.
     """
 
     first: Float[Array, "slot *batch"]
@@ -69,11 +70,11 @@ def rule_of(
     request : Requests
         The request, arrays of shape `[1, *batch]`.
     place : pytree of arrays, shape `[1, *batch]`
-        Its location.
+        Location of the request.
     asked : array of uint32, shape `[1, *batch]`
-        Mask of its waiting parts.
+        Mask of the waiting parts of the request.
     receiving : array of int32, shape `[1, *batch]`
-        Part on the brick that received it.
+        Part on the brick that received the request.
 
     Returns
     -------
@@ -100,7 +101,7 @@ def enough_of(
     parts : array of uint32, shape `[*row]`
         Mask of the parts that may be added. Parts are added in the cyclic order of their numbers.
     needed : array of int32, shape `[*row]`
-        Number of parts that the data needs.
+        Number of parts from which the data can be read.
 
     Returns
     -------
@@ -123,7 +124,7 @@ def enough_of(
 def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
     """Return whether it is unknown which parts of a request end first.
 
-    It is unknown if a request needs several parts and more parts than it needs may be in service.
+    The order is unknown if the request needs several parts, and if more parts than it needs may be in service.
 
     Parameters
     ----------
@@ -156,13 +157,13 @@ class Part(NamedTuple):
     read : array of bool, shape `[1, *batch]`
         Whether the request is a read.
     waiting : array of uint32, shape `[1, *batch]`
-        Mask of the other waiting parts.
+        Mask of the other parts of the request that wait.
     last : array of float32, shape `[1, *batch]`
-        Time at which the last chosen part ends.
+        Latest end of the counted parts of the request that drives have chosen.
     answer : array of float32, shape `[1, *batch]`
-        Completion time; inf while it is unknown.
+        Completion time of the request; inf while it is unknown.
     counts : array of bool, shape `[1, *batch]`
-        Whether the part is counted.
+        Whether the completion of the request counts the part.
     finish : array of float32, shape `[1, *batch]`
         Time at which the part ends.
     replaces : array of bool, shape `[1, *batch]`
@@ -202,8 +203,8 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
     """
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
     # If more parts are chosen than needed, the parts that end first determine the completion time: either one part is
-    # needed, or ends are counted. A part that is given up did not determine this time if another part was to end before
-    # it and the drive of that other part received no better claim.
+    # needed, or ends are counted. If this time is earlier than the end of the part that is given up, another part
+    # determined it, and it stays valid.
     stays = ~part.replaces | (part.answer < part.lost - INSTANT)
     sooner = jnp.minimum(jnp.where(stays, part.answer, part.others), part.finish)
     answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
@@ -213,10 +214,11 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
 def still_serving(
     state: State, slot: Int[Array, "1 *batch"], gives_up: Int[Array, "1 *batch"]
 ) -> tuple[Float[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the end of the access that a drive gives up, and the earliest end of the other accesses for the same request.
+    """Return the end of the access that a drive gives up, and the earliest end of other accesses for the same request.
 
-    Drives that have already chosen their next access are not considered. Their present access ends within a lead time,
-    and therefore earlier than the access that is given up.
+    The present access of a drive that has already chosen its next access is not considered. A drive chooses at most
+    `lead_time` before the end of its present access. This access therefore ends before the access that is given up,
+    which has not begun, provided that an access takes longer than `lead_time`.
 
     Parameters
     ----------
@@ -230,8 +232,8 @@ def still_serving(
     Returns
     -------
     lost, others : array of float32, shape `[1, *batch]`
-        End of the access that is given up, and earliest end of the other accesses, seconds from now; inf if there is
-        none.
+        End of the access that is given up, and earliest end of the other accesses, both in seconds from now. `others`
+        is inf if there is no other access.
     """
     drives = state.drives
     number = pick(state.slots.number, slot)
@@ -241,7 +243,7 @@ def still_serving(
 
 
 def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]) -> State:
-    """Count the end of an access, if completion times depend on the number of ends.
+    """Count the end of an access, if completion times depend on the number of accesses that have ended.
 
     Parameters
     ----------
@@ -292,9 +294,9 @@ def _end_of_enough(
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which enough parts of request `number` have ended, as reported by the drives of the parts.
 
-    The time is inf if enough parts ended so long ago that the drives have since reported the ends of later accesses. A
-    drive that chooses its next access in advance reports an end before it happens. It reports the end of a long access
-    further in advance than the end of a short access.
+    The time is inf if enough parts ended so long ago that their drives have since reported the ends of later accesses.
+    A drive that chooses its next access in advance also reports the end of its present access in advance: `lead_time`
+    before this end, or at the beginning of an access that is shorter than `lead_time`.
 
     ended: number of ends reported so far.
     """

@@ -66,11 +66,11 @@ class Passage(NamedTuple):
     admitted : array of bool, shape `[1, *batch]`
         Whether a request was admitted. The next three fields describe this request.
     entered : array of float32, shape `[1, *batch]`
-        Time until its admission, seconds.
+        Time until the admission of the request, seconds.
     held_up : array of bool, shape `[1, *batch]`
-        Whether it had waited for a slot.
+        Whether the request had waited for a slot.
     admission : Admission
-        Result of its admission.
+        Result of the admission of the request.
     vacant : array of float32, shape `[1, *batch]`
         Time at which a slot is free for the next request, seconds; inf if no slot becomes free before another event.
     """
@@ -86,8 +86,8 @@ class Passage(NamedTuple):
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch"]:
     """Return the parts of each request that still wait after the request has completed.
 
-    A write still waits at all other drives, unless its policy treats writes as reads. A read still waits at drives that
-    no claim has reached.
+    A write still waits at all drives that have not chosen it, unless the write policy treats writes as reads. A read
+    still waits only at drives that no claim has reached.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
 
 
 def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
-    """Return whether a request may enter. It may not enter while the write policy has no space for more delayed writes."""
+    """Return whether a request may enter: false while the write policy has no space for more delayed writes."""
     room = scenario.system.write.has_room(state.write)
     return jnp.ones((), bool) if room is None else room
 
@@ -167,9 +167,9 @@ def admissible(
 def _opening(
     since: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
 ) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
-    """Return the slot that a request enters, and the time.
+    """Return the slot that a request enters, and the time of its entry.
 
-    The slot is a free slot or, if there is none, the slot that becomes free first.
+    The slot is a free slot or, if no slot is free, the slot that becomes free first.
 
     since: time from which each slot is free; inf if unknown.
     """
@@ -192,7 +192,7 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> Re
 
 
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *batch"]) -> State:
-    """Return the state after the component `arrivals` has received the completion, if requests have clients."""
+    """Return the state after the component `arrivals` has received the completion; unchanged without clients."""
     if state.slots.client is None:
         return state
     client = pick(state.slots.client, coming.leaving)
@@ -200,7 +200,7 @@ def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1
 
 
 def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
-    """Return the next request."""
+    """Return the next request, with its location, the gap to the request after it, and its random bits."""
     coming = pick_tree(incoming, state.taken)
     system, arrivals = scenario.system, scenario.arrivals
     if not arrivals.waits_for_completions:
@@ -226,7 +226,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state : State
         The state after.
     passage : Passage
-        The result.
+        The completion and the admission.
     """
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
     coming = next_request(scenario, state)

@@ -28,7 +28,7 @@ SCENARIO = instance_of(Scenario, "a Scenario(system, arrivals)")
 
 
 def _called(label: str, value: Any) -> Any:
-    """Return the value. Raise InputError unless it is a function of one argument, the amount that is done."""
+    """Return the value. Raise InputError unless the value is a function of one argument, the sum reached so far."""
     require_takes(label, value, ("done",))
     return value
 
@@ -68,7 +68,7 @@ def structure(scenario: Annotated[Scenario, SCENARIO]) -> tuple:
     Returns
     -------
     tuple
-        Types, shapes, and every field that is not a single number.
+        Types, shapes, and the values of all fields that are not single numbers.
     """
     leaves, tree = jax.tree.flatten(scenario)
     return tree, tuple(_identity(leaf) for leaf in leaves)
@@ -97,10 +97,11 @@ def signature(scenario: Scenario) -> tuple:
 def stack(
     scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "scenarios")], seeds: Annotated[Sequence[int], SEEDS]
 ) -> tuple[Scenario, np.ndarray]:
-    """Return one scenario in which every number is an array with one value for each run, and the keys of the runs.
+    """Combine several scenarios and seeds. Return one stacked scenario, and the keys of its runs.
 
-    The runs are ordered by scenario, and within a scenario by seed. All scenarios receive the same requests. Numbers
-    that are equal in all runs are repeated, so that the compiled program does not depend on the parameters that vary.
+    In the stacked scenario, every number is an array with one value for each run. The runs are ordered by scenario, and
+    within a scenario by seed. All scenarios receive the same requests. Numbers that are equal in all runs are repeated,
+    so that the compiled program does not depend on the parameters that vary.
 
     Parameters
     ----------
@@ -179,20 +180,21 @@ def batches(
         the same number of runs. False is faster for long runs, because simulating the padding then takes longer than
         another compilation.
     together : int
-        Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. They are divided
-        among batches only if a batch has room for fewer runs than this number.
+        Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. These runs are
+        divided among batches only if this number exceeds the width of a batch.
     among : int, optional
-        Number of runs of the sweep to which these runs belong, by default the number of these runs. It determines the
-        width of the batches. A single remaining run of a sweep therefore uses the same program as the whole sweep.
+        Number of runs of the whole sweep, of which `scenario` may contain only some; by default the number of runs of
+        `scenario`. It determines the width of the batches. A single remaining run of a sweep therefore uses the same
+        program as the whole sweep.
 
     Yields
     ------
     scenario : Scenario
         The stacked scenario of the batch.
     key : array of uint32, shape `[2, lane]`
-        Its keys.
+        Keys of the runs of the batch.
     used : int
-        Number of its runs that are not padding.
+        Number of runs of the batch that are not padding.
     """
     lanes, devices = key.shape[1], len(jax.devices())
     most = width(among or lanes, scenario.system.slots)
@@ -223,13 +225,14 @@ def execute(
     key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
         Keys of the runs.
     amount : float
-        The amount, in the unit of the sum.
+        Value that the sum must reach in every run, in the unit of the sum.
     record : Record, optional
         Sums and log to store, by default only the sums `CORE`.
     progress : callable
-        Receives the smallest sum of all runs so far; by default it does nothing.
+        Function that is called after every few chunks. Its argument is the lowest value that the sum has in any run.
+        By default it does nothing.
     by : str
-        Name of the sum, by default the completed requests.
+        Name of the sum, by default "answered", the number of completed requests.
 
     Returns
     -------
@@ -280,7 +283,7 @@ def steps(
         If no event can happen any more, or if a sum is not finite.
     """
     if by not in (known := [one.name for one in runner.record.sums]):
-        raise InputError(f"sum {by!r} is unknown; give one of {', '.join(known)}")
+        raise InputError(f"by={by!r}: no total of this name is recorded; give one of {', '.join(known)}")
     done: Any = 0
     while np.min(done) < amount:
         tally, kept = runner.advance(stride)
@@ -292,7 +295,7 @@ def steps(
 
 @validate
 def lanes_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndarray, _members]) -> Scenario:
-    """Return a stacked scenario with only some of its runs, in the given order.
+    """Return a stacked scenario that contains only the given runs, in the given order.
 
     Parameters
     ----------
@@ -326,7 +329,7 @@ def _check(tally: Tally, unfinished: Any) -> None:
         )
     for name, sums in tally.items():
         if not np.all(np.isfinite(sums)):
-            raise SimulationError(f"the sum {name!r} is not finite; check the numbers of the scenario")
+            raise SimulationError(f"the total {name!r} is not finite; check the numbers of the scenario")
 
 
 def _join(parts: list) -> Any:

@@ -49,7 +49,7 @@ class Report(NamedTuple):
         Whether the drive claimed the part. A drive claims parts of reads. It claims parts of writes only if the write
         policy uses claims for writes.
     further : array of bool, shape `[1, *batch]`
-        Whether other drives had already claimed as many parts of the request as it needs.
+        Whether other drives had already claimed as many parts of the request as the request needs.
     contested : array of bool, shape `[1, *batch]`
         Whether the request is contested for the first time.
     twice : array of bool, shape `[1, *batch]`
@@ -98,8 +98,8 @@ class Report(NamedTuple):
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
     """Simulate one event.
 
-    Arrivals, and choices of drives, happen in the order of their times. A completion affects only the record, the slot,
-    and the next request of a closed loop. The time therefore does not advance to a completion.
+    The arrivals of requests and the choices of drives happen in the order of their times. A completion affects only the
+    record, the slot, and the next request of a closed loop. The time therefore does not advance to a completion.
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ def sending_of(
 ) -> Sending:
     """Return the bricks that receive a request if bricks are down.
 
-    If the brick at which a request enters is down, the client sends the request again to the other bricks after its
-    time-out. Clients do not store which bricks are down.
+    If the brick at which a request enters is down, the client sends the request to the other bricks after a time-out.
+    Clients do not store which bricks are down.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def sending_of(
     system = scenario.system
     if not system.condition.stops:
         return wanted
-    # for the request with which an outage begins, and for the request with which it ends, the brick is up
+    # the brick is up for the request with which an outage begins, and for the request with which the outage ends
     after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
     down = state.condition.down & system.condition.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
@@ -96,11 +96,12 @@ def sending_of(
 def foreseen(
     scenario: Scenario, horizon: Float[Array, "1 *batch"], entry: Float[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """Return the latest time of a completion that may be processed now.
+    """Return the time up to which completions may be processed now.
 
-    The entry of a request may stop the brick that is about to complete another request. Completions after the next
-    entry are therefore not processed yet. If the entry and the choice have the same time, the choice comes first. The
-    choice may depend on completions at that time, which are then processed before the entry.
+    An outage begins when a request enters, and the brick that stops may be about to complete another request.
+    Completions after the next entry are therefore not processed yet. If the next entry and the next choice have the
+    same time, the choice comes first. The choice may depend on completions at this time. These completions are then
+    processed before the entry.
 
     Parameters
     ----------
@@ -122,12 +123,12 @@ def foreseen(
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tuple[State, Int[Array, "1 *batch"]]:
-    """Stop a brick whose outage begins, and wake the drives whose outage ends.
+    """Stop a brick whose outage begins, and wake the drives of bricks whose outages end.
 
-    One event stops at most one brick. After their time-out, clients send three kinds of reads again to the other
-    bricks: reads that the brick had claimed, reads that waited at no other brick, and reads that wait for a lost access
-    to read their data into memory. A write completes without the parts on the brick, and these parts are not written
-    later. An access counts as complete if its brick has already chosen the next access.
+    One event stops at most one brick. After a time-out, clients send three kinds of reads again, to the other bricks:
+    reads that the brick had claimed, reads that waited at no other brick, and reads that wait for a lost access to read
+    their data into memory. A write completes without the parts on the brick, and these parts are not written later. An
+    access counts as complete if its brick has already chosen the next access.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         receiving=receiving,
         sent=jnp.where(lost, jnp.maximum(slots.sent + system.condition.timeout, now), slots.sent),
     )
-    # idle drives wake, because the claim on an aborted part no longer prevents their choice
+    # idle drives wake, because the claim on an aborted part no longer prevents them from choosing the request
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
     state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
     return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
@@ -251,7 +252,7 @@ def _woken(
     again: Bool[Array, "1 *batch"],
     now: Float[Array, "1 *batch"],
 ) -> Drives:
-    """Return the state of the drives after the drives in `down` have stopped and the outages in `back` have ended.
+    """Return the drives after the drives in `down` have stopped, and the outages of the drives in `back` have ended.
 
     The drives in `back` wake. Where `again` is true, all idle drives that are not down wake, because parts may wait for
     these drives again.
@@ -316,7 +317,7 @@ def _underway(
 
 
 def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *batch"]) -> UInt32[Array, "slot *batch"]:
-    """Return the mask of the parts of each request whose bricks are up."""
+    """Return, for each request, a mask of the parts on bricks that are up."""
     placement, places = scenario.system.placement, state.slots.place
     mask = jnp.zeros_like(state.slots.waiting)
     for drive in range(scenario.system.drives):

@@ -30,7 +30,7 @@ _BLOCK = 2**19
 
 
 class ResponseBins(AbstractLog):
-    """Log of the bin of each response time, for reads and writes separately, without asynchronous writes."""
+    """Log of the bin of each response time. Reads and writes have separate bins, and asynchronous writes have none."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
         of = report.answered
@@ -62,7 +62,10 @@ def code(
 
 
 def middles() -> Float[np.ndarray, "bin"]:
-    """Return the middle of each bin, seconds: 0 for less than a microsecond, inf for more than 36 hours."""
+    """Return the middle of each bin, in seconds.
+
+    It is 0 for the bin of times below a microsecond, and inf for the bin of times above 36 hours.
+    """
     octave, step = np.divmod(np.arange(BINS - 2), 1 << _KEPT)
     inside = np.exp2(octave + float(_SHORTEST)) * (1 + (step + 0.5) / (1 << _KEPT))
     return np.concatenate([[0.0], inside, [np.inf]])
@@ -83,7 +86,7 @@ def binned(
     Returns
     -------
     array of int64, shape `[2, lane, bin]`
-        Numbers of reads and of writes.
+        Number of reads (index 0) and of writes (index 1) of each run in each bin.
     """
     lanes = codes.shape[2]
     first = np.arange(lanes) * CODES

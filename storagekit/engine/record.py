@@ -28,7 +28,7 @@ KINDS = {int: jnp.int32, float: jnp.float32}
 
 
 def answered(report: Report) -> Bool[Array, "1 *batch"]:
-    """Return a mask of the runs with a completed request; in other runs `report.answered` has no meaning.
+    """Return a mask of the runs in which a request completes. In other runs `report.answered` has no meaning.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class Sum:
         Name of the sum in the results.
     of : callable
         Function of the `Report` of one event. It returns the value that the event adds to the sum; 0 if the event does
-        not count. The shape is `[1, *batch]`, or `[drive, *batch]` with `by_drive`.
+        not count. The shape of the value is `[1, *batch]`, or `[drive, *batch]` with `by_drive`, or `[row, *batch]`
+        with `along`.
     kind : type
         int for counts, float for measured values, by default float. Both have 32 bits and are stored after each chunk
         of events.
@@ -61,12 +62,12 @@ class Sum:
         Whether there is one value for each drive, by default False.
     along : mapping of str to sequence of float
         Further dimensions with their labels, by default none. `of` receives the labels as columns that broadcast with
-        `[1, *batch]`. There is one row for each combination; the last dimension varies fastest.
+        `[1, *batch]`. There is one row for each combination of labels; the last dimension varies fastest.
 
     Raises
     ------
     InputError
-        If the arguments do not agree.
+        If an argument is invalid, or if `by_drive` is combined with `along`.
 
     Examples
     --------
@@ -146,7 +147,7 @@ class Sum:
         """
         added = self.of(report, *self._labels(total.ndim))
         if jnp.shape(added) != total.shape:
-            shapes = f"{list(jnp.shape(added))} to {list(total.shape)}"
+            shapes = f"{list(jnp.shape(added))} to a total of shape {list(total.shape)}"
             raise InputError(
                 f"sum {self.name!r} adds an array of shape {shapes}: set by_drive or along, or add one row"
             )
@@ -211,8 +212,8 @@ class Accesses(NamedTuple):
     Parameters
     ----------
     number, drive, replica : array of int32, shape `[1, *batch]`
-        Request, drive and replica of the access that can no longer change; NO_REQUEST if there is no such access. If
-        drives do not choose their accesses in advance, this access has just ended.
+        Number of the request, drive and replica of the access that became final; all are NO_REQUEST if no access became
+        final. If drives do not choose their accesses in advance, this access has just ended.
     admitted : array of bool, shape `[1, *batch]`
         Whether the next request entered.
     answered : RequestCompleted
@@ -227,7 +228,7 @@ class Accesses(NamedTuple):
 
 
 class AccessLog(AbstractLog):
-    """Log of all accesses and completions in order, from which the contents of the disks can be replayed."""
+    """Log of all accesses and completions in their order. The contents of the disks can be computed from this log."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Accesses:
         drive, certain = first_true(report.served)
@@ -241,7 +242,7 @@ class AccessLog(AbstractLog):
 
 
 class Services(NamedTuple):
-    """Service that a stream receives from a brick in an event, and the streams that wait.
+    """Service that a brick gives to a stream in one event, and the streams that wait at each brick.
 
     Parameters
     ----------
@@ -270,7 +271,7 @@ class Services(NamedTuple):
 
 
 class ServiceLog(AbstractLog):
-    """Log of the service of each stream at each brick and, with `backlog`, of the streams that wait there.
+    """Log of the service of each stream at each brick. With `backlog`, also of the streams that wait at each brick.
 
     Parameters
     ----------
@@ -285,7 +286,8 @@ class ServiceLog(AbstractLog):
             raise InputError("a log of the service of streams needs requests of clients: use workload.Threads")
         if self.backlog and scenario.arrivals.stream_count > MOST_LOGGED:
             raise InputError(
-                f"the backlog of {scenario.arrivals.stream_count} streams: at most {MOST_LOGGED} streams can be logged"
+                f"the backlog of {scenario.arrivals.stream_count} streams: at most {MOST_LOGGED} streams "
+                "can be logged; use fewer streams, or omit `backlog`"
             )
         drive, certain = first_true(report.served)
         return Services(

@@ -33,11 +33,12 @@ from storagekit.engine.system import AUTO, Scenario, System
 from storagekit.workload import words
 
 CHUNK = 128
-# block of random bits for dispatchers; workloads use the first blocks, three for each thread
+# number of the block of random bits for dispatchers; workloads use the first blocks, three for each thread
 OF_DISPATCH = 2**31 - 1
 # range of a seed of JAX's generator
 SEEDS = several(Validator(least=0, most=2**32 - 1, whole=True), 1, "seeds")
-# number of states in memory while a chunk is computed: the state before it, the state after it, and an intermediate one
+# number of states in memory while a chunk is computed: the state before the chunk, the state after the chunk, and an
+# intermediate state
 COPIES = 3
 BY_LANE = PartitionSpec(None, "lane")
 
@@ -72,7 +73,7 @@ def begin(
     key : array of uint32, shape `[2, *batch]`
         Keys of the runs, see `keys`.
     drawn : array of float32, shape `[drive, *batch]`, optional
-        Phases of the platters, revolutions; by default random.
+        Angles of the platters at the start, revolutions; by default random.
 
     Returns
     -------
@@ -243,7 +244,9 @@ def run_key(label: str, value: Any) -> Any:
         return value
     is_key = isinstance(value, np.ndarray | jax.Array) and value.dtype == np.uint32
     if not is_key or value.ndim not in (1, 2) or value.shape[0] != 2:
-        raise InputError(f"{label} {shown(value)}: give the result of sk.engine.keys(seeds), or a column of it")
+        raise InputError(
+            f"{label} {shown(value)}: give the result of sk.engine.keys(seeds), or one column of this array"
+        )
     return value
 
 
@@ -269,7 +272,7 @@ def require_room(state: PyTree, system: System, lanes: int) -> None:
         raise InputError(
             f"a batch of {lanes} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} "
             f"bytes, {COPIES} times its state, but {most:.0f} bytes are available: lower System.slots, the "
-            "outstanding requests, the cache, or seeds"
+            "outstanding requests, the cache size, or the number of seeds"
         )
 
 
@@ -297,7 +300,8 @@ class Runner:
         run_key("key", key)
         if scenario.system.slots == AUTO:
             raise InputError(
-                "System.slots is not given: give it, or call `simulate`, `sweep` or `replay`, which determine it"
+                "System.slots is not given: give a number of slots, or call `simulate`, `sweep` or `replay`, which "
+                "determine this number"
             )
         say_if_late()
         announce_compilations()
@@ -361,7 +365,7 @@ class Runner:
 
 @contextmanager
 def addressed(wide: bool) -> Iterator[None]:
-    """Enable numbers of 64 bits while a system with `wide` addresses is simulated.
+    """If `wide` is true, enable numbers of 64 bits during the simulation of a system.
 
     Only values that are computed with `.astype(int)` then have 64 bits. All other code specifies the types of its
     values.
@@ -398,7 +402,7 @@ def _divisor(lanes: int, devices: int) -> int:
 
 @validate
 def keys(seeds: Annotated[Sequence[int], SEEDS]) -> np.ndarray:
-    """Return the keys of independent runs.
+    """Return the keys of the random numbers of independent runs.
 
     Parameters
     ----------

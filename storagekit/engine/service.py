@@ -139,7 +139,7 @@ class Chosen(NamedTuple):
     read : array of bool, shape `[1, *batch]`
         Whether the request is a read.
     usable : array of uint32, shape `[1, *batch]`, or None
-        Mask of the replicas that may be chosen; None for all.
+        Mask of the replicas that may be chosen; None if all replicas may be chosen.
     delayed : array of int32, shape `[1, *batch]`, or None
         Row of the part's write in the table of delayed writes; negative if the write is not delayed. None if no write
         is ever delayed.
@@ -233,7 +233,7 @@ def choose(
     state : State
         The state after.
     fields : dict of str to array, shape `[1, *batch]`
-        The fields of the report for the choice.
+        The fields of `Report` that describe the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, which, any_row(chooser))
@@ -384,12 +384,12 @@ def _whose(
 
 
 def _on_drive(system: System, place: Any, part: Int[Array, "row *batch"], which: Int[Array, "1 *batch"]) -> Target:
-    """Return the location on drive `which` of the given parts of requests whose location is `place`."""
+    """Return the location of parts on drive `which`. place: locations of the requests of these parts."""
     return system.drive.seen(system.placement.target_on(part, place), which)
 
 
 def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chosen:
-    """Return the part of the request in a slot that is on the choosing drive."""
+    """Return the part of a request that the choosing drive holds. slot: slot of the request."""
     place = pick_tree(slots.place, slot)
     return Chosen(
         number=pick(slots.number, slot),

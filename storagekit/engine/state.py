@@ -30,7 +30,7 @@ class Slots(NamedTuple):
     place : pytree of arrays, shape `[slot, *batch]`
         Location of the request.
     read, asynchronous : array of bool, shape `[slot, *batch]`
-        Whether the request is a read, and whether no client waits for it.
+        Whether the request is a read, and whether it is asynchronous: no client waits for its completion.
     stream, client, sectors : array of int32, shape `[slot, *batch]`, or None
         Stream, client and length in sectors; None if requests have no clients.
     receiving : array of int32, shape `[slot, *batch]`
@@ -118,7 +118,7 @@ class Drives(NamedTuple):
     wake : array of float32, shape `[drive, *batch]`
         Time at which a drive next chooses; inf if it sleeps.
     phase : array of float32, shape `[drive, *batch]`
-        Angle of its platter, revolutions.
+        Angle of the platter, revolutions.
     free : array of float32, shape `[drive, *batch]`
         Time at which the last final access ends.
     arm : Arm
@@ -282,7 +282,7 @@ def hand_over(
     busy : array of bool, shape `[drive, *batch]`
         Mask of the busy drives.
     which : array of int32, shape `[1, *batch]`, optional
-        Drive that has become free; None if the reason is that parts have arrived.
+        Drive that has become free; None if bricks issue parts because a request has arrived.
 
     Returns
     -------
@@ -324,7 +324,7 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
     if slots.stream is None:
         return None
     placement, streams = system.placement, min(scenario.arrivals.stream_count, WORD)
-    # A word holds the streams of several bricks side by side, so that few words are combined over all slots.
+    # One uint32 holds the streams of several bricks side by side, so that few arrays are combined over all slots.
     each = WORD // streams
     words = [jnp.zeros_like(slots.waiting)] * -(-system.bricks.count // each)
     # the loop is over parts and not over drives, because a brick may have many drives, and a request few parts
@@ -451,7 +451,7 @@ def random_phases(
     """Return a random angle for each drive of each run.
 
     The angle of a drive does not depend on the number of drives. The angles equal the values of `jax.random.uniform`.
-    If `key` is a NumPy array, NumPy computes the angles, because the compilation of a program would take longer.
+    If `key` is a NumPy array, NumPy computes the angles, because this is faster than the compilation of a program.
 
     Parameters
     ----------

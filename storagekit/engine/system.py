@@ -23,7 +23,7 @@ from storagekit.write import AbstractWrite, AllCopies
 
 # limits of the capacity in sectors: of any system, and of systems with addresses of 32 bits
 MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
-# number of slots that `simulate`, `sweep` or `replay` determines
+# value of `slots` with which `simulate`, `sweep` or `replay` determines the number of slots
 AUTO = -1
 # validators of the type and the upper limit; `System` checks the lower limit, and a run checks that its slots fit into
 # memory
@@ -48,7 +48,7 @@ class System(eqx.Module):
     claims : AbstractArbitration, optional
         Selects the drive that serves a request queued at several drives, by default as the dispatcher defines.
     queue : AbstractQueue, optional
-        Selects the waiting parts that a brick issues to its drives, by default all.
+        Selects the waiting parts that a brick issues to its drives, by default all waiting parts.
     cache : AbstractCache, optional
         Memory in front of the drives, by default none.
     condition : FaultSchedule, optional
@@ -128,7 +128,7 @@ class System(eqx.Module):
 
     @property
     def wide(self) -> bool:
-        """Whether addresses of the system or of one of its drives need 64 bits in any run. Known before compilation."""
+        """Whether addresses of the system or of a drive need 64 bits in any run. It is known before compilation."""
         return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
@@ -150,22 +150,25 @@ class System(eqx.Module):
         sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick
         if each < 1 or self.drives % each:
             raise InputError(
-                f"bricks of {each} drives in a system of {self.drives}: give a number of drives per brick that "
-                "divides it"
+                f"bricks of {each} drives in a system of {self.drives} drives: give a number of drives per brick that "
+                f"divides {self.drives}"
             )
         if sizes is not None and sum(sizes) != self.drives:
-            raise InputError(f"bricks with {sum(sizes)} drives in total, in a system of {self.drives}: omit `drives`")
+            raise InputError(
+                f"bricks with {sum(sizes)} drives in total, in a system of {self.drives} drives: omit `drives`"
+            )
         if self.drives < 1:
             raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
         if used > self.drives:
             raise InputError(
-                f"a layout of {used} drives in a system of {self.drives}: use a smaller layout or more drives"
+                f"a layout of {used} drives in a system of {self.drives} drives: use a smaller layout or more drives"
             )
         parts = int(np.max(self.placement.parts))
         if parts > MOST_PARTS:
             raise InputError(
-                f"{parts} copies of a block: at most {MOST_PARTS} are possible; simulate each group in a separate run"
+                f"{parts} copies of a block: at most {MOST_PARTS} are possible; simulate each group of drives in a "
+                "separate run"
             )
         if self.slots < 1 and self.slots != AUTO:
             raise InputError(f"{self.slots} request slots: give at least 1")

@@ -22,7 +22,7 @@ MOST_STOPS = 7
 
 
 class Slowdown(eqx.Module):
-    """A slowdown or an outage of a brick, from the arrival of one request to the arrival of another.
+    """A slowdown or an outage of a brick, from the arrival of one request to the arrival of a later request.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class FaultSchedule(Component):
     Parameters
     ----------
     *slowdowns : Slowdown
-        Slowdowns and outages, by default none. Without any, the schedule computes nothing.
+        Slowdowns and outages, by default none. Without slowdowns, the schedule computes nothing.
     seeking, turning : float
         Fraction of a slowdown that applies to the arm, and fraction that applies to the platter, from 0 to 1, by
         default 1. With 1 and 1, accesses take 1 / speed times as long. With 0 and 1, only the platter is slower. With 1
@@ -170,7 +170,8 @@ class FaultSchedule(Component):
             )
             if at_once > facts.spare:
                 raise InputError(
-                    f"{at_once} bricks are stopped simultaneously: this layout tolerates at most {facts.spare}"
+                    f"{at_once} bricks are stopped simultaneously: this layout tolerates at most {facts.spare}; give "
+                    "fewer simultaneous outages"
                 )
 
     @property

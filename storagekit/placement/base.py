@@ -24,7 +24,7 @@ from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, A
 from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 
-# Maximum number of parts of a request, and of parts times replicas: a mask has one bit for each.
+# Maximum number of parts of a request, and of parts times replicas, because a mask has one bit for each of them.
 MOST_PARTS = WORD
 # Converts the sectors of a stripe unit.
 stripe_unit = partial(replace(SECTORS, unit="sectors"), "a stripe unit of")
@@ -78,7 +78,7 @@ class PlacedParts(eqx.Module):
 
 
 class SeveralParts(eqx.Module):
-    """The number of parts that a read needs, for codes and stripes; by default parts are copies, and a read needs one."""
+    """The number of parts that a read needs: several for codes and stripes; by default one, as parts are copies."""
 
     @property
     def most_parts(self) -> int | None:
@@ -130,7 +130,7 @@ class LinkedParts(eqx.Module):
         return jnp.zeros_like(parts)
 
     def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the parity part that belongs to a data part on the same brick, and the reverse for a parity part.
+        """Return the parity part of a data part, or the data part of a parity part, on the same brick.
 
         The result is -1 if there is no such part.
         """
@@ -138,7 +138,7 @@ class LinkedParts(eqx.Module):
 
 
 class RotationalReplicas(eqx.Module):
-    """Replicas of a part on its drive, for layouts such as the SR-Array; by default one."""
+    """Replicas of a part on its drive, for layouts such as the SR-Array; by default one replica."""
 
     @property
     def replicas(self) -> Int[AnyArray, "..."]:
@@ -194,7 +194,7 @@ class GroupedDrives(eqx.Module):
 
     @property
     def brick_sizes(self) -> tuple[int, ...] | None:
-        """Return the number of drives of each brick if the numbers differ; None if all bricks have the same number."""
+        """Return the number of drives of each brick if these numbers differ; None if all bricks have equal numbers."""
         return None
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
@@ -224,7 +224,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
 
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
-        """Return the number of sectors that the layout stores on drives of this kind."""
+        """Return the number of data sectors of the layout on drives such as `drive`."""
 
     @abstractmethod
     def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
@@ -232,7 +232,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
 
     @property
     def longest(self) -> int | None:
-        """Return the largest length of a request, sectors; None if only the capacity limits it."""
+        """Return the largest length of a request in sectors; None if only the capacity limits the length."""
         return None
 
     def on(self, drive: AbstractDrive) -> "AbstractPlacement":
@@ -279,7 +279,7 @@ def of_part(
     part : int array, `[*row]`
         Number of the part.
     placement : AbstractPlacement
-        The layout, which defines D_r, the replicas of a part.
+        The layout, which defines D_r, the number of replicas of a part.
 
     Returns
     -------
@@ -329,7 +329,7 @@ def nearest_replica(
     part : int array, `[*row]`
         Part of each request that the drive holds.
     usable : uint32 array, `[*row]`, or None
-        Mask of the replicas that may be accessed, at least one; None for all.
+        Mask of the replicas that may be accessed, at least one; None if all replicas may be accessed.
 
     Returns
     -------

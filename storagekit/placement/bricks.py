@@ -35,7 +35,7 @@ class Bricks(AbstractPlacement):
     across : AbstractPlacement
         Layout of the parts of a request over the bricks: each drive of this layout is a brick.
     disks : int
-        Drives of each brick.
+        Number of drives of each brick.
     unit : int
         Stripe unit, sectors, by default 64 KB. With a unit as large as a drive the disks are independent and are filled
         one after the other.
@@ -134,8 +134,8 @@ class Bricks(AbstractPlacement):
         return self.across.sectors_of(part, place.across, sectors)
 
     def capacity(self, drive: AbstractLayout):
-        # The last row of units stays free if there are several, so that a request that begins in the last used unit
-        # fits.
+        # The last row of units stays free if there are several rows, so that a request that begins in the last used
+        # unit fits.
         rows = self.across.capacity(drive) // self.unit
         return (rows - (rows > 1)) * self.unit * self.disks
 

@@ -21,7 +21,7 @@ _EXTENT = partial(replace(SECTORS, unit="sectors"), "an extent of")
 
 
 class Declustered(AbstractPlacement):
-    """Volumes (LUNs) that are divided into extents, with each extent on `copies` consecutive bricks of a ring.
+    """Volumes (LUNs) that are divided into extents. Each extent is on `copies` consecutive bricks of a ring.
 
     The first brick of extent e is e mod `bricks`.
 
@@ -30,11 +30,12 @@ class Declustered(AbstractPlacement):
     bricks : int
         Number of bricks, a multiple of `copies`, by default 2; one value, or one for each run.
     copies : int
-        Copies of each extent, 1 to 32, by default 2; one value, or one for each run.
+        Number of copies of each extent, 1 to 32, by default 2; one value, or one for each run.
     data : int
-        Sectors of all volumes, end to end; one value, or one for each run. By default 0: the capacity of the bricks.
+        Total number of sectors of all volumes; one value, or one for each run. With 0, the default, the volumes fill
+        the bricks.
     extent : int
-        Sectors of an extent, by default 1 MB.
+        Length of an extent, sectors, by default 1 MB.
 
     Raises
     ------

@@ -35,11 +35,11 @@ class Node:
     Parameters
     ----------
     disks : int
-        Number of disks, at least 1; at least 3 for RAID 5. The disks of a RAID 5 are of one kind.
+        Number of disks, at least 1; at least 3 for RAID 5. The disks of a RAID 5 are of one model.
     raid5 : bool
         Whether the disks form one RAID 5.
     sectors : int, optional
-        Sectors of each disk that are used, by default all sectors of the smallest disk.
+        Number of sectors of each disk that are used, by default all sectors of the smallest disk.
     serial : bool
         Whether the node serves one request at a time, even if it has several disks (ars, section 5).
 
@@ -54,8 +54,8 @@ class Node:
     access this arm is where the last access of that disk ended. The simulated drive has one arm for all disks, which is
     where the last access of any disk ended. If addresses are independent and uniform over the disks, both positions are
     independent of the target and have the same distribution. One arm can then represent all disks, provided that the
-    choice of requests does not depend on positions. If it depends on positions (bids, shortest access first), all
-    candidates of a node share one arm, and the model is an approximation.
+    choice of requests does not depend on positions. If the choice depends on positions (bids, shortest access first),
+    all candidates of a node share one arm, and the model is an approximation.
 
     A write on a serial RAID 5 takes one revolution more, as on any RAID 5. The disk with the parity works at the same
     time and is assumed to take no longer.
@@ -99,21 +99,22 @@ class Volume:
     Parameters
     ----------
     sectors : int
-        Sectors of data, a multiple of `block`.
+        Number of sectors of data, a multiple of `block`.
     segment : int
-        Sectors of a segment, a multiple of `block` and of `needed`. The last segment may have fewer sectors, but it
-        takes the space of a whole segment.
+        Number of sectors of a segment, a multiple of `block` and of `needed`. The last segment may have fewer sectors,
+        but it takes the space of a whole segment.
     parts : int
-        Parts of a segment, at least 1: copies, or fragments of an m-of-n code, each 1/m of a segment.
+        Number of parts of a segment, at least 1. The parts are copies, or fragments of an m-of-n code, each 1/m of a
+        segment.
     needed : int
-        Parts that restore the data, at most `parts`: 1 for copies (default), m for a code.
+        Number of parts that restore the data, at most `parts`: 1 for copies (default), m for a code.
     block : int
-        Sectors of a block, by default 64 KB.
+        Length of a block, sectors, by default 64 KB.
 
     Raises
     ------
     InputError
-        If a number is out of range, or a size is not one of the multiples above.
+        If a number is out of range, or a size is not a multiple as stated above.
     """
 
     sectors: int
@@ -128,7 +129,9 @@ class Volume:
         _set(self, parts=COUNT("parts of a segment", self.parts))
         _set(self, needed=COUNT("parts needed to read", self.needed))
         if self.needed > self.parts:
-            raise InputError(f"needed {self.needed} of {self.parts} parts: give at most the number of parts")
+            raise InputError(
+                f"a read that needs {self.needed} of {self.parts} parts: give at most {self.parts} as `needed`"
+            )
         for what, size in (("segment", self.segment), ("volume", self.sectors)):
             if size % self.block:
                 raise InputError(
@@ -136,7 +139,8 @@ class Volume:
                 )
         if self.segment % self.needed:
             raise InputError(
-                f"a segment of {self.segment} sectors in {self.needed} data fragments: give a multiple of this number"
+                f"a segment of {self.segment} sectors cannot be divided into {self.needed} equal data fragments; give "
+                f"a segment size that is a multiple of {self.needed} sectors"
             )
         require_segments(self.segments)
 
@@ -147,7 +151,7 @@ class Volume:
 
     @property
     def part(self) -> int:
-        """Return the sectors of a part of a segment."""
+        """Return the number of sectors of a part of a segment."""
         return self.segment // self.needed
 
 
@@ -164,7 +168,7 @@ class _Filling:
         return size <= self.room if self.wraps else self.full[self.next] + size <= self.room
 
     def put(self, size: int) -> tuple[int, int]:
-        """Add a part. Return the number of its space, and the sector at which it begins there."""
+        """Add a part. Return the number of the space that holds the part, and the first sector of the part in it."""
         space = self.next
         begin = self.full[space] if self.full[space] + size <= self.room else 0
         self.full[space], self.next = begin + size, (space + 1) % len(self.full)
@@ -284,5 +288,5 @@ def _full(number: int, segment: int, volume: Volume, fillings: list[_Filling]) -
     held, room = sum(fillings[without].full), fillings[without].room * len(fillings[without].full)
     return InputError(
         f"volume {number}, segment {segment}: fewer than {volume.parts} nodes have space; node {without} has {held} "
-        f"of {room} sectors in use, a part needs {volume.part}; use smaller volumes, or let them wrap"
+        f"of {room} sectors in use, and a part needs {volume.part} sectors; use smaller volumes, or wraps=True"
     )

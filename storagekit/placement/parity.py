@@ -19,8 +19,9 @@ from storagekit.workload import Requests
 class ParityRow(NamedTuple):
     """The location of requests in rows of stripe units with parity; all parts have one address.
 
-    target: that address. first: the first drive of the group. parity: the drive with the first unit of parity. data:
-    the drive with the data. Both are numbered within the group. touched: mask of the parts of each request.
+    target: location of all parts. first: the first drive of the group. parity: the drive with the first unit of parity,
+    numbered within the group. data: the drive with the data, numbered within the group. touched: mask of the parts of
+    each request.
     """
 
     target: Any
@@ -36,9 +37,10 @@ class ParityGroups(WithParity):
     Parameters
     ----------
     disks : int
-        Drives of a group, those with parity included, at least `parities` + 2; one value, or one for each run.
+        Number of drives of a group, including the drives with parity, at least `parities` + 2; one value, or one for
+        each run.
     parities : int
-        Units of parity in each row of a group, 1 to 31, by default 1.
+        Number of parity units in each row of a group, 1 to 31, by default 1.
     groups : int
         Number of groups, at least 1, by default 1.
     unit : int

@@ -26,8 +26,8 @@ from storagekit.workload.trace import RequestTrace
 
 # Columns of a table are padded to a multiple of this, so that most layouts share a compiled program.
 COLUMNS = 2048
-# Number of facts of a volume: its first sector, its first segment, its sectors, the sectors of a segment, the parts
-# that restore the data, and the sectors of a block.
+# Number of properties of a volume: its first sector, its first segment, and the numbers of its sectors, of the sectors
+# of a segment, of the parts that restore the data, and of the sectors of a block.
 _FACTS = 6
 
 
@@ -47,8 +47,8 @@ class Pieces(NamedTuple):
 class _Inside(NamedTuple):
     """The positions of requests in their segments.
 
-    column: number of the segment among the segments of all volumes. first, sectors: first sector and length of each
-    part, within the part of the segment. needed: number of parts that restore the data.
+    column: number of the segment among the segments of all volumes. first, sectors: first sector and length of the
+    requested range in each part of the segment. needed: number of parts that restore the data.
     """
 
     column: Int[AnyArray, "*row"]
@@ -81,12 +81,12 @@ def _each(given: Iterable) -> tuple:
 
 
 class Segments(AbstractPlacement):
-    """Volumes laid out end to end, with segments on nodes of unequal disks (ars, section 3).
+    """Volumes that lie end to end. Their segments are on nodes with unequal disks (ars, section 3).
 
     Parameters
     ----------
     nodes : tuple of Node
-        The nodes, which are the bricks in this order.
+        The nodes. They are the bricks of the system, in this order.
     volumes : tuple of Volume
         The volumes.
     wraps : bool
@@ -142,15 +142,15 @@ class Segments(AbstractPlacement):
             raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of each")
         if self._most > len(self.nodes):
             raise InputError(
-                f"{self._most} parts of a segment on {len(self.nodes)} nodes: give at most one for each node"
+                f"{self._most} parts of a segment on {len(self.nodes)} nodes: give at most one part for each node"
             )
         if int(self.parts) > MOST_PARTS:
             raise InputError(f"{int(self.parts)} parts of a request, including parity: give at most {MOST_PARTS}")
         for volume in self.volumes:
             if self.whole_blocks and volume.block % volume.needed:
                 raise InputError(
-                    f"blocks of {volume.block} sectors in {volume.needed} data fragments: give a multiple of this "
-                    "number, or whole_blocks=False"
+                    f"a block of {volume.block} sectors cannot be divided into {volume.needed} equal data fragments; "
+                    f"give a block size that is a multiple of {volume.needed} sectors, or whole_blocks=False"
                 )
 
     @property
@@ -269,7 +269,7 @@ class Segments(AbstractPlacement):
 
     @property
     def _firsts(self) -> list[int]:
-        """Return the number of the first drive of each node, and last the number of all drives."""
+        """Return the number of the first drive of each node, followed by the total number of drives."""
         return [*accumulate(self.brick_sizes, initial=0)]
 
     @property
@@ -379,7 +379,7 @@ def cut(
 
 
 def _sizes(volume: Volume) -> Iterator[int]:
-    """Yield the sectors of each segment of a volume."""
+    """Yield the number of sectors of each segment of a volume."""
     for first in range(0, volume.sectors, volume.segment):
         yield min(volume.segment, volume.sectors - first)
 

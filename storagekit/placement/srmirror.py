@@ -4,7 +4,7 @@ Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000 (srarray)
 disks hold a data set. The stripe units of the data set are placed in rotation on D_s D_r groups of D_m mirrored disks.
 Each unit is followed, in the same cylinder, by the space for its D_r replicas. Let `data` be the size of the data set
 divided by the capacity of a drive. Each disk is then filled to the fraction data D_r D_m / D = data / D_s, from the
-outer cylinders inward. With `data` 1, its arm moves over 1/D_s of the cylinders.
+outer cylinders inward. With `data` 1, the arm of a disk moves over 1/D_s of the cylinders.
 
     D x 1 x 1     striping              1 x 1 x D     mirror
     D_s x D_r x 1 SR-Array              D_s x 1 x 2   RAID-10
@@ -46,8 +46,8 @@ class SRMirror(AbstractPlacement):
     unit : int
         Stripe unit, sectors, by default 64 KB as in the paper.
     most_replicas : int
-        Largest D_r in the arrays of the engine, by default 6: a track switch of 0.9 ms permits at most six in a turn of
-        6 ms (srarray, section 4.1).
+        Largest D_r for which the engine allocates arrays, by default 6: a track switch of 0.9 ms permits at most six in
+        a turn of 6 ms (srarray, section 4.1).
 
     Raises
     ------

@@ -28,8 +28,8 @@ _DRIVES = Validator(least=1, most=MOST_PARTS, unit="drives", whole=True)
 class Strips(NamedTuple):
     """The location of requests that are divided into a part for each drive.
 
-    targets: location of the part on each drive. lengths: sectors of each part. touched: mask of the drives that have a
-    part.
+    targets: location of the part on each drive. lengths: number of sectors of each part. touched: mask of the drives
+    that have a part.
     """
 
     targets: tuple[Any, ...]
@@ -40,7 +40,7 @@ class Strips(NamedTuple):
 def rank(
     row: Int[AnyArray, "*#row"], inside: Int[AnyArray, "*#row"], before: int | Int[AnyArray, "*#row"], unit: int
 ) -> Int[AnyArray, "*#row"]:
-    """Return the number of sectors that one drive of a stripe holds from the data before a logical sector.
+    """Return the number of sectors on one drive that hold data before a logical sector.
 
     This is also the address of the next sector on the drive.
 
@@ -71,7 +71,7 @@ def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[AnyArray, "*#row"],
     drive : AbstractLayout
         Properties common to all drives.
     ranges : iterable of pairs of int arrays, `[*row]`
-        For each drive, the first address of its part of each request, and the address after the last. Both are equal if
+        For each drive, the first address of its part of each request, and the address after the part. Both are equal if
         the drive has no part.
 
     Returns
@@ -227,7 +227,7 @@ def left_symmetric(
     int array, `[*row]`
         Drive of each sector.
     int array, `[*row]`
-        Drive of the parity of its row.
+        Drive of the parity of the row of each sector.
     """
     number = sector // unit
     row, column = number // (disks - 1), number % (disks - 1)
@@ -274,12 +274,12 @@ class Paired(NamedTuple):
 
 
 class RAID5(WithParity):
-    """RAID 5 with rotated parity, left-symmetric: a read has one part and a write has two.
+    """RAID 5 with rotated parity, left-symmetric. A read has one part, and a write has two parts.
 
     Parameters
     ----------
     disks : int
-        Number of drives, those with parity included, at least 3; one value, or one for each run.
+        Total number of drives, at least 3; one value, or one for each run.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 

@@ -32,17 +32,19 @@ class AbstractVolumes(AbstractPlacement):
     Parameters
     ----------
     size : int
-        Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
+        Number of sectors of a volume. It must be a multiple of `unit` times the number of bricks of each volume, so
+        that all rows of stripe units are complete.
     bricks : sequence of sequence of int
         For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
-        without repetition. If a number below the highest number is missing, this brick exists and is empty.
+        without repetition. If no list contains a number below the highest number, the brick with this number exists and
+        is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
     Raises
     ------
     InputError
-        If a volume is not possible, or the volumes of a brick do not fit.
+        If a volume is impossible, or the volumes of a brick exceed its capacity.
 
     Notes
     -----
@@ -50,7 +52,7 @@ class AbstractVolumes(AbstractPlacement):
 
     In `Bricks`, stripe units are also placed on the disks of each brick in rotation. Then `size` is the share of a
     volume on one disk. It should be a multiple of the unit of `Bricks`, so that no row has sectors of two volumes. The
-    very last row stays free.
+    last row stays free.
     """
 
     size: int = eqx.field(static=True, converter=partial(SECTORS, "sectors of a volume"))
@@ -70,8 +72,8 @@ class AbstractVolumes(AbstractPlacement):
                 raise InputError(f"volume {volume} on bricks {on}: give each brick once")
             if self.size % (self.unit * len(on)):
                 raise InputError(
-                    f"a volume of {self.size} sectors on {len(on)} bricks in units of {self.unit}: give a multiple of "
-                    f"{self.unit * len(on)}, so that all rows are complete"
+                    f"a volume of {self.size} sectors on {len(on)} bricks in stripe units of {self.unit} sectors: give "
+                    f"a multiple of {self.unit * len(on)} sectors, so that all rows are complete"
                 )
 
     @property
@@ -91,14 +93,14 @@ class AbstractVolumes(AbstractPlacement):
 
     @property
     def slack(self) -> int:
-        """Return the sectors at the end of a drive that stay free."""
+        """Return the number of sectors at the end of a drive that stay free."""
         return 0
 
     def _begins(self) -> Int[np.ndarray, "volume brick"]:
-        """Return the address at which each volume begins on each brick, sectors.
+        """Return the sector at which each volume begins on each brick.
 
-        This address is the total size of the earlier volumes on the brick. It is also given for bricks that the volume
-        does not use. The last row contains the total size of all volumes on each brick.
+        It is the total size of the earlier volumes on the brick, in sectors. It is also given for bricks that the
+        volume does not use. The last row contains the total size of all volumes on each brick.
         """
         begins = np.zeros((len(self.bricks) + 1, int(self.drives)), np.int64)
         for volume, on in enumerate(self.bricks):
@@ -113,22 +115,24 @@ class Volumes(AbstractVolumes):
     Parameters
     ----------
     size : int
-        Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
+        Number of sectors of a volume. It must be a multiple of `unit` times the number of bricks of each volume, so
+        that all rows of stripe units are complete.
     bricks : sequence of sequence of int
         For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
-        without repetition. If a number below the highest number is missing, this brick exists and is empty.
+        without repetition. If no list contains a number below the highest number, the brick with this number exists and
+        is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
     Raises
     ------
     InputError
-        If a volume is not possible, or the volumes of a brick do not fit.
+        If a volume is impossible, or the volumes of a brick exceed its capacity.
 
     Notes
     -----
-    A request that crosses into the next stripe unit, or volume, continues on its brick. Therefore one unit stays free
-    at the end of each drive, and no request should be longer than one unit. See also `AbstractVolumes`.
+    A request that crosses into the next stripe unit, or volume, continues on the same brick. Therefore one unit stays
+    free at the end of each drive, and no request should be longer than one unit. See also `AbstractVolumes`.
     """
 
     @property
@@ -164,17 +168,19 @@ class SplitVolumes(AbstractVolumes, CutUp):
     Parameters
     ----------
     size : int
-        Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
+        Number of sectors of a volume. It must be a multiple of `unit` times the number of bricks of each volume, so
+        that all rows of stripe units are complete.
     bricks : sequence of sequence of int
         For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
-        without repetition. If a number below the highest number is missing, this brick exists and is empty.
+        without repetition. If no list contains a number below the highest number, the brick with this number exists and
+        is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
     Raises
     ------
     InputError
-        If a volume is not possible, or the volumes of a brick do not fit.
+        If a volume is impossible, or the volumes of a brick exceed its capacity.
 
     Notes
     -----
@@ -190,7 +196,8 @@ class SplitVolumes(AbstractVolumes, CutUp):
         """Return, for each brick, the number of sectors that it holds of the data before a logical sector."""
         volume, inside = sector // self.size, sector % self.size
         begins = self._begins()
-        # An empty volume follows the last one, because the last request may end at its first sector.
+        # An empty volume follows the last volume, because the last request may end at the beginning of the empty
+        # volume.
         where = [*self.bricks, ()]
         turns = [max(len(on), 1) * self.unit for on in where]
         # Distance of the unit of a brick from the start of a row of each volume, and -1 if the brick has no unit.

@@ -17,8 +17,8 @@ class Queued(NamedTuple):
 
     waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each
     request was sent to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each
-    drive. acts: mask of the drives of the bricks whose queue acts. which: the drive that has become idle; None when
-    parts have arrived.
+    drive. acts: mask of the drives of the bricks whose queue acts. which: the drive that has become idle; None if
+    the queue acts because parts have arrived.
     """
 
     waiting: UInt32[Array, "slot *batch"]
@@ -74,7 +74,7 @@ class AbstractQueue(Component):
         waiting : uint32 array, `[slot, *batch]`
             Mask of the waiting parts of each request.
         brick : int array, `[1, *batch]` or `[slot, *batch]`
-            Number of the brick, one for all slots or one for each.
+            Number of the brick, one for all slots or one for each slot.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class AbstractQueue(Component):
         private : pytree
             The private state.
         arrival_time : float array, `[slot, *batch]`
-            Arrival times of the requests, which are the result if no part is delayed.
+            Arrival times of the requests. They are the result if the queue delays no part.
         brick : int array, `[1, *batch]`
             Number of the brick.
 

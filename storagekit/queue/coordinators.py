@@ -65,14 +65,14 @@ def account(
     cost: UInt32[Array, "brick *batch"],
     there: Bool[Array, "brick *batch"],
 ) -> tuple[ServiceLedger, UInt32[Array, "brick *batch"]]:
-    """Count a request that is sent to several bricks, in the order of their numbers.
+    """Count a request that is sent to several bricks. Bricks are counted in the order of their numbers.
 
     Parameters
     ----------
     book : ServiceLedger
         The counters before the request.
     row : int array, `[1, *batch]` or `[brick, *batch]`
-        Row of the coordinator and stream, one for all bricks or one for each.
+        Row of the coordinator and stream, one for all bricks or one for each brick.
     cost : uint32 array, `[brick, *batch]`
         Cost of the request at each brick.
     there : bool array, `[brick, *batch]`
@@ -83,7 +83,8 @@ def account(
     ServiceLedger
         The counters after the request.
     uint32 array, `[brick, *batch]`
-        Cost at other bricks since the coordinator last sent to each brick, at most 2^32 - 1.
+        For each brick, the cost of the requests that the coordinator has sent to other bricks since its last request to
+        this brick, at most 2^32 - 1.
     """
     cost = jnp.where(there, cost, jnp.uint32(0))
     before, sent = _before(row, cost)
@@ -169,7 +170,7 @@ class AbstractCoordinators(eqx.Module):
         Returns
         -------
         int array, `[1, *batch]` or `[brick, *batch]`
-            Number of the coordinator, one for all bricks or one for each.
+            Number of the coordinator, one for all bricks or one for each brick.
         pytree
             The private state afterwards.
         """
@@ -194,7 +195,7 @@ class _Several(AbstractCoordinators):
     count : int
         Number of coordinators of a stream, at least 1; one value, or one for each run.
     most : int, optional
-        Number of coordinators in the arrays of the engine, by default the largest `count`.
+        Number of coordinators for which the engine allocates arrays, by default the largest `count`.
     """
 
     count: Int[AnyArray, "..."]
@@ -222,7 +223,7 @@ class InTurn(_Several):
     count : int
         Number of coordinators of a stream, at least 1; one value, or one for each run.
     most : int, optional
-        Number of coordinators in the arrays of the engine, by default the largest `count`.
+        Number of coordinators for which the engine allocates arrays, by default the largest `count`.
 
     Raises
     ------
@@ -251,7 +252,7 @@ class AtRandom(_Several):
     count : int
         Number of coordinators of a stream, at least 1; one value, or one for each run.
     most : int, optional
-        Number of coordinators in the arrays of the engine, by default the largest `count`.
+        Number of coordinators for which the engine allocates arrays, by default the largest `count`.
 
     Raises
     ------

@@ -112,8 +112,8 @@ class _Guaranteed(AbstractDelay):
     def check(self, weights):
         if len(self.minimum) != len(weights):
             raise InputError(
-                f"minimum shares of {len(self.minimum)} streams, but weights of {len(weights)}: give one share for "
-                "each stream"
+                f"minimum shares of {len(self.minimum)} streams, but weights of {len(weights)} streams: give one "
+                "share for each stream"
             )
         together = sum(np.asarray(share, float) for share in self.minimum)
         require(together <= 1 + 1e-6, "sum of minimum shares", together, "at most 1; lower minimum shares")
@@ -179,14 +179,14 @@ class Hybrid(_Guaranteed):
 
 
 def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *batch"]) -> Prices:
-    """Return the prices of the streams in whole ticks, so that tags add up exactly.
+    """Return the prices of the streams in whole ticks, so that sums of virtual times are exact.
 
     Parameters
     ----------
     weights : sequence of float
         Weight of each stream; one value, or one for each run.
     delay : AbstractDelay
-        The delay function, which limits delays.
+        The delay function, which defines the caps.
     like : array, `[1, *batch]`
         An array of the shape of the batch.
 

@@ -23,7 +23,8 @@ class Depth(AbstractQueue):
     Parameters
     ----------
     depth : int
-        Parts at the drives of a brick, those in service included, at least 1; one value, or one for each run.
+        Largest number of parts at the drives of a brick, including the parts in service, at least 1; one value, or one
+        for each run.
 
     Raises
     ------
@@ -44,8 +45,8 @@ class Depth(AbstractQueue):
     def check(self, facts):
         if facts.competes or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
-                "a queue of limited depth with claims, hedged, finishing or delayed parts, or bricks that stop: not "
-                "modelled; use Unlimited()"
+                "a queue of limited depth with claims, parts that are hedged, delayed or withdrawn at completion, or "
+                "bricks that stop: not modelled; use Unlimited()"
             )
 
     def init(self, sizes: StateSizes):
@@ -72,7 +73,7 @@ class Depth(AbstractQueue):
             sent = jnp.where(waits & ~mine, queued.sent[None], jnp.inf)
             oldest = jnp.min(jnp.where(same, jnp.min(sent, axis=1)[None], jnp.inf), axis=1)
             oldest_ones = (sent <= oldest[:, None]) & jnp.isfinite(sent)
-            # Of requests that were sent at the same time, the one in the first slot is issued first.
+            # Of requests that were sent at the same time, the request in the first slot is issued first.
             first = jnp.where(oldest_ones, slot, slot.shape[1])
             first = jnp.min(jnp.where(same, jnp.min(first, axis=1)[None], slot.shape[1]), axis=1)
             next_ones = oldest_ones & (slot == first[:, None]) & (room & queued.acts)[:, None]

@@ -48,7 +48,7 @@ from storagekit.queue.delay import AbstractDelay, Prices, Total, prices
 MOST_STREAMS = 64
 # Largest ratio of two weights.
 MOST_APART = 256
-# Largest number of bricks: a word holds one bit for each.
+# Largest number of bricks, because one uint32 holds a bit for each brick.
 MOST_BRICKS = MOST_PARTS
 NEVER = np.uint32(0xFFFFFFFF)
 
@@ -109,9 +109,9 @@ class FairQueue(AbstractQueue):
         Delay of a request that accounts for the service of its stream at other bricks; by default it accounts for all
         of this service (`Total`).
     coordinators : AbstractCoordinators, optional
-        Assignment of requests to the coordinators that count this service, by default one for each stream.
+        Assignment of requests to the coordinators that count this service, by default one coordinator for each stream.
     cost : AbstractCost, optional
-        Cost of a request, which defines the service that streams share; by default bytes.
+        Cost of a request, which defines the service that streams share; by default its length (`ByBytes`).
 
     Raises
     ------
@@ -182,7 +182,7 @@ class FairQueue(AbstractQueue):
     def serve(self, streams):
         if streams > self.streams:
             raise InputError(
-                f"requests of {streams} streams, but weights of {self.streams}: give one weight for each stream"
+                f"requests of {streams} streams, but weights of {self.streams} streams: give one weight for each stream"
             )
 
     def check(self, facts):
@@ -198,8 +198,8 @@ class FairQueue(AbstractQueue):
         bricks, streams = sizes.bricks, len(self.weights)
         if bricks > MOST_BRICKS:
             raise InputError(
-                f"fair queues on {bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group in a "
-                "separate run"
+                f"fair queues on {bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group of "
+                "bricks in a separate run"
             )
         lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
         return Tags(
@@ -293,7 +293,7 @@ class FairQueue(AbstractQueue):
 
     @property
     def _bits(self) -> int:
-        """Return how many of the lowest bits of a tag contain the number of the stream.
+        """Return the number of lowest bits of a tag that contain the number of the stream.
 
         Among equal tags, the tag of the stream with the lower number comes first.
         """
@@ -309,7 +309,7 @@ class FairQueue(AbstractQueue):
 
 
 def _parts(moment: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
-    """Return the number of parts of a request at each brick, and their sectors."""
+    """Return the number of parts of a request at each brick, and the number of sectors of these parts."""
     placement, lanes, sizes = moment.placement, moment.asked.shape[1:], moment.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
     part = jnp.broadcast_to(placement.part_on(row_index(drives, moment.asked), moment.place), (drives, *lanes))

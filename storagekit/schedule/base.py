@@ -14,10 +14,10 @@ class Choice(NamedTuple):
     """State of an idle drive, and of the requests in the slots.
 
     layout: properties common to all drives. mechanics: mechanics of the drive at its present speed. which: number of
-    the drive. arm: its arm. angle: angle of its platter when the next access can start, turns. target: locations of the
-    requests on the drive. read: whether each request is a read. enqueue_time: time at which the drive received each
-    part, seconds from now or in a unit of the queue. part: part of each request that the drive holds. usable: mask of
-    the replicas that may be chosen; None for all.
+    the drive. arm: position of its arm. angle: angle of its platter when the next access can start, turns. target:
+    locations of the requests on the drive. read: whether each request is a read. enqueue_time: time at which the drive
+    received each part, seconds from now or in a unit of the queue. part: part of each request that the drive holds.
+    usable: mask of the replicas that may be chosen; None if all may be chosen.
     """
 
     layout: AbstractLayout
@@ -64,5 +64,6 @@ class AbstractSchedule(Component):
         Returns
         -------
         float array, `[slot, *batch]`
-            The drive serves the part with the lowest cost. If costs are equal, it serves the part in the lowest slot.
+            Cost of each part. The drive serves the part with the lowest cost. If costs are equal, it serves the part in
+            the lowest slot.
         """

@@ -1,7 +1,7 @@
 """The classic scheduling disciplines.
 
-The drive serves the chosen request at its nearest rotational replica. So on a layout with replicas LOOK is RLOOK and
-SATF is RSATF (srarray, section 2.4).
+The drive serves the chosen request at its nearest rotational replica. On a layout with replicas, LOOK is therefore the
+same as RLOOK, and SATF is the same as RSATF (srarray, section 2.4).
 """
 
 import jax.numpy as jnp
@@ -35,7 +35,7 @@ class SATF(AbstractSchedule):
 
 
 class CLOOK(AbstractSchedule):
-    """Circular LOOK: the request on the next cylinder upward, or on the lowest cylinder if none is ahead.
+    """Circular LOOK: the request on the next cylinder upward, or on the lowest cylinder if no request is ahead.
 
     On one cylinder, the request with the shortest access is served first.
     """
@@ -49,7 +49,7 @@ class LOOK(AbstractSchedule):
     """The elevator algorithm: the request on the next cylinder in the direction of travel.
 
     The direction reverses if no request is ahead. On one cylinder, the request with the shortest access is served
-    first. The private state is the direction of each drive: +1 toward higher cylinder numbers, -1 toward lower ones.
+    first. The private state is the direction of each drive: +1 toward higher cylinder numbers, -1 toward lower numbers.
     """
 
     def init(self, sizes: StateSizes):

@@ -94,7 +94,7 @@ class Delayed(NamedTuple):
     begun : array of int32, shape `[1, *batch]`
         Number of writes whose first copy has reached the disk.
     moved : array of int32, shape `[1, *batch]`
-        Rank of the last write that has moved to the foreground queues; 0 for none.
+        Rank of the last write that has moved to the foreground queues; 0 if no write has moved.
     forced : array of int32, shape `[1, *batch]`
         Number of rows of the table with a rank up to `moved`.
     """
@@ -154,8 +154,8 @@ class Background(AbstractWrite):
         if np.any(self.table >= self.most):
             forced = int(np.max(self.table))
             raise InputError(
-                f"delayed writes are forced at {forced}, but there is space for {self.most}: give Background.most "
-                f"above {forced}"
+                f"a table of {forced} delayed writes, but Background.most is {self.most}: give Background.most above "
+                f"{forced}"
             )
         if not np.all(np.isin(np.asarray(self.nvram), (0, 1))):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 if writes are safe at arrival, else 0")
@@ -163,8 +163,8 @@ class Background(AbstractWrite):
     def check(self, facts):
         if facts.lead > 0:
             raise InputError(
-                f"delayed writes with a dispatcher that selects requests {facts.lead:g} s ahead: use a dispatcher "
-                "without messages, or a policy without delayed writes"
+                f"delayed writes with a dispatcher that selects requests {facts.lead:g} s before a disk is idle: use a "
+                "dispatcher without messages, or a policy without delayed writes"
             )
 
     def rule(self, parts, receiving, readable):
@@ -295,7 +295,7 @@ def _without_covered(
     first: Bool[Array, "1 *batch"],
     moved: Int[Array, "1 *batch"],
 ) -> tuple[Backlog, Int[Array, "1 *batch"]]:
-    """Return the backlog without older writes that a newer write covers, and the number of those in the foreground.
+    """Return the backlog without older writes that a newer write covers, and the number of removed foreground writes.
 
     start, stop: first sector of the newer write, and the sector after its last sector. first: whether the first copy of
     the newer write has reached the disk. moved: rank of the last write that has moved to the foreground.

@@ -14,8 +14,8 @@ from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
 from storagekit.write.table import DelayedWriteTable, empty
 
-# Values instead of a row number: for a drive that writes no row of the table, and for a drive whose row was removed
-# while it was being written.
+# Values in place of a row number. FIRST: the drive writes no row of the table. COVERED: the row that the drive is
+# writing was removed from the table.
 FIRST, COVERED = -1, -2
 # Seconds in a tick. It is a power of two, so that whole ticks are subtracted exactly.
 TICK = 2.0**-10

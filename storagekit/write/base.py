@@ -29,7 +29,7 @@ class Offer(NamedTuple):
     waits : array of bool, shape `[slot, *batch]`
         Mask of the requests that the drive may serve.
     usable : array of uint32, shape `[slot, *batch]`, or None
-        Mask of the replicas of each request that may be chosen; None for all.
+        Mask of the replicas of each request that may be chosen; None if all replicas may be chosen.
     """
 
     waits: Bool[Array, "slot *batch"]
@@ -64,8 +64,8 @@ class Later(NamedTuple):
 
 
 # Function that returns the cost of delayed writes for the drive that chooses. Its arguments are the locations of the
-# writes, their arrival times in seconds from now, the part of each that the drive holds, and the replicas that may be
-# written.
+# writes, their arrival times in seconds from now, the part of each write that the drive holds, and a mask of the
+# replicas that may be written.
 Price = Callable[
     [Any, Float[Array, "row *batch"], Int[Array, "row *batch"], UInt32[Array, "row *batch"]], Float[Array, "row *batch"]
 ]
@@ -76,7 +76,7 @@ class DelayedParts(eqx.Module):
 
     @property
     def delays(self) -> bool:
-        """Return whether one drive first writes one part for all parts, and other drives write their parts later."""
+        """Return whether one drive writes one part first, and the other drives write their parts later."""
         return False
 
     @property
@@ -86,7 +86,7 @@ class DelayedParts(eqx.Module):
 
     @property
     def one_for_all(self) -> bool:
-        """Return whether one part stands for all parts of a write, which must then be copies of one another."""
+        """Return whether one part represents all parts of a write. The parts must then be copies of one another."""
         return self.delays
 
     @property
@@ -117,7 +117,7 @@ class DelayedParts(eqx.Module):
         Returns
         -------
         array of uint32, shape `[1, *batch]`, or None
-            Mask of the replicas, bit part * D_r + replica; None for all.
+            Mask of the replicas, bit part * D_r + replica; None if all replicas may serve the request.
         """
         return None
 
@@ -189,7 +189,8 @@ class DelayedParts(eqx.Module):
         chooses : array of bool, shape `[1, *batch]`
             Runs where the drive chooses its next access.
         bound : array of float32, shape `[1, *batch]`
-            The lowest cost of the requests in the slots; inf if no request waits. A delayed part must cost less.
+            The lowest cost of the requests in the slots; inf if no request waits. Only a delayed part with a
+            lower cost is selected.
         price : Price
             Function that returns the cost of delayed parts.
         placement : AbstractPlacement
@@ -203,7 +204,7 @@ class DelayedParts(eqx.Module):
         return None
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
-        """Return whether the access of drive `which` writes a delayed part; None if no access ever does."""
+        """Return whether the access of drive `which` writes a delayed part; None if the policy never delays."""
         return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
@@ -290,14 +291,14 @@ class AbstractWrite(DelayedParts, Component):
         place: Any,
         placement: AbstractPlacement,
     ) -> UInt32[Array, "1 *batch"]:
-        """Return the parts of an entering request that wait in the queues of drives, one bit each.
+        """Return the mask of the parts of an entering request that wait in the queues of drives.
 
         Parameters
         ----------
         private : Any
             The private state of the policy.
         routed : array of uint32, shape `[1, *batch]`
-            The parts that the dispatcher selected, one bit each.
+            Mask of the parts that the dispatcher selected.
         read : array of bool, shape `[1, *batch]`
             Whether the request is a read.
         place : Any
@@ -315,7 +316,7 @@ class AbstractWrite(DelayedParts, Component):
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
     ) -> Float[AnyArray, "..."]:
-        """Return the time that a write takes in addition to the access to one replica, seconds.
+        """Return the time in seconds that a write takes in addition to the access to one replica.
 
         Parameters
         ----------

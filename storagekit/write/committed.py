@@ -1,7 +1,7 @@
-"""Commit and write: when a write completes, some of its parts are on disk, and the others are in the memory of nodes.
+"""Commit and write: when a write completes, some of its parts are on disk, and the rest are in the memory of nodes.
 
-Each node has a buffer for such parts. The drives of the node write from the buffer when they are idle or the buffer is
-full.
+This memory is the buffer of a node. The drives of the node write the parts in the buffer when the drives are idle, or
+when the buffer is full.
 
 References
 ----------
@@ -59,7 +59,7 @@ class Buffers(NamedTuple):
     backlog : Backlog
         Buffered writes, with rows of `CommittedRow`.
     filled : array of int32, shape `[brick, *batch]`
-        Sectors in the buffer of each brick.
+        Number of sectors in the buffer of each brick.
     """
 
     backlog: Backlog
@@ -157,7 +157,7 @@ class Committed(AbstractWrite):
 
     Notes
     -----
-    Sending a part to a node that only buffers it takes no time. Reads are not served from buffers.
+    In the model, sending a part to a node that only buffers it takes no time. Reads are not served from buffers.
 
     References
     ----------

@@ -32,8 +32,8 @@ class Pending(NamedTuple):
     left : ndarray of uint32, shape [write]
         Mask of the replicas still to be written, bit part * D_r + replica.
     order : ndarray of int, shape [write]
-        Rank of the first copy of this write. It is 0 while the first copy is in progress. Then `left` is the replica
-        that is being written, and `current` is empty. Rows with rank 0 are last.
+        Rank of the first copy of this write among all first copies. The rank is 0 while the first copy is in progress;
+        `left` then contains only the replica that is being written, and `current` is empty. Rows with rank 0 are last.
 
     References
     ----------

@@ -1,8 +1,8 @@
 """A table of many rows that the event loop carries; few of the rows are in use.
 
 The first rows are in use. If a row is removed, the last row in use takes its place. The table is read in blocks, up to
-the last row in use, in a loop that runs only if some run needs it. The length of the table therefore costs memory but
-no time.
+the last row in use, and only in events in which a run of the batch needs it. The length of the table therefore costs
+memory but no time.
 
 The table is a single array, so that XLA updates it in place; otherwise XLA would copy the table in every event. Each
 column of this array contains the 32-bit words of one row. Every write to the array depends on all earlier reads.
@@ -21,9 +21,9 @@ from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
 from storagekit.core.batching import put, row_index
 
-# Rows of a block.
+# Number of rows in a block.
 BLOCK = 16
-# Bytes of a word.
+# Number of bytes of a 32-bit word.
 WORD = 4
 
 Found = TypeVar("Found")
@@ -227,5 +227,5 @@ def _words(leaf: Shaped[Array, "1 *batch"]) -> Int[Array, "half 1 *batch"]:
 
 
 def _joined(words: Int[Array, "half row *batch"]) -> Int[Array, "row *batch_and_half"]:
-    """Return one or two 32-bit words in the shape in which `bitcast_convert_type` makes one number of them."""
+    """Return one or two 32-bit words in the shape from which `bitcast_convert_type` makes one number."""
     return words[0] if words.shape[0] == 1 else jnp.moveaxis(words, 0, -1)

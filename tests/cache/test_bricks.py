@@ -423,7 +423,7 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
     options = {"bricks": BRICKS, "sectors": SECTORS, "central": central}
     assert BrickLRU.sized(capacity, **options).sets == sets
     if sets > BRICKS:
-        with pytest.raises(InputError, match=f"they need {sets}; raise sets"):
+        with pytest.raises(InputError, match=f"the caches need {sets} sets; raise `sets`"):
             BrickLRU(capacity, sets=sets - 1, **options)
 
 
@@ -435,13 +435,13 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
         (lambda: BrickLRU(0.0, bricks=1, sets=1, ways=0), "ways of a brick's cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=0), "sectors per block of a brick's cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=7), "cache blocks of 7 sectors: give at least 8"),
-        (lambda: BrickLRU((0.0, 0.0), bricks=3, sets=3), "2 cache sizes for 3 bricks: give one for each, or one for all"),
+        (lambda: BrickLRU((0.0, 0.0), bricks=3, sets=3), "2 cache sizes for 3 bricks: give one for each brick"),
         (lambda: BrickLRU(-1.0, bricks=1, sets=1), "cache of -1 bytes: it must be 0 or more and finite"),
         (lambda: BrickLRU((0.0, np.inf), bricks=2, sets=2), "cache of inf bytes: it must be 0 or more and finite"),
         (lambda: BrickLRU(np.nan, bricks=2, sets=2), "cache of nan is not a number"),
         (
             lambda: BrickLRU(33 * 8192.0, bricks=2, sets=5),
-            "5 sets for the caches of 2 bricks: they need 6; raise sets",
+            "5 sets for the caches of 2 bricks: the caches need 6 sets; raise `sets`",
         ),
         (
             lambda: BrickLRU(0.0, bricks=1, sets=2**20 + 1),

@@ -290,7 +290,9 @@ def test_arrays_of_replicas_conserve(arrays, dispatch, schedule):
 
 
 def test_delayed_writes_reject_a_dispatcher_that_chooses_early():
-    with pytest.raises(InputError, match=r"selects requests 0.002 s ahead: use a dispatcher without messages"):
+    with pytest.raises(
+        InputError, match=r"selects requests 0.002 s before a disk is idle: use a dispatcher without messages"
+    ):
         array(DSPTF(1e-3), SATF(), Background())
 
 

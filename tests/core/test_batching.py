@@ -28,7 +28,7 @@ def test_nth_least_agrees_with_sorting_also_for_ties(column: np.ndarray, number:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: real("abc"), "'abc' is not a number; give one number, or one for each run"),
+        (lambda: real("abc"), "'abc' is not a number; give one number, or one number for each run"),
         (lambda: real([1, [2, 3]]), r"\[1, \[2, 3\]\] is not a number"),
         (lambda: real(np.full(100, "a")), "is not a number"),
         (lambda: real(object()), "is not a number"),

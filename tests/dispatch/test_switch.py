@@ -66,9 +66,9 @@ def test_lead_time_and_network_latency_are_those_of_the_selected():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: DispatchSwitch(COMPONENTS, 6), "dispatcher number 6: the switch has 6, numbered from 0"),
-        (lambda: DispatchSwitch(COMPONENTS, -1), "dispatcher number -1: the switch has 6, numbered from 0"),
-        (lambda: DispatchSwitch(()), "dispatcher number 0: the switch has 0, numbered from 0"),
+        (lambda: DispatchSwitch(COMPONENTS, 6), "dispatcher number 6: the switch has 6 entries, numbered from 0"),
+        (lambda: DispatchSwitch(COMPONENTS, -1), "dispatcher number -1: the switch has 6 entries, numbered from 0"),
+        (lambda: DispatchSwitch(()), "dispatcher number 0: the switch has 0 entries, numbered from 0"),
         (lambda: DispatchSwitch(COMPONENTS, 0.5), "0.5 is not a whole number"),
         (
             lambda: System(DRIVE, Replicas(2), DispatchSwitch(COMPONENTS), SATF(), drives=2, slots=4),

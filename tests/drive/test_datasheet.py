@@ -134,9 +134,9 @@ def test_a_file_that_is_not_toml_is_rejected(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"media_rate": 2e8}, "media_rate and outer_rate and inner_rate: give only media_rate"),
-        ({"inner_rate": None}, "outer_rate: give only media_rate, or outer_rate and inner_rate"),
-        ({"outer_rate": None, "inner_rate": None}, "no rate: give only media_rate"),
+        ({"media_rate": 2e8}, "media_rate and outer_rate and inner_rate: give either media_rate"),
+        ({"inner_rate": None}, "outer_rate: give either media_rate, or both outer_rate and inner_rate"),
+        ({"outer_rate": None, "inner_rate": None}, "no rate: give either media_rate"),
         ({"outer_rate": 1e8}, "inner_rate 130000000 bytes/s is above outer_rate 100000000"),
         ({"inner_rate": 0}, "inner_rate 0: it must be above 0"),
         ({"sector_bytes": 1024}, "sector_bytes 1024: it must be 512 or 4096"),

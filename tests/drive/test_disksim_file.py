@@ -417,7 +417,7 @@ def test_water_marks_are_by_the_size_of_requests(change):
         ("Seek distances measured: 2\n1\n2, 2.0\n", "and each further line"),
         (
             "Seek distances measured: 3\n1, 1.0\n2, 2.0\n",
-            "2 distances, but the first line states 3; correct one of them",
+            "2 distances, but the first line states 3; correct this number or the list",
         ),
         (
             "Seek distances measured: 2\n2, 1.0\n1, 2.0\n",

@@ -140,7 +140,7 @@ def test_a_file_may_include_another(folder):
         ("{ }", r"'{' instead of a block"),
         ("topology a [ b [ ]", r"a list without ']'"),
         ("instantiate [ a ] as", r"ends before the name of a block"),
-        ("x { a = source }", r"'source' without a file; give a file name"),
+        ("x { a = source }", r"'source' without a file; give a file name after 'source'"),
         ("source gone.model", r"gone\.model: No such file or directory \(included by "),
         ("source blocks.parv", r"blocks\.parv, which includes this file"),
         ("Disk brand name: HP_C2247A\nAccess time: -2", r"the syntax is of DiskSim 2"),

@@ -155,7 +155,7 @@ def test_a_capacity_that_differs_between_runs_is_rejected():
     assert differing.capacity_of(0) == DRIVES[1].capacity
     assert_refused(
         lambda: differing.capacity_of(1),
-        "drive 1 has .* sectors in some runs and .* in others; give it one kind in all runs",
+        "drive 1 has .* sectors in some runs and .* in others; use the same drive model in all runs",
     )
     with pytest.raises(InputError, match="the kind of drive 0 is unknown during compilation"):
         eqx.filter_jit(lambda drive: drive.capacity_of(0))(MIXED)

@@ -63,12 +63,12 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: Replicas(0), "0 replicas: every block needs at least 1 copy"),
         (
             lambda: system(copies=4, drives=3),
-            "a layout of 4 drives in a system of 3: use a smaller layout or more drives",
+            "a layout of 4 drives in a system of 3 drives: use a smaller layout or more drives",
         ),
         (lambda: system(drives=0), "0 drives in one system: give a whole number"),
         (
             lambda: system(copies=33, drives=33),
-            "33 copies of a block: at most 32 are possible; simulate each group in a separate run",
+            "33 copies of a block: at most 32 are possible; simulate each group of drives in a separate run",
         ),
         (lambda: system(slots=0), "0 request slots: give at least 1"),
         (lambda: RateServer(0.0), "rate 0"),

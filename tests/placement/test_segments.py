@@ -528,10 +528,13 @@ PAIR = (Node(1), Node(1))
         (lambda: Node(1, sectors=0), "sectors of a node's disk 0"),
         (lambda: Volume(0, 128, 1), "sectors of a volume 0"),
         (lambda: Volume(128, 128, 3, 0), "parts needed to read 0: give a whole number"),
-        (lambda: Volume(128, 128, 3, 4), "needed 4 of 3 parts: give at most the number of parts"),
+        (lambda: Volume(128, 128, 3, 4), "a read that needs 4 of 3 parts: give at most 3 as `needed`"),
         (lambda: Volume(256, 100, 1), "a segment of 100 sectors in blocks of 128"),
         (lambda: Volume(100, 128, 1), "a volume of 100 sectors in blocks of 128"),
-        (lambda: Volume(256, 128, 3, 3), "a segment of 128 sectors in 3 data fragments: give a multiple"),
+        (
+            lambda: Volume(256, 128, 3, 3),
+            "a segment of 128 sectors cannot be divided into 3 equal data fragments; give a segment size",
+        ),
         (
             lambda: Segments(Node(2), [Volume(128, 128, 1)]),
             "Node of storagekit.placement: give a tuple of nodes",
@@ -547,7 +550,7 @@ PAIR = (Node(1), Node(1))
         (lambda: Segments(PAIR, []), "0 volumes on 2 nodes"),
         (
             lambda: Segments(PAIR, [Volume(128, 128, 3)]),
-            "3 parts of a segment on 2 nodes: give at most one for each node",
+            "3 parts of a segment on 2 nodes: give at most one part for each node",
         ),
         (
             lambda: Segments([Node(3, True)] * 17, [Volume(128, 128, 17)]),
@@ -555,14 +558,18 @@ PAIR = (Node(1), Node(1))
         ),
         (
             lambda: Segments([Node(1)] * 3, [Volume(384, 384, 3, 3)], whole_blocks=True),
-            "blocks of 128 sectors in 3 data fragments: give a multiple of this number, or whole_blocks=False",
+            "a block of 128 sectors cannot be divided into 3 equal data fragments; give a block size that is a multiple of 3 "
+            "sectors, or whole_blocks=False",
         ),
         (
             lambda: Segments(PAIR, [Volume(17 * 2**12, 2**12, 1)]).capacity(DRIVE),
             "volume 0, segment 16: fewer than 1 nodes have space; node 0 has 32768 of 32768 sectors in use",
         ),
         (lambda: fitted([Node(1, sectors=2**16)]), "node 0 uses 65536 sectors of disks with 32768 sectors"),
-        (lambda: fitted([Node(1)] * 3, drives=5), "bricks with 3 drives in total, in a system of 5: omit `drives`"),
+        (
+            lambda: fitted([Node(1)] * 3, drives=5),
+            "bricks with 3 drives in total, in a system of 5 drives: omit `drives`",
+        ),
     ],
 )
 def test_impossible_segments_raise(unchecked, build, message):

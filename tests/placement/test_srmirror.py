@@ -172,7 +172,7 @@ def test_synchronized_spindles_turn_in_step():
         (lambda: Background(0), "a table of 0 delayed writes"),
         (
             lambda: Background(20_000),
-            "delayed writes are forced at 20000, but there is space for 16000: give Background.most",
+            "a table of 20000 delayed writes, but Background.most is 16000: give Background.most",
         ),
     ],
 )

@@ -125,9 +125,9 @@ def test_a_switch_acts_as_the_scheduler_it_selects(drive):
 @pytest.mark.parametrize(
     ("schedulers", "index", "says"),
     [
-        ((FCFS(), SATF()), 2, "scheduler number 2: the switch has 2, numbered from 0"),
-        ((FCFS(), SATF()), -1, "scheduler number -1: the switch has 2, numbered from 0"),
-        ((), 0, "scheduler number 0: the switch has 0, numbered from 0"),
+        ((FCFS(), SATF()), 2, "scheduler number 2: the switch has 2 entries, numbered from 0"),
+        ((FCFS(), SATF()), -1, "scheduler number -1: the switch has 2 entries, numbered from 0"),
+        ((), 0, "scheduler number 0: the switch has 0 entries, numbered from 0"),
     ],
 )
 def test_a_number_without_a_scheduler_raises(schedulers, index, says):

@@ -196,7 +196,7 @@ def nothing(report, *labels):
         ((adding(nothing, along={"copies": [1, 2]}),), "an axis named 'copies': the result has a dimension"),
         (
             (adding(lambda report: report.served),),
-            r"sum 'own' adds an array of shape \[3, \d+\] to \[1, \d+\]: set by_drive",
+            r"sum 'own' adds an array of shape \[3, \d+\] to a total of shape \[1, \d+\]: set by_drive",
         ),
         ((adding(lambda report: report.seek, kind=int),), "sum 'own' has kind int but adds fractions"),
         (

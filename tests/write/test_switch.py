@@ -26,7 +26,7 @@ def test_a_switch_needs_all_copies_if_one_policy_does():
 @pytest.mark.parametrize(
     ("policies", "index", "message"),
     [
-        (POLICIES, 4, "policy for writes number 4: the switch has 4, numbered from 0"),
+        (POLICIES, 4, "policy for writes number 4: the switch has 4 entries, numbered from 0"),
         (
             (AllCopies(), Background(4)),
             0,

@@ -67,7 +67,7 @@ def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
     hit, begun = any_row(whole), any_row(there)
     fits = jnp.where(hit, whole, there)
     held, _ = first_min(jnp.where(fits, -memory.used, 1))
-    # A miss takes an empty segment if one is free, otherwise the least recently used one.
+    # A miss takes an empty segment if one is free, otherwise the least recently used segment.
     age = jnp.where(memory.end > memory.start, memory.used, memory.used - NEVER)
     oldest, _ = first_min(jnp.where(segments.free(memory), age, NEVER))
     segment = jnp.where(begun, held, oldest)
@@ -105,7 +105,7 @@ def read(
     piece: Stretch,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
-    """Return the time until a read that arrives now completes, seconds, and the state of the buffer after it.
+    """Return the time in seconds until a read that arrives now completes, and the state of the buffer after the read.
 
     found: result of `find`. piece: sectors that the head reads next. reached: times at which the arm and the head reach
     these sectors.
@@ -165,7 +165,10 @@ def _media(
     piece: Stretch,
     reached: BufferReach,
 ) -> Media:
-    """Return the sectors that the head reads: the read-ahead in progress, or the sectors after the segment's end."""
+    """Return the sectors that the head reads next, and their times.
+
+    These sectors are the read-ahead in progress or, without such a read-ahead, the sectors from `found.end` on.
+    """
     most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
     first = most
     if segments.electronics.buffer.zero_latency_read:
@@ -181,9 +184,10 @@ def _media(
 def _there_at(
     segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media, number: Int[Array, "1 *batch"]
 ) -> Float[Array, "1 *batch"]:
-    """Return the time at which sector `number` of the request is in the buffer, seconds. The first sector has number 1.
+    """Return the time in seconds at which sector `number` of the request is in the buffer.
 
-    The time is LONG_AGO if the sector was already in the buffer when the request arrived.
+    The first sector has number 1. The time is LONG_AGO if the sector was already in the buffer when the request
+    arrived.
     """
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
     piece = media.piece

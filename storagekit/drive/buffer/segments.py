@@ -10,8 +10,8 @@ disk module):
   reading ahead into this segment.
 - Any other read is a miss. Read-ahead stops. The read takes a segment that has no data to be written, and empties it.
 - After a read the drive reads ahead, up to a limit, until a request needs the arm.
-- A write crosses the bus while the arm moves. Sectors that have not crossed the bus when the
-  head passes them wait for a revolution.
+- A write crosses the bus while the arm moves. Sectors that have not crossed the bus when the head passes them wait for
+  a revolution.
 - A write that is written behind completes when its data are in the buffer. It occupies the arm, but not the host, until
   the data are on the platter.
 
@@ -21,7 +21,7 @@ The model omits:
 - the minimum amount of read-ahead;
 - further costs of giving up the bus during a read (in all drives of this package, these costs are zero, or the drive
   holds the bus);
-- for accesses other than misses, a bus that the drive never gives up;
+- for accesses other than misses, the effect of a drive that never gives up the bus;
 - zero-latency reads beyond the first track of a request;
 - read-ahead across the end of a zone (in the model, it stops there);
 - for reads that begin in a segment, the wait for the data of the next zone;
@@ -86,9 +86,10 @@ class BufferMemory(NamedTuple):
     is empty. limit: sector at which read-ahead into the segment stops. used: value of `uses` at the last use of the
     segment. ahead: segment into which the drive reads ahead, or NO_REQUEST. base: sector from which the head has read
     without a pause. since: time at which the head was at the beginning of sector `base`. landing: time at which the arm
-    was on the track of sector `base`. dirty: segment that is written behind, or NO_REQUEST. settled: time at which this
-    write no longer needs the arm. last: segment of the request before. after_read: whether this request was a read.
-    uses: number of requests so far. arm: position of the arm at the end of the last access.
+    was on the track of sector `base`. dirty: segment that is written behind, or NO_REQUEST. settled: time at which the
+    write from this segment no longer needs the arm. last: segment of the previous request. after_read: whether the
+    previous request was a read. uses: number of requests so far. arm: position of the arm at the end of the last
+    access.
     """
 
     start: Int[Array, "segment *batch"]
@@ -135,7 +136,8 @@ class ReadAheadStop(NamedTuple):
 class BufferReach(NamedTuple):
     """Times of an arm movement to a sector, seconds from now.
 
-    landing: when the arm is on the track of the sector. begins: when the sector begins to pass under the head.
+    landing: time at which the arm is on the track of the sector. begins: time at which the sector begins to pass under
+    the head.
     """
 
     landing: Float[Array, "1 *batch"]
@@ -208,9 +210,9 @@ class BufferSegments(eqx.Module):
         return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
 
     def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *batch"]:
-        """Return an overhead that depends on whether the request before was a read, seconds.
+        """Return an overhead in seconds; it depends on whether the previous request was a read or a write.
 
-        what: name of the overhead without its suffix, such as "read_miss".
+        what: name of the overhead without `_after_read` or `_after_write`.
         """
         overheads = self.electronics.overheads
         return jnp.where(
@@ -218,14 +220,14 @@ class BufferSegments(eqx.Module):
         )
 
     def begins_read(self, stopped: ReadAheadStop) -> Float[Array, "1 *batch"]:
-        """Return the time until the arm may move for a read that arrives now, seconds."""
+        """Return the time in seconds until the arm may move for a read that arrives now."""
         memory = stopped.memory
         return jnp.maximum(self.after("read_miss", memory) + stopped.residue, memory.settled)
 
     def begins_write(self, stopped: ReadAheadStop) -> Float[Array, "1 *batch"]:
-        """Return the time until the arm may move for a write that arrives now, seconds.
+        """Return the time in seconds until the arm may move for a write that arrives now.
 
-        The write neither joins the write before it nor disconnects twice.
+        The result is valid for a write that neither joins the previous write nor disconnects twice.
         """
         overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
         settled = stopped.memory.settled
@@ -296,7 +298,7 @@ class BufferSegments(eqx.Module):
         return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
     def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *batch"]:
-        """Return by how many sectors the head is past the beginning of a stretch when the arm lands.
+        """Return the number of sectors by which the head is past the beginning of a stretch when the arm lands.
 
         The number is 0 if the head lands exactly at the beginning.
         """
@@ -330,7 +332,7 @@ class BufferSegments(eqx.Module):
     def _residue(
         self, memory: BufferMemory, piece: Stretch, arrived: Int[Array, "1 *batch"]
     ) -> Float[Array, "1 *batch"]:
-        """Return the time until the arm may leave the read-ahead in progress, seconds.
+        """Return the time in seconds until the arm may leave the read-ahead in progress.
 
         If the arm is moving, this is the time until the end of the movement. Otherwise it is the time until the next
         sector begins or the present sector ends, or 0 if the drive stops within a sector.
@@ -364,7 +366,7 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     Returns
     -------
     Faster
-        BUS or PLATTER if this carrier is at least as fast as the other in all zones, for reads and for writes;
+        BUS or PLATTER if this carrier is at least as fast as the other carrier in all zones, for reads and for writes;
         otherwise EITHER.
 
     Raises

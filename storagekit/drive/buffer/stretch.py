@@ -16,8 +16,8 @@ HAIR = 1e-3
 class Stretch(NamedTuple):
     """Sectors from `sector` to the end of its zone, as they pass under a head that follows the skews.
 
-    zone: the zone. limit: first sector after it. angle: angle at which the head is at the beginning of `sector`, turns.
-    passed: `SectorLocation.passed` of `sector`.
+    zone: the zone. limit: first sector after the zone. angle: angle at which the head is at the beginning of `sector`,
+    turns. passed: rotation of the platter from the zone's first sector to `sector`, in sectors.
     """
 
     zone: Zone

@@ -20,8 +20,8 @@ from storagekit.drive.buffer.segments import (
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch
 
-# Sectors that must have crossed the bus before a drive that disconnects twice begins to write.
-# It is FEW for a write of fewer than LONG sectors, and MANY for others.
+# Number of sectors that must have crossed the bus before a drive that disconnects twice begins to write.
+# It is FEW for a write of fewer than LONG sectors, and MANY for longer writes.
 FEW, LONG, MANY = 10, 45, 15
 
 
@@ -83,7 +83,7 @@ def write(
     piece: Stretch,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
-    """Return the time until a write that arrives now completes, seconds, and the state of the buffer after it.
+    """Return the time in seconds until a write that arrives now completes, and the state of the buffer after the write.
 
     piece: sectors from the beginning of the write. reached: times at which the arm and the head reach these sectors.
     """
@@ -96,8 +96,8 @@ def write(
         answer = jnp.maximum(settled, ways.bus + crosses + ways.disconnect) + ways.reselect
     over, _ = _overlaps(segments, memory, request)
     here = memory.number == taken.segment
-    # Other segments that hold some of these sectors are emptied, because their data are outdated. A segment that is
-    # read ahead is emptied too, although DiskSim keeps its data.
+    # Other segments that hold some of these sectors are emptied, because their data are outdated. A segment into
+    # which the drive reads ahead is emptied too, although DiskSim keeps its data.
     gone = over
     if not buffer.hits_written:
         gone = gone | (memory.number == memory.dirty)
@@ -123,7 +123,7 @@ def write(
 def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWrite) -> Ways:
     """Return when the arm may move for a write, and the times of its steps on the bus.
 
-    These are when its data begin to cross the bus, and how long the drive takes to give up the bus and to get it back.
+    The steps on the bus are the beginning of the transfer of the data, the release of the bus, and its reselection.
     """
     memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
     busy = memory.settled > 0
@@ -160,8 +160,8 @@ def _under(
     drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)
     each, first = drive.seconds(1 / piece.length), jnp.ones_like(request.count)
-    # Among consecutive sectors of a track, the first or the last is the latest. Among tracks, it is on the first or the
-    # last track.
+    # Among consecutive sectors of a track, the first or the last sector is late by the longest time. Among the tracks
+    # of the request, this sector is on the first or the last track.
     passing = [(first, 0.0 * each), (request.count, target.transfer - each)]
     if segments.faster is not Faster.BUS:
         _, track_end = piece.track(request.sector)
@@ -183,9 +183,7 @@ def _crossed(
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which sector `number` of a request may be written, seconds from now.
 
-    The first sector has number 1.
-
-    At that time the sector has crossed the bus.
+    The first sector has number 1. At this time the sector has crossed the bus.
     """
     if segments.electronics.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
