@@ -101,10 +101,10 @@ class PreselectionBids(AbstractArbitration):
     Parameters
     ----------
     latency : float
-        Time that a claim takes to reach the other nodes, seconds, by default 0.1e-3.
+        Time in seconds that a claim takes to reach the other nodes, by default 0.1e-3.
     ahead : float, optional
-        Time between the choice of a drive and the end of its present access, seconds. By default twice the latency, so
-        that the claims of other drives have arrived before that end.
+        Time in seconds between the choice of a drive and the end of its present access. By default twice the latency,
+        so that the claims of other drives have arrived before that end.
     waits : int
         Behaviour of an idle drive, by default 0. 0: it begins immediately. 1: it waits for `ahead` before it begins, so
         that no claim arrives too late. 2: it waits for `ahead`, but at most for the rotational latency, which delays no

@@ -78,7 +78,7 @@ class BrickLRU(AbstractCache):
         Total number of sets in all bricks. If runs with different capacities share a compilation, it is the number for
         the largest capacity. `BrickLRU.sized` computes this number.
     hit_time : float
-        Time from the arrival of a hit to its completion, seconds, by default 0. The time of a message is added if the
+        Time in seconds from the arrival of a hit to its completion, by default 0. The time of a message is added if the
         data is in a brick other than the receiving brick.
     central : int
         1 for one memory as large as the memories of all bricks together (the centralized ideal); by default 0.

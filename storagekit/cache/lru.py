@@ -40,7 +40,7 @@ class LRU(AbstractCache):
         Size, bytes, from 0 (no read hits) to the size of `sets * ways` blocks. It need not be a multiple of the size of
         a set. One value, or one value for each run.
     hit_time : float
-        Time from the arrival of a hit to its completion, seconds, by default 0.
+        Time in seconds from the arrival of a hit to its completion, by default 0.
     sets, ways : int
         Number of sets, and number of blocks in each set, by default 2048 and 32. If runs with caches of different sizes
         share a compilation, these are the numbers for the largest cache. `sets_for` returns the number of sets for a

@@ -43,7 +43,7 @@ class RecordedLRU(AbstractCache):
     capacity : float
         Size, bytes; one value, or one for each run; by default 0.
     hit_time : float
-        Time from the arrival of a hit to its completion, seconds, by default 0.
+        Time in seconds from the arrival of a hit to its completion, by default 0.
     sectors : int
         Number of sectors in a block, by default 16.
 

@@ -182,7 +182,7 @@ class AccessEnded(NamedTuple):
     client, sectors : array of int32, shape `[1, *batch]`, or None
         Client of the request, and length of the part in sectors; None if requests have no clients.
     since : array of float32, shape `[1, *batch]`
-        Time since the request was sent, seconds.
+        Time in seconds since the request was sent.
     """
 
     which: Int[Array, "1 *batch"]

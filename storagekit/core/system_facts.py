@@ -31,7 +31,7 @@ class SystemFacts(NamedTuple):
     competes : bool
         Whether drives compete for a request.
     lead : float
-        Time between a choice and the end of the present access, seconds.
+        Time in seconds between a choice and the end of the present access.
     withdraws : bool
         Whether parts are withdrawn because other parts of the request are served.
     withdraws_late : bool

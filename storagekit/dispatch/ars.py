@@ -42,7 +42,7 @@ class Clients(NamedTuple):
     pool : Pool
         Stored unit intervals of the clients.
     left : array of float32, shape `[view, *batch]`
-        Time until each view is next computed, seconds. There is one view for each client, or one view if all clients
+        Time in seconds until each view is next computed. There is one view for each client, or one view if all clients
         share it.
     clock : array of int32, shape `[1, *batch]`
         Number of computations and tunings so far. It defines the order of computations and tunings in time.
@@ -83,13 +83,13 @@ class ARS(AsManyAsNeeded):
     Parameters
     ----------
     window : float
-        Time between two computations of the performance, seconds, above 0, by default 0.03. A computation takes place
+        Time in seconds between two computations of the performance, above 0, by default 0.03. A computation takes place
         at the first event after the end of a window; the windows of different clients end at different times. ars gives
         no value. The default is the longest tested window for which the shares oscillate at most a tenth more than for
         the shortest tested window (papers.ars.equal, on the cluster of ars with fifty requests outstanding).
     patience : float
-        Time without a response after which a node counts as silent, seconds, above 0, by default 1. ars gives no value.
-        The default is the time-out of clients.
+        Time without a response, in seconds, after which a node counts as silent, above 0, by default 1. ars gives no
+        value. The default is the time-out of clients.
     block : int
         Number of consecutive sectors that share one hash, at least 1, by default 128 (64 KB, as in the volumes of ars).
     clients : int

@@ -34,7 +34,7 @@ class View(NamedTuple):
     busy : array of bool, shape `[drive, *batch]`
         Mask of the drives that have an access planned or in progress.
     falls_free : array of float32, shape `[drive, *batch]`
-        Time until the access of each drive ends, seconds; 0 if the drive has no access.
+        Time in seconds until the access of each drive ends; 0 if the drive has no access.
     free : array of bool, shape `[drive, *batch]`
         Mask of the idle drives.
     place : pytree of arrays, shape `[1, *batch]`

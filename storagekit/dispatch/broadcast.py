@@ -72,9 +72,9 @@ class Preselection(Broadcast):
     Parameters
     ----------
     latency : float
-        Time that a claim takes to reach the other nodes, seconds, by default 0.1e-3.
+        Time in seconds that a claim takes to reach the other nodes, by default 0.1e-3.
     ahead : float, optional
-        Time between the choice of a drive and the end of its present access, seconds; by default twice the latency.
+        Time in seconds between the choice of a drive and the end of its present access; by default twice the latency.
     waits : int
         Behaviour of an idle drive, 0, 1 or 2, by default 0; see `arbitration.PreselectionBids`.
 

@@ -21,7 +21,7 @@ class Hedged(AbstractDispatch):
     Parameters
     ----------
     delay : float
-        Time after which the read is sent to the next replica, seconds, at least 0 and finite, by default 10e-3.
+        Time in seconds after which the read is sent to the next replica, at least 0 and finite, by default 10e-3.
 
     Raises
     ------

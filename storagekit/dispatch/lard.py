@@ -45,7 +45,7 @@ class LARDTable(NamedTuple):
     arrivals : array of float32, shape `[1, *batch]`
         Number of arrivals in the current window.
     left : array of float32, shape `[1, *batch]`
-        Time until the current window ends, seconds.
+        Time in seconds until the current window ends.
     """
 
     replica: Int[Array, "target *batch"]

@@ -152,7 +152,7 @@ class Central(AsManyAsNeeded):
         Returns
         -------
         array of float32, shape `[row, *batch]`
-            Time until completion, seconds.
+            Time in seconds until completion.
         """
         drive = view.placement.drive_of(part, view.place)
         queued = view.queued(drive)

@@ -134,11 +134,11 @@ class Silence(NamedTuple):
     nodes : array of uint32, shape `[slot, *batch]`
         Mask of the nodes that the request was sent to and that have not responded.
     age : array of float32, shape `[slot, *batch]`
-        Time since the request entered, seconds.
+        Time in seconds since the request entered.
     sent_to : array of uint32, shape `[1, *batch]`
         Mask of the nodes of the request that enters next.
     quiet : array of float32, shape `[row, *batch]`
-        Time since the last response of a node to a client, seconds, one row for each client and node.
+        Time in seconds since the last response of a node to a client, one row for each client and node.
     missed : array of bool, shape `[row, *batch]`
         Whether the node missed a request of the client and has not responded since then. The method `settled` states
         when a node misses a request.
@@ -224,7 +224,7 @@ class Silence(NamedTuple):
         number : array of int32, shape `[1, *batch]`
             Number of the request; negative if no request completes.
         patience : float or array
-            Time without a response after which a node counts as silent, seconds.
+            Time without a response, in seconds, after which a node counts as silent.
         nodes : int
             Number of nodes.
 
@@ -253,7 +253,7 @@ class Silence(NamedTuple):
         client : array of int32, shape `[1, *batch]`
             Number of the client.
         patience : float or array
-            Time without a response after which a node counts as silent, seconds.
+            Time without a response, in seconds, after which a node counts as silent.
         nodes : int
             Number of nodes.
 

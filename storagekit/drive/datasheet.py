@@ -108,7 +108,7 @@ class Sheet(NamedTuple):
 
     @property
     def revolution(self) -> float:
-        """Return the time of a revolution, seconds."""
+        """Return the time of a revolution in seconds."""
         return units.revolution(self.rpm)
 
     def seek(self, cylinders: int) -> SeekFit:

@@ -151,7 +151,7 @@ def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:
 
 
 def _quickest(seek: SeekTable, value: dict) -> float:
-    """Return the shortest time of an arm movement or of a head switch, seconds.
+    """Return the shortest time of an arm movement or of a head switch, in seconds.
 
     A head switch that takes no time is ignored.
     """

@@ -147,7 +147,7 @@ def ideal_drive(
     sectors_per_track : int
         Sectors of a track, by default 512.
     overhead : float
-        Time that precedes every access, seconds, by default 0.
+        Time in seconds that precedes every access, by default 0.
 
     Returns
     -------

@@ -47,10 +47,10 @@ class Drive(OneKind):
     head_switch : float
         Time of a head switch within a cylinder, seconds.
     write_settle : float
-        Time by which the seek of a write exceeds the seek of a read, seconds; negative if the drive starts to write
+        Time in seconds by which the seek of a write exceeds the seek of a read; negative if the drive starts to write
         before it has settled as far as a read requires.
     overhead : float
-        Time that precedes every access, seconds.
+        Time in seconds that precedes every access.
     name : str
         Name of the drive.
     grain : int
@@ -211,9 +211,9 @@ class Drive(OneKind):
         head_switch : float, optional
             Time of a head switch, seconds, by default the track-to-track seek time.
         write_settle : float
-            Time by which the seek of a write exceeds the seek of a read, seconds, by default 0.
+            Time in seconds by which the seek of a write exceeds the seek of a read, by default 0.
         overhead : float
-            Time that precedes every access, seconds, by default 0.
+            Time in seconds that precedes every access, by default 0.
         heads : int
             Number of heads, by default 4.
         sector_bytes : int

@@ -89,7 +89,7 @@ class Flash(Still):
     rate : float
         Sectors per second between drive and host.
     read_page, program_page, erase_block : float
-        Time to read a page, to program a page, and to erase a block, seconds.
+        Time in seconds to read a page, to program a page, and to erase a block.
     overhead : float
         Time of every request, seconds, by default 0.
     amplification : float

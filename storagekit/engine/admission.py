@@ -248,7 +248,7 @@ def view_for(
     word : array of uint32, shape `[1, *batch]`
         32 random bits for the dispatcher.
     entry : array of float32, shape `[1, *batch]`
-        Time until the request enters, seconds.
+        Time in seconds until the request enters.
     part : array of int32, shape `[drive, *batch]`
         Part that each drive holds.
     usable_at : array of uint32, shape `[drive, *batch]`, or None

@@ -25,7 +25,7 @@ class Incoming(NamedTuple):
     place : pytree of arrays
         Locations of the requests.
     gap : array of float32, shape `[row, *batch]`
-        Time from each request to the next, seconds.
+        Time in seconds from each request to the next.
     word : array of uint32, shape `[row, *batch]`
         32 random bits for each request, which a dispatcher may use.
     """
@@ -66,13 +66,14 @@ class Passage(NamedTuple):
     admitted : array of bool, shape `[1, *batch]`
         Whether a request was admitted. The next three fields describe this request.
     entered : array of float32, shape `[1, *batch]`
-        Time until the admission of the request, seconds.
+        Time in seconds until the admission of the request.
     held_up : array of bool, shape `[1, *batch]`
         Whether the request had waited for a slot.
     admission : Admission
         Result of the admission of the request.
     vacant : array of float32, shape `[1, *batch]`
-        Time at which a slot is free for the next request, seconds; inf if no slot becomes free before another event.
+        Time in seconds from now at which a slot is free for the next request; inf if no slot becomes free before
+        another event.
     """
 
     answered: RequestCompleted
@@ -150,9 +151,9 @@ def admissible(
     state : State
         The state.
     vacant : array of float32, shape `[1, *batch]`
-        Time from which a slot is free, seconds.
+        Time in seconds from now at which a slot is free.
     choice : array of float32, shape `[1, *batch]`
-        Time of the choice, seconds.
+        Time of the choice, seconds from now.
 
     Returns
     -------

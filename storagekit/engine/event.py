@@ -28,13 +28,13 @@ class Report(NamedTuple):
     Parameters
     ----------
     elapsed : array of float32, shape `[1, *batch]`
-        Time since the previous event, seconds.
+        Time in seconds since the previous event.
     answered : RequestCompleted
         The request that completed.
     admitted, held_up : array of bool, shape `[1, *batch]`
         Whether a request was admitted, and whether it had waited for a slot.
     entered : array of float32, shape `[1, *batch]`
-        Time until the admission of this request, seconds.
+        Time in seconds until the admission of this request.
     admission : Admission
         Result of the admission of this request.
     lost : array of int32, shape `[1, *batch]`

@@ -137,7 +137,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     state : State
         The state before.
     when : array of float32, shape `[1, *batch]`
-        Time until the entry of the request with which outages begin or end, seconds.
+        Time in seconds until the entry of the request with which outages begin or end.
 
     Returns
     -------

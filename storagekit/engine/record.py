@@ -247,9 +247,9 @@ class Services(NamedTuple):
     Parameters
     ----------
     elapsed : array of float32, shape `[1, *batch]`
-        Time since the previous event, seconds.
+        Time in seconds since the previous event.
     entered : array of float32, shape `[1, *batch]`
-        Time until a request enters, seconds; inf if no request enters.
+        Time in seconds until a request enters; inf if no request enters.
     brick, stream, sectors : array of int32, shape `[1, *batch]`
         Brick, stream and number of sectors of the access that became final; brick is NO_REQUEST if there is no such
         access.

@@ -460,8 +460,8 @@ def candidates(
     now : array of bool, shape `[slot, *batch]`
         Mask of the requests that the drive may choose now.
     choosable_from : array of float32, shape `[slot, *batch]`
-        Time from which the drive may choose each request, seconds; inf if it may not choose the request before another
-        event.
+        Time in seconds from now at which the drive may first choose each request; inf if it may not choose the request
+        before another event.
     """
     system, slots = scenario.system, state.slots
     asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)

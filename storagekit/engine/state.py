@@ -158,7 +158,7 @@ class State(NamedTuple):
     arrived : array of float32, shape `[1, *batch]`
         Time at which the last request of an open stream arrived.
     gap : array of float32, shape `[1, *batch]`
-        Time from that arrival to the next arrival, seconds. It is stored separately, so that a short gap after a long
+        Time in seconds from that arrival to the next arrival. It is stored separately, so that a short gap after a long
         gap keeps its precision.
     taken : array of int32, shape `[1, *batch]`
         Number of requests admitted since the requests of the present chunk were drawn.

@@ -120,8 +120,8 @@ class FaultSchedule(Component):
         default 1. With 1 and 1, accesses take 1 / speed times as long. With 0 and 1, only the platter is slower. With 1
         and 0, only the arm is slower. "Half the speed" in dsptf, section 5.2, may mean any of these three cases.
     timeout : float
-        Time after which a client sends a request again if the request is neither completed nor in service, seconds, at
-        most 600, by default 1. dsptf, section 3, describes the time-out but gives no value.
+        Time in seconds after which a client sends a request again if the request is neither completed nor in service,
+        at most 600, by default 1. dsptf, section 3, describes the time-out but gives no value.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def serve(
     Returns
     -------
     response : float, `[1, *batch]`
-        Time until the request completes, seconds.
+        Time in seconds until the request completes.
     memory : BufferMemory
         State of the buffer after the request, with times in seconds from now.
     """

@@ -201,7 +201,7 @@ def _there_at(
 def _answer(
     segments: BufferSegments, memory: BufferMemory, request: BufferRequest, found: BufferHit, media: Media
 ) -> Float[Array, "1 *batch"]:
-    """Return the time until a read completes, seconds.
+    """Return the time in seconds until a read completes.
 
     A sector crosses the bus when it is in the buffer, the drive has the bus, and the sectors before it have crossed.
     """
