@@ -1,11 +1,11 @@
 """D-SPTF: every replica may serve a read, and the replica with the shortest positioning time claims it.
 
 A brick assumes that the latency of a message has an upper bound. It chooses its next read before its disk becomes idle.
-The time between the choice and the idle disk is twice this bound. The brick then sends a claim to the other replicas
-with its bid, the predicted positioning time. A brick that receives a claim removes the read from its queue. Two bricks
-may choose the same read before each of them receives the claim of the other. Then the brick with the lower bid serves
-the read. If the bids are equal, the brick whose part has the lower number serves the read. The other brick gives the
-read up when the better claim arrives, and immediately chooses again.
+The choice precedes the end of the present access by twice this bound. The brick then sends a claim to the other
+replicas with its bid, the predicted positioning time. A brick that receives a claim removes the read from its queue.
+Two bricks may choose the same read before each of them receives the claim of the other. Then the brick with the lower
+bid serves the read. If the bids are equal, the brick whose part has the lower number serves the read. The other brick
+gives the read up when the better claim arrives, and immediately chooses again.
 
 A brick issues its choice to the disk twice the bound after the choice, because the claims of other bricks have then
 arrived. If the present access of the disk ends earlier, the disk is idle until then (section 5.3.2). If the disk is

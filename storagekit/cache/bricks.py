@@ -183,7 +183,7 @@ class BrickLRU(AbstractCache):
 
     @property
     def block(self) -> int:
-        """Return the bytes of a block."""
+        """Return the size of a block in bytes."""
         return self.sectors * units.SECTOR
 
     def check(self, facts):

@@ -106,7 +106,7 @@ class LRU(AbstractCache):
 
     @property
     def block(self) -> int:
-        """Return the bytes of a block."""
+        """Return the size of a block in bytes."""
         return self.sectors * units.SECTOR
 
     def init(self, sizes: StateSizes) -> Int[Array, "row *batch"]:

@@ -41,7 +41,7 @@ class RecordedLRU(AbstractCache):
         Reuse distance of each request, in the order of arrival: the smallest size of the cache, in blocks, with which
         the request hits (`workload.reuse.read_distances`).
     capacity : float
-        Size, bytes; one value, or one for each run; by default 0.
+        Size, bytes; one value, or one value for each run; by default 0.
     hit_time : float
         Time in seconds from the arrival of a hit to its completion, by default 0.
     sectors : int

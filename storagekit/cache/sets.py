@@ -145,7 +145,7 @@ def sets_for(
     ways: Annotated[int, BLOCKS] = 32,
     sectors: Annotated[int, BLOCK] = 16,
 ) -> int:
-    """Return the smallest number of sets that hold a capacity.
+    """Return the smallest number of sets that can hold a cache of a given capacity.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ class SurplusParts(eqx.Module):
 
     @property
     def asks_more(self) -> bool:
-        """Return whether a read may be sent to more parts than it needs, so that some are withdrawn."""
+        """Return whether a read may be sent to more parts than it needs, so that some parts are withdrawn."""
         return True
 
     def asked_from(

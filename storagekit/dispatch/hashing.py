@@ -54,8 +54,8 @@ class WeightedHashing(AsManyAsNeeded):
         weights = [np.asarray(weight) for weight in self.weights]
         if not all(np.all((weight >= 0) & np.isfinite(weight)) for weight in weights) or not np.all(sum(weights) > 0):
             raise InputError(
-                f"hash weights {[float(np.min(one)) for one in weights]}: give one for each brick, 0 or more, with a "
-                "sum above 0"
+                f"hash weights {[float(np.min(one)) for one in weights]}: give one weight for each brick, 0 or "
+                "more, with a sum above 0"
             )
 
     def check(self, facts):

@@ -1,4 +1,4 @@
-"""Pools of unit intervals that clients store for reuse, one interval for each set of nodes and operation.
+"""Pools of unit intervals that clients store for reuse, one for each set of nodes and each operation.
 
 References
 ----------

@@ -71,7 +71,7 @@ def _times(given: Iterable) -> tuple[Float[AnyArray, "..."], ...]:
 
 
 class Central(AsManyAsNeeded):
-    """Select the nodes that are expected to complete the request first, as many nodes as the data needs.
+    """Select as many nodes as the data needs: the nodes that are expected to complete the request first.
 
     Parameters
     ----------

@@ -274,7 +274,7 @@ class Silence(NamedTuple):
 
 
 def silence(slots: int, clients: int, nodes: int, lanes: tuple[int, ...]) -> Silence:
-    """Return a state without requests.
+    """Return the state at the start of a run, without requests.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 The interval is divided into equal subregions, and half of it is mapped to nodes. Each node fills its subregions
 completely, with the exception of at most one subregion, which it fills in part. A key is hashed to an offset. If the
 offset is not mapped, the next hash function of a family is used, until an offset is mapped. Lengths are whole numbers
-of units. The interval has 2^24 units, so that half of it is exact.
+of units. The interval has 2^24 units, so that half of it is a whole number of units.
 
 The functions accept arrays of NumPy and of JAX, with the batch last, and return equal numbers for both.
 
@@ -213,7 +213,7 @@ def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *batch"]:
 
 
 def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
-    """Return the interval with new lengths of the nodes, such that as few keys as possible move.
+    """Return the interval with new lengths of the nodes. As few keys as possible move to other nodes.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
 
 
 def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *batch"]) -> Int[AnyArray, "1 *batch"]:
-    """Return the node that is mapped at an offset in units; FREE for no node."""
+    """Return the node that is mapped at an offset in units; FREE if no node is mapped there."""
     xp = offset.__array_namespace__()
     unit, offset = ONE // interval.owner.shape[0], offset.astype(xp.int32)
     here = (_rows(interval.owner.shape[0], offset) == offset // unit) & (offset % unit < interval.filled)

@@ -6,9 +6,9 @@ buffer are separate (`load_electronics`), and so is the model of their behaviour
 (`load_buffered` by name) combines all of these into a drive for a system. Closed-form models need fewer parameters.
 These calls take the parameters from a drive:
 
-    analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
+    analytic.array.positioning.spindle(drive)         seek times, rotation and overhead for the formulas of the planner
     analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate
-    analytic.headtracking.HeadTracking.like(drive)    the spindle that a driver follows; `Access.like`: its tracks and seeks
+    analytic.headtracking.HeadTracking.like(drive)    rotation for software head tracking; `Access.like`: tracks, seeks
 
 `DriveFigures`, `Disk`, `HeadTracking` and `Access` can also be created from numbers, for papers that give only these
 numbers.

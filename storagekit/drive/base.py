@@ -122,7 +122,7 @@ class AbstractMechanics(eqx.Module):
 
     @abstractmethod
     def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Return the number of revolutions in `seconds`."""
+        """Return the number of revolutions in a time of `seconds`."""
 
     @abstractmethod
     def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
@@ -205,7 +205,7 @@ class AbstractBuffer(eqx.Module):
         positioning: Positioning,
         transfer: Float[Array, "1 *batch"],
     ) -> HostAccess:
-        """Return the access of the drive that begins now.
+        """Return an access that begins now, as the host of the drive observes it.
 
         Parameters
         ----------

@@ -94,7 +94,7 @@ class Sheet(NamedTuple):
         if rates[0] < rates[-1]:
             raise InputError(
                 f"inner_rate {written(rates[-1])} bytes/s is above outer_rate {written(rates[0])} bytes/s, but outer "
-                "tracks are longer; swap the two"
+                "tracks are longer; swap the two rates"
             )
 
     def _rates(self) -> dict[str, float]:
@@ -116,7 +116,7 @@ class Sheet(NamedTuple):
         return seek_from_three(self.track_seek, self.average_seek, self.full_seek, cylinders)
 
     def geometry(self) -> Geometry:
-        """Return zones whose track lengths give the rates of the sheet, with enough cylinders for the capacity.
+        """Return zones whose tracks give the rates of the sheet, and whose cylinders give its capacity.
 
         The skews are just large enough for a head switch and a seek of one cylinder.
         """

@@ -166,7 +166,7 @@ def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geomet
     ends = [*shape.first_sector[1:], shape.capacity]
     if any(end <= first for first, end in zip(shape.first_sector, ends, strict=True)):
         raise InputError(
-            f"drive file {source}: spares and reserved sectors leave no room for data in a zone; lower them"
+            f"drive file {source}: spares and reserved sectors leave no room for data in a zone; lower their numbers"
         )
     return shape
 

@@ -34,7 +34,7 @@ ROUNDING = 1e-8
 
 
 class Drive(OneKind):
-    """A mechanical drive. Times in seconds.
+    """A mechanical drive. All times are in seconds.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Drive(OneKind):
         self._check_settling()
 
     def _check_settling(self) -> None:
-        """Raise InputError if a negative settling time exceeds the time of the quickest move."""
+        """Raise InputError if the quickest arm movement plus a negative settling time is below 0."""
         if traced(self.write_settle) or np.min(self.write_settle) >= 0:
             return
         moves = self.seek(cast(Array, np.arange(1, max(self.cylinders, 2))))

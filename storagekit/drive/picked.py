@@ -27,8 +27,8 @@ from storagekit.drive.slowed import Slowed
 class Start(NamedTuple):
     """The location on a drive where a request begins.
 
-    place: number whose lowest bits are its head (see `head_bits`), and whose other bits are its cylinder. angle: angle
-    at which it begins, turns.
+    place: number with the head in its lowest bits (see `head_bits`), and the cylinder in its other bits. angle: angle
+    at which the request begins, turns.
     """
 
     place: Int[AnyArray, "*#row"]

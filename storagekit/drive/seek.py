@@ -180,7 +180,7 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
     """
     known = np.asarray(points, float)
     if known.ndim != 2 or known.shape[0] < 2 or known.shape[1] != 2:
-        raise InputError(f"seek curve: shape {known.shape}; give at least two pairs [cylinders, time]")
+        raise InputError(f"seek curve: an array of shape {known.shape}; give at least two pairs [cylinders, time]")
     if np.any(np.diff(known[:, 0]) <= 0) or known[0, 0] < 1:
         raise InputError(
             "seek curve: distances must increase and start at 1 or more; sort the points and remove duplicates"
@@ -199,7 +199,7 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
 def fit_seek(
     table: Annotated[SeekTable, instance_of(SeekTable, "a measured curve, as sk.drive.SeekTable([0.0, 0.001, 0.002])")],
 ) -> SeekFit:
-    """Return the smooth seek curve that is nearest to a measured curve.
+    """Return the smooth seek curve that fits a measured curve best.
 
     Parameters
     ----------

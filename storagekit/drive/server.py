@@ -80,7 +80,7 @@ class RateServer(Still):
 
 
 class Flash(Still):
-    """Flash memory behind one queue, which serves one request at a time.
+    """Flash memory that serves one request at a time, from one queue.
 
     It reads or programs `channels` pages simultaneously. Sectors cross between drive and host at `rate`.
 

@@ -7,7 +7,7 @@ from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target, T
 
 
 class Slowed(Through):
-    """Mechanics below full speed. Targets have transfer times for full speed, which are lengthened here.
+    """Mechanics below full speed. The transfer times of targets are for full speed; this class lengthens them.
 
     Parameters
     ----------

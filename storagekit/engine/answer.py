@@ -38,7 +38,7 @@ class Underway(NamedTuple):
     Parameters
     ----------
     first, last : array of float32, shape `[slot, *batch]`
-        Time in seconds until the first of these accesses ends, and time until the last ends. Without such an access,
+        Time in seconds until the first of these accesses ends, and until the last of them ends. Without such an access,
         `first` is inf and `last` is -inf.
     count : array of int32, shape `[slot, *batch]`
         Number of these accesses.
@@ -148,7 +148,7 @@ def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"
 
 
 class Part(NamedTuple):
-    """A part that a drive is to serve. Times are seconds from now.
+    """A part that a drive has chosen, and its request. Times are seconds from now.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def still_serving(
     """Return the end of the access that a drive gives up, and the earliest end of other accesses for the same request.
 
     The present access of a drive that has already chosen its next access is not considered. A drive chooses at most
-    `lead_time` before the end of its present access. This access therefore ends before the access that is given up,
-    which has not begun, provided that an access takes longer than `lead_time`.
+    `lead_time` before the end of its present access, and the access that is given up has not begun. The present access
+    therefore ends first, provided that accesses take longer than `lead_time`.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Incoming(NamedTuple):
 
 
 class Next(NamedTuple):
-    """The next arrival and the earliest completion; in a closed loop they coincide.
+    """The next arrival and the earliest completion. In a closed loop they have the same time.
 
     Parameters
     ----------

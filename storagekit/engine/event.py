@@ -23,7 +23,7 @@ PAUSE = 0.05
 
 
 class Report(NamedTuple):
-    """Report of one event, for the record.
+    """Results of one event, which the sums and the log receive.
 
     Parameters
     ----------

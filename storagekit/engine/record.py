@@ -45,7 +45,7 @@ def answered(report: Report) -> Bool[Array, "1 *batch"]:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum over events. Measures that need the same sum share the object.
+    """A sum over events. Measures that need the same sum share one `Sum`.
 
     Parameters
     ----------
@@ -95,7 +95,9 @@ class Sum:
         if not isinstance(self.kind, type) or self.kind not in KINDS:
             raise InputError(f"sum {self.name!r} of kind {self.kind}: give int for counts, or float for other measures")
         if self.by_drive and self.along:
-            raise InputError(f"sum {self.name!r} has both by_drive and along {', '.join(self.along)}: give only one")
+            raise InputError(
+                f"sum {self.name!r} has both by_drive and along {', '.join(self.along)}: give only one of them"
+            )
         for word, labels in self.along.items():
             text(f"a dimension of sum {self.name!r}", word)
             one_by_one = isinstance(labels, Sequence | np.ndarray) and np.ndim(labels) == 1
@@ -149,7 +151,7 @@ class Sum:
         if jnp.shape(added) != total.shape:
             shapes = f"{list(jnp.shape(added))} to a total of shape {list(total.shape)}"
             raise InputError(
-                f"sum {self.name!r} adds an array of shape {shapes}: set by_drive or along, or add one row"
+                f"sum {self.name!r} adds an array of shape {shapes}: set by_drive or along, or return one row"
             )
         if self.kind is int and jnp.issubdtype(jnp.result_type(added), jnp.floating):
             raise InputError(f"sum {self.name!r} has kind int but adds fractions: give kind float")
@@ -330,7 +332,7 @@ class Record:
         names = [one.name for one in self.sums]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"two sums have the name {name!r}: rename one, or use one object if they are the same")
+                raise InputError(f"two sums have the name {name!r}: rename one sum, or use one `Sum` object for both")
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Tally:
         """Return the sums before the first event.

@@ -1,6 +1,6 @@
 """The loop over chunks of events, for a batch of runs, on all devices.
 
-The requests of a chunk are drawn before the chunk, and its sums are stored after the chunk. The body of the loop is
+The requests of a chunk are generated before the chunk, and its sums are stored after the chunk. The body of the loop is
 therefore a single event, and each float32 sum has only the terms of one chunk. In names, a lane is one run of a batch.
 """
 
@@ -64,7 +64,7 @@ class Run(NamedTuple):
 def begin(
     scenario: Scenario, key: UInt32[AnyArray, "2 *batch"], drawn: Float[AnyArray, "drive *batch"] | None = None
 ) -> Run:
-    """Return a run at its start.
+    """Return the state of a run before its first event.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def begin(
 def incoming(scenario: Scenario, run: Run) -> Incoming:
     """Return the requests that a chunk may admit, their locations, and 32 random bits for each request.
 
-    If the dispatcher does not use the random bits, XLA removes the code that draws them.
+    If the dispatcher does not use the random bits, XLA removes the code that generates them.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ class Best(NamedTuple):
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooser: Bool[Array, "drive *batch"]
 ) -> tuple[State, dict[str, Shaped[Array, "1 *batch"]]]:
-    """Let a drive choose a part, claim it, and plan the access; or let the drive sleep if no part can be chosen.
+    """Let a drive choose a part, claim it, and plan the access. If no part can be chosen, the drive stays idle.
 
     Parts of reads are claimed. Parts of writes are claimed only if the write policy uses claims for writes.
 

@@ -116,7 +116,7 @@ class Drives(NamedTuple):
     Parameters
     ----------
     wake : array of float32, shape `[drive, *batch]`
-        Time at which a drive next chooses; inf if it sleeps.
+        Time at which the drive next chooses a part; inf if it waits for an event.
     phase : array of float32, shape `[drive, *batch]`
         Angle of the platter, revolutions.
     free : array of float32, shape `[drive, *batch]`
@@ -238,7 +238,9 @@ def time_of(
     read: Bool[Array, "*#row"],
     drive: Int[Array, "*#row"],
 ) -> Float[Array, "*#row"]:
-    """Return the duration of an access after positioning: the transfer and, for a write, the sweep over the replicas.
+    """Return the duration of an access after its positioning.
+
+    It consists of the transfer and, for a write, the additional time for other replicas or for parity.
 
     Parameters
     ----------
@@ -340,7 +342,7 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[Array, "2 *batch"]) -> State:
-    """Return the state before the first event: arms at cylinder 0, and all drives asleep.
+    """Return the state before the first event: arms at cylinder 0, and all drives idle.
 
     In a closed loop, the first `outstanding` slots contain requests that complete at the start. Each completion leads
     to a new request.

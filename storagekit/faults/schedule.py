@@ -162,7 +162,9 @@ class FaultSchedule(Component):
                 )
         stops = [slowdown for slowdown in self.slowdowns if slowdown.stops]
         if len(stops) > MOST_STOPS:
-            raise InputError(f"{len(stops)} outages of bricks: at most {MOST_STOPS} are possible in a run; remove some")
+            raise InputError(
+                f"{len(stops)} outages of bricks: at most {MOST_STOPS} are possible in a run; remove some outages"
+            )
         for one in stops:
             begin = np.asarray(one.begins)
             at_once = int(

@@ -236,7 +236,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
         return None
 
     def on(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """Return the layout, completed with properties of the drives before compilation; by default the layout itself.
+        """Return the layout with the properties of the drives that it needs; by default the layout itself.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Copies spread over many bricks, so that each brick shares data with several others."""
+"""Copies spread over many bricks, so that each brick shares data with several other bricks."""
 
 from dataclasses import replace
 from functools import partial
@@ -28,12 +28,12 @@ class Declustered(AbstractPlacement):
     Parameters
     ----------
     bricks : int
-        Number of bricks, a multiple of `copies`, by default 2; one value, or one for each run.
+        Number of bricks, a multiple of `copies`, by default 2; one value, or one value for each run.
     copies : int
-        Number of copies of each extent, 1 to 32, by default 2; one value, or one for each run.
+        Number of copies of each extent, 1 to 32, by default 2; one value, or one value for each run.
     data : int
-        Total number of sectors of all volumes; one value, or one for each run. With 0, the default, the volumes fill
-        the bricks.
+        Total number of sectors of all volumes; one value, or one value for each run. With 0, the default, the volumes
+        fill the bricks.
     extent : int
         Length of an extent, sectors, by default 1 MB.
 

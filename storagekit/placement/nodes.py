@@ -30,7 +30,7 @@ def require_segments(count: int) -> None:
 
 @dataclass(frozen=True)
 class Node:
-    """A server with independent disks, or with one RAID 5 (left-symmetric, stripe units of 64 KB).
+    """A server whose disks are independent or form one RAID 5 (left-symmetric, stripe units of 64 KB).
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[in
 
     Each next node is drawn from the remaining nodes, with probabilities in proportion to the capacities of the nodes.
     To this end, the nodes are sorted by increasing -log(u)/weight, where u is a hash of volume, segment and node. Each
-    value is an exponential time, and weight is its rate. The probability that a node has the smallest time is therefore
-    in proportion to the node's weight.
+    value is an exponentially distributed time, and weight is its rate. The probability that a node has the smallest
+    time is therefore in proportion to the node's weight.
     """
     words = np.stack([np.random.Philox(key=[volume, node]).random_raw(segments) for node in range(len(nodes))], axis=1)
     uniform = ((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53

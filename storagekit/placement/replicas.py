@@ -19,7 +19,7 @@ class Replicas(AbstractPlacement):
     Parameters
     ----------
     copies : int
-        Number of copies, at least 1, by default 1; one value, or one for each run.
+        Number of copies, at least 1, by default 1; one value, or one value for each run.
 
     Raises
     ------

@@ -139,7 +139,9 @@ class Segments(AbstractPlacement):
     def __check_init__(self):
         validate_fields(self)
         if not self.nodes or not self.volumes:
-            raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of each")
+            raise InputError(
+                f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one volume and one node"
+            )
         if self._most > len(self.nodes):
             raise InputError(
                 f"{self._most} parts of a segment on {len(self.nodes)} nodes: give at most one part for each node"

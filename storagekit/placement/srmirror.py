@@ -34,7 +34,7 @@ class SRMirror(AbstractPlacement):
     Parameters
     ----------
     stripes : int
-        D_s, the degree of striping, at least 1; one value, or one for each run.
+        D_s, the degree of striping, at least 1; one value, or one value for each run.
     replicas : int
         D_r, the number of replicas on a disk, at least 1, by default 1. They are on consecutive tracks of a cylinder,
         at distances of 1/D_r of a turn.

@@ -40,7 +40,7 @@ class Strips(NamedTuple):
 def rank(
     row: Int[AnyArray, "*#row"], inside: Int[AnyArray, "*#row"], before: int | Int[AnyArray, "*#row"], unit: int
 ) -> Int[AnyArray, "*#row"]:
-    """Return the number of sectors on one drive that hold data before a logical sector.
+    """Return the number of sectors before a logical sector that are on one drive of a stripe.
 
     This is also the address of the next sector on the drive.
 
@@ -143,7 +143,7 @@ class CutUp(AbstractPlacement):
 
 
 def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
-    """Return, for each element, its entry in the array `leaves[part]`.
+    """Return, for each element, the entry at the same position in the array `leaves[part]`.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class RAID5(WithParity):
     Parameters
     ----------
     disks : int
-        Total number of drives, at least 3; one value, or one for each run.
+        Total number of drives, at least 3; one value, or one value for each run.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 

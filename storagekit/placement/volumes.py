@@ -27,7 +27,7 @@ def _numbers(bricks) -> tuple[tuple[int, ...], ...]:
 
 
 class AbstractVolumes(AbstractPlacement):
-    """Base class of volumes of one size, laid out end to end: volume v has the sectors v * size to (v + 1) * size - 1.
+    """Base class of volumes of one size. Volume v has the logical sectors v * size to (v + 1) * size - 1.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class AbstractVolumes(AbstractPlacement):
 
 
 class Volumes(AbstractVolumes):
-    """Volumes, each on a list of bricks: a whole request is on the brick of its first sector.
+    """Volumes that are each on a list of bricks. A request as a whole is on the brick of its first sector.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Volumes(AbstractVolumes):
 
 
 class SplitVolumes(AbstractVolumes, CutUp):
-    """Volumes, each on a list of bricks: a request is divided among all bricks that it touches, and needs all parts.
+    """Volumes that are each on a list of bricks. A request is divided among all bricks that it touches.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class SplitVolumes(AbstractVolumes, CutUp):
         return strips(drive, zip(begin, end, strict=True))
 
     def _held_before(self, sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
-        """Return, for each brick, the number of sectors that it holds of the data before a logical sector."""
+        """Return, for each brick, the number of sectors before a logical sector that are on the brick."""
         volume, inside = sector // self.size, sector % self.size
         begins = self._begins()
         # An empty volume follows the last volume, because the last request may end at the beginning of the empty

@@ -193,7 +193,7 @@ class _Several(AbstractCoordinators):
     Parameters
     ----------
     count : int
-        Number of coordinators of a stream, at least 1; one value, or one for each run.
+        Number of coordinators of a stream, at least 1; one value, or one value for each run.
     most : int, optional
         Number of coordinators for which the engine allocates arrays, by default the largest `count`.
     """
@@ -221,7 +221,7 @@ class InTurn(_Several):
     Parameters
     ----------
     count : int
-        Number of coordinators of a stream, at least 1; one value, or one for each run.
+        Number of coordinators of a stream, at least 1; one value, or one value for each run.
     most : int, optional
         Number of coordinators for which the engine allocates arrays, by default the largest `count`.
 
@@ -250,7 +250,7 @@ class AtRandom(_Several):
     Parameters
     ----------
     count : int
-        Number of coordinators of a stream, at least 1; one value, or one for each run.
+        Number of coordinators of a stream, at least 1; one value, or one value for each run.
     most : int, optional
         Number of coordinators for which the engine allocates arrays, by default the largest `count`.
 

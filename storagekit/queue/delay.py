@@ -139,7 +139,7 @@ class _Guaranteed(AbstractDelay):
 
 
 class MinimumOnly(_Guaranteed):
-    """Delay in proportion to the cost of the request, which guarantees each stream its minimum fraction of every brick.
+    """Delay in proportion to the cost of the request. It guarantees each stream a minimum fraction of every brick.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like
     Parameters
     ----------
     weights : sequence of float
-        Weight of each stream; one value, or one for each run.
+        Weight of each stream; one value, or one value for each run.
     delay : AbstractDelay
         The delay function, which defines the caps.
     like : array, `[1, *batch]`

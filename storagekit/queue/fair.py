@@ -337,7 +337,7 @@ def _with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_
 def _least(
     private: Tags, brick: Int[Array, "1 *batch"], bits: int
 ) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
-    """Return the slot of the request with the lowest tag at a brick, its tag, and whether any request waits there.
+    """Return the slot of the request with the lowest tag at a brick, this tag, and whether any request waits there.
 
     The tag is returned without the stream in its lowest `bits`.
     """

@@ -16,7 +16,7 @@ class ScheduleSwitch(Switch, AbstractSchedule):
     members : sequence of AbstractSchedule
         The schedulers.
     index : int
-        Number of the scheduler that decides, from 0; one value, or one for each run; by default 0.
+        Number of the scheduler that decides, from 0; one value, or one value for each run; by default 0.
 
     Raises
     ------

@@ -302,7 +302,7 @@ def _without_covered(
     """
 
     def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *batch"]) -> tuple[Array, Array]:
-        """Return the last covered row, or FIRST, and whether the copies of that write had moved to the foreground."""
+        """Return the last covered row, or FIRST, and whether the copies of this row had moved to the foreground."""
 
         def look(best, copies, number, there):
             at, had_moved = best

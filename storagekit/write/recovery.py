@@ -66,7 +66,7 @@ class Recovery(NamedTuple):
 
 @validate
 def recovery(
-    table: Annotated[Pending, instance_of(Pending, "the pending writes of a run, its `pending`")],
+    table: Annotated[Pending, instance_of(Pending, "the result of sk.simulation.pending(state, placement)")],
     sector: Address,
     replicas: Annotated[int, COUNT.up_to(MOST_PARTS)],
 ) -> Recovery:

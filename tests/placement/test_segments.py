@@ -546,7 +546,7 @@ PAIR = (Node(1), Node(1))
         (lambda: Segments([2], [Volume(128, 128, 1)]), "nodes: given 2; give a Node"),
         (lambda: Segments(PAIR, [128]), "volumes: given 128; give a Volume"),
         (lambda: Segments([Volume(128, 128, 1)], PAIR), "nodes: given Volume of storagekit.placement; give a Node"),
-        (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one of each"),
+        (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one volume and one node"),
         (lambda: Segments(PAIR, []), "0 volumes on 2 nodes"),
         (
             lambda: Segments(PAIR, [Volume(128, 128, 3)]),

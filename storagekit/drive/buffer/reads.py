@@ -25,8 +25,8 @@ class BufferHit(NamedTuple):
     hit: whether a segment holds all sectors of the read. part: whether a segment holds only the first sectors of the
     read. segment: number of this segment; after a miss, number of the segment that the read takes. start, end: first
     sector in this segment, and the sector after the last sector in it; after a miss both are the first sector of the
-    request. there: number of the request's sectors in the segment. runs: whether the drive reads ahead into this
-    segment.
+    request. there: number of sectors of the request that are in the segment. runs: whether the drive reads ahead into
+    this segment.
     """
 
     hit: Bool[Array, "1 *batch"]

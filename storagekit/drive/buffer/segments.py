@@ -56,7 +56,7 @@ DRIVE = instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
 
 
 class Faster(StrEnum):
-    """Which of bus and platter takes less time for a sector: the bus, the platter, or either, depending on the zone."""
+    """The carrier that takes less time for a sector: the bus, the platter, or either, depending on the zone."""
 
     BUS = "bus"
     PLATTER = "platter"
@@ -240,7 +240,7 @@ class BufferSegments(eqx.Module):
     def readable(self, memory: BufferMemory) -> Bool[Array, "segment *batch"]:
         """Return a mask of the segments that may serve reads.
 
-        The mask includes the segment that is written behind, if data that writes left may serve reads.
+        The mask includes the segment that is written behind, if data left by writes may serve reads.
         """
         if not self.electronics.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
@@ -249,7 +249,7 @@ class BufferSegments(eqx.Module):
         return memory.number >= int(self.apart)
 
     def holds(self, memory: BufferMemory, sector: Int[Array, "row *batch"]) -> Bool[Array, "row *batch"]:
-        """Return whether each segment holds the first sector of a read that begins at `sector`."""
+        """Return whether any segment that may serve reads holds `sector`, the first sector of a read."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
         for number in range(self.electronics.buffer.segments):
             own = slice(number, number + 1)
