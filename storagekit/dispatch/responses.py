@@ -15,7 +15,7 @@ from storagekit.core.batching import any_row, bit, bit_is_set, first_true, pick,
 
 
 class Observed(NamedTuple):
-    """Responses of nodes. There is one row for each operation, client and node; the node varies fastest.
+    """Responses of nodes. Each combination of operation, client and node has a row; the node varies fastest.
 
     Parameters
     ----------

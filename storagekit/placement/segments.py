@@ -26,8 +26,8 @@ from storagekit.workload.trace import RequestTrace
 
 # Columns of a table are padded to a multiple of this, so that most layouts share a compiled program.
 COLUMNS = 2048
-# Number of properties of a volume: its first sector, its first segment, and the numbers of its sectors, of the sectors
-# of a segment, of the parts that restore the data, and of the sectors of a block.
+# Number of properties of a volume: its first sector, its first segment, its number of sectors, the number of sectors of
+# a segment, the number of parts that restore the data, and the number of sectors of a block.
 _FACTS = 6
 
 

@@ -184,8 +184,8 @@ class SplitVolumes(AbstractVolumes, CutUp):
 
     Notes
     -----
-    The part of a request on a brick is contiguous, even if the request touches several volumes. See also
-    `AbstractVolumes`.
+    A request needs all of its parts. The part of a request on a brick is contiguous, even if the request touches
+    several volumes. See also `AbstractVolumes`.
     """
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:

@@ -204,7 +204,7 @@ class DelayedParts(eqx.Module):
         return None
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
-        """Return whether the access of drive `which` writes a delayed part; None if the policy never delays."""
+        """Return whether the access of drive `which` writes a delayed part; None if the policy never delays parts."""
         return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
