@@ -222,7 +222,7 @@ class DSPTFClaims(AbstractArbitration):
     def choosable_from(self, private: Claims, asked, receiving, part):
         forwarded = asked + jnp.where(receiving == part, 0.0, self.latency)
         hears = ~bit_is_set(private.deaf, part)
-        # A claim that arrives together with the read takes effect after the choice, despite rounding of its time.
+        # A claim that arrives together with the read takes effect after the choice, even if its time is rounded down.
         rounding = jnp.minimum(self.latency, INSTANT)
         heard = (private.first + self.latency < -rounding) & hears
         return jnp.where(heard, jnp.inf, forwarded)

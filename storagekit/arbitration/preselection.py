@@ -160,7 +160,7 @@ class PreselectionBids(AbstractArbitration):
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, asked, receiving, part):
-        # A claim that arrives at this instant is too late, despite rounding of its time.
+        # A claim that arrives at this instant is too late, even if its time is rounded down.
         heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
         return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, asked)
 

@@ -17,8 +17,8 @@ _DEVICES = "JAX_NUM_CPU_DEVICES"
 _LOG, _JAX_ASKS, _QUIET = "TF_CPP_MIN_LOG_LEVEL", "1", "3"
 _FORCED_DEVICES = "--xla_force_host_platform_device_count"
 _BACKEND, _LEVEL = "--xla_backend_extra_options", "--xla_backend_optimization_level"
-# The threshold keeps small while loops in one thread, because the issue of a step to a pool would cost more than the
-# step. Multi-output fusion computes a value that several outputs share only once: batches run two to three times as
+# The threshold keeps small while loops in one thread, because issuing a step to a pool of threads takes longer than
+# the step. Multi-output fusion computes a value that several outputs share only once: batches run two to three times as
 # fast and compile sooner. The compiler_options of jit reject both options, so that they are flags of the process. A
 # version of XLA without one of the options ignores it (tested with jaxlib 0.10.2 and 0.12.0).
 _OPTIONS = "xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"

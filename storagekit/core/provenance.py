@@ -12,7 +12,7 @@ import numpy as np
 
 from storagekit.core.validation import ADDRESS, Span, several, validate
 
-# Drive, or scenario, of a trace that is analysed but not simulated.
+# Value of the attribute `drive` or `scenario` for a trace that is analysed but not simulated.
 ALONE = "none: a trace without a simulation"
 # Largest number of entries of a list that is described in full.
 LISTED = 16

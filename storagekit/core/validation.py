@@ -418,7 +418,7 @@ def validator_of(hint: Any) -> Callable[[str, Any], Any] | None:
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        # The last one counts, so that `Annotated[Count, COUNT.up_to(5)]` is narrower than `Count`.
+        # The last validator counts, so that `Annotated[Count, COUNT.up_to(5)]` is narrower than `Count`.
         found = next((one for one in reversed(hint.__metadata__) if callable(one)), None)
         return found and (optional(found) if types.NoneType in typing.get_args(inner[0]) else found)
     if origin is Literal:
@@ -481,7 +481,7 @@ def validate(
     # Parameters that may be given by position. Arguments of a `*more` parameter are not validated.
     names = tuple(name for name, one in parameters.items() if one.kind in _BY_PLACE)
 
-    # At the first call, because annotations may name classes that are defined later.
+    # Determined at the first call, because annotations may name classes that are defined later.
     @functools.cache
     def validators() -> dict[str, tuple[Callable[[str, Any], Any], Any, str]]:
         annotations = {

@@ -14,7 +14,7 @@ _EXAMPLE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 _TIMED = {"switch": "head_switch_ms", "settle": "write_settle_ms", "overhead": "overhead_ms"}
 _COUNTED = {"heads": "heads", "sector": "sector_bytes"}
 _KNOWN = ("rpm", "seek", "rate", "size", *_TIMED, *_COUNTED)
-# TB; larger drives are assumed to have sectors of 4 KB, and a head for each TB.
+# Capacity in TB. Larger drives are assumed to have sectors of 4 KB, and one head for each TB.
 _LARGE = 2
 # Rate of the innermost tracks divided by the rate of the outermost tracks, if a data sheet gives a single rate.
 INNER = 0.5

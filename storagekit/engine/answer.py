@@ -303,7 +303,7 @@ def _end_of_enough(
     drives = state.drives
     drive = row_index(scenario.system.drives, drives.free)
     told = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, place))
-    # all other parts ended before their drives reported a later end
+    # the drives of all other ended parts have since reported the ends of later accesses
     still = needed - (ended - count(told))
     end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
     return jnp.where(still > 0, end, jnp.inf)

@@ -234,7 +234,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     row = row_index(system.slots, slots.arrival_time)
     kept = system.write.keeps(state.write, slots.read)
     free = slots.answered & (slots.waiting == 0) & ~kept
-    # a completion may be processed before its time; its slot is free at that time, and a waiting request enters then
+    # a completion may be processed early; its slot is free from the time of the completion on, and not before
     since = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
     since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
     slot, entry = _opening(since, coming.arrival)

@@ -73,7 +73,7 @@ class Depth(AbstractQueue):
             sent = jnp.where(waits & ~mine, queued.sent[None], jnp.inf)
             oldest = jnp.min(jnp.where(same, jnp.min(sent, axis=1)[None], jnp.inf), axis=1)
             oldest_ones = (sent <= oldest[:, None]) & jnp.isfinite(sent)
-            # Of requests that were sent at the same time, the request in the first slot is issued first.
+            # Among requests that were sent at the same time, the request in the first slot is issued first.
             first = jnp.where(oldest_ones, slot, slot.shape[1])
             first = jnp.min(jnp.where(same, jnp.min(first, axis=1)[None], slot.shape[1]), axis=1)
             next_ones = oldest_ones & (slot == first[:, None]) & (room & queued.acts)[:, None]

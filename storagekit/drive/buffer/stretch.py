@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from storagekit.core.arrays import AnyArray
 from storagekit.drive.geometry import Geometry, SectorLocation, Zone, divided
 
-# Tolerance for rounding, sectors: for a sector that has passed, and for a head at the beginning of a sector.
+# Tolerance for rounding, in sectors, when a sector has just passed or the head is at the beginning of a sector.
 HAIR = 1e-3
 
 
