@@ -247,7 +247,7 @@ def test_impossible_definitions_raise(unchecked, make, message):
 
 
 def test_a_sum_that_is_not_finite_stops_the_run():
-    with pytest.raises(SimulationError, match="the sum 'own' is not finite"):
+    with pytest.raises(SimulationError, match="the total 'own' is not finite"):
         simulate(loop(), requests=200, measures=[adding(lambda report: jnp.log(report.elapsed * 0))])
 
 
