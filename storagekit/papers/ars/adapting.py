@@ -22,10 +22,11 @@ from storagekit.papers.effort import Effort
 from storagekit.simulation import by_event, described
 
 QUICK = effort("quick")
-# Nodes that hold each volume in the scaled layout. Fragments fill node 0, so that it holds no copies.
+# Nodes with data of each volume in the scaled layout. Fragments fill node 0, so node 0 has no copies.
 HELD = {"replicated": (1, 2, 3), "erasure-coded": (0, 1, 2, 3)}
 LARGEST = len(NODES) - 1
-# Multiple of the published load: 71 requests a second, each for two nodes. Four nodes serve some 180.
+# Multiple of the published load. At this load 71 requests arrive a second, and each request is for two nodes. The four
+# nodes can serve about 180 requests a second.
 LOAD = 8.0
 SLOWS, RECOVERS, SECONDS = 20.0, 50.0, 80.0
 WATCHED = 0
@@ -80,7 +81,7 @@ def adapting(
 ) -> xr.Dataset:
     """Return the unit interval of the first client over time, in one run of reads.
 
-    One node has half its speed from about `SLOWS` to `RECOVERS` seconds.
+    One node runs at half its speed from about `SLOWS` to about `RECOVERS` seconds after the start.
 
     Parameters
     ----------

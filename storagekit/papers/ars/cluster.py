@@ -21,46 +21,49 @@ from storagekit.schedule import ScheduleSwitch as ScheduleSwitch
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 
-# Table I: the kind and the number of drives of each node; node 1 is a RAID 5. A thread of each node takes one request
-# after the other from the queue of the node and serves it (section 5), for any number of disks.
+# Table I: the kind and the number of drives of each node; node 1 is a RAID 5. Whatever its number of disks, a node has
+# one thread, which takes requests from the queue of the node and serves them one after the other (section 5).
 DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
 NODES = (Node(2, serial=True), Node(9, raid5=True, serial=True), Node(1, serial=True), Node(18, serial=True))
-# Bytes of the buffer for delayed writes of each node, which is flushed when the disk is idle or the buffer full
-# (section 5). The paper does not give its size. The only buffers in the paper are those of table I, whose write-back
-# caches are disabled. Their sizes are used here. `throughput.buffers` varies the sizes, up to a buffer that no run
-# fills.
+# Size in bytes of the buffer for delayed writes of each node. A node flushes its buffer when the disk is idle or the
+# buffer is full (section 5). The paper does not give the size. The only sizes of buffers in the paper are those of the
+# disk caches in table I. These sizes are used here, although write-back is disabled in the disk caches.
+# `throughput.buffers` varies the sizes, up to a buffer that no run fills.
 BUFFERS = (2 * MB, 2 * MB, 8 * MB, 512 * KB)
 UNLIMITED = 1024.0 * GB
-# Writes with buffered parts for which memory is reserved.
+# Number of writes with buffered parts for which memory is reserved.
 BUFFERED = 4096
 # Table II: bytes of a segment of each volume.
 SEGMENTS = (128 * MB, 512 * MB)
 BLOCK = 64 * KB // SECTOR
-# Sectors of the volumes as published, and scaled so that they fit. Scaled, fragments of the second volume fill node 0.
+# Sizes of the volumes in sectors: as published, and scaled until the volumes fit on the nodes. With the scaled sizes,
+# fragments of the second volume fill node 0.
 PUBLISHED = tuple(size * GB // SECTOR for size in (100, 200))
 SCALED = tuple(count * segment // SECTOR for count, segment in zip((136, 68), SEGMENTS, strict=True))
-# Layouts of volumes that do not fit: table II needs 700 GB, and the nodes have 572. In the first two the segments on a disk
-# have equal distances over the whole disk, so that seeks are as in table I. In the last two they lie at the start of each
-# disk, so that seeks of node 2 are short. In the last layout each disk has a separate queue.
+# Layouts. The published volumes do not fit: table II needs 700 GB, and the nodes have 572 GB. In the first two layouts
+# the segments are spread evenly over the whole disk, so that seeks are as long as in table I. In the last two layouts
+# the segments are at the start of the disk, so that seeks of node 2 are short. In the last layout each disk has a
+# separate queue.
 LAYOUTS = ("scaled", "wrapped", "packed", "disks apart")
 CLIENTS = 5
-# Requests of the synthetic traces, 10,604 in 20 minutes; and their requests a second.
+# Number of requests of the synthetic traces in 20 minutes, and their rate in requests a second.
 REQUESTS = 10_604
 RATE = REQUESTS / 1200
 SIZE = 8 * KB
 # One-way latency between nodes (section 5).
 LATENCY = 0.1 * MS
-# Share of the requests to each volume.
+# Fraction of the requests that go to each of the two volumes.
 SETTINGS: dict[str, tuple[float, float]] = {
     "replicated": (1.0, 0.0),
     "erasure-coded": (0.0, 1.0),
     "both": (0.5, 0.5),
 }
 OUTSTANDING = 50
-# Service orders of disks. The order and the kind of arrivals are numbers, so that all exhibits of a protocol share a
-# compiled program. A run in order of arrival takes 5% longer in this form.
+# Service orders of disks. The service order and the kind of arrivals are values that a compiled program receives, so
+# that all exhibits of a protocol share one program. This makes a simulation with service in order of arrival 5% slower.
 ORDERS = {name: ScheduleSwitch((FCFS(), SATF()), number) for number, name in enumerate(("in order", "shortest first"))}
-# Requests in the system at once; equal in all exhibits, so that they share compiled programs.
+# Number of requests in the system for which memory is reserved. It is equal in all exhibits, so that they share
+# compiled programs.
 SLOTS = 64
 
 
@@ -70,10 +73,10 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
     Parameters
     ----------
     name : str
-        One of `LAYOUTS`. In "scaled", "packed" and "disks apart" the volumes have 18% of their published size, so that
+        One of `LAYOUTS`. In "scaled", "packed" and "disks apart" the volumes have 17% of their published size, so that
         they fit on the nodes. In "wrapped" the volumes have their published size, and an address beyond the end of a
-        disk continues at the start of the disk. In "scaled" and "wrapped" the segments are spread over each whole disk.
-        In "disks apart" each disk has a separate queue.
+        disk continues at the start of the disk. In "scaled" and "wrapped" the segments are spread over each whole disk;
+        in the other layouts they are at the start of each disk. In "disks apart" each disk has a separate queue.
     whole_blocks : bool
         Whether a read of erasure-coded data fetches whole fragments; otherwise it fetches only the requested bytes.
 
@@ -105,7 +108,7 @@ def drives(on: Segments) -> Mixed:
 
 @cache
 def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE // SECTOR) -> float:
-    """Return the mean service time of a drive for requests to its first `reach` sectors, seconds.
+    """Return the mean service time in seconds of a drive for requests to its first `reach` sectors.
 
     Parameters
     ----------
@@ -120,7 +123,8 @@ def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE /
 
     Notes
     -----
-    The mean is over 4,096 random pairs of addresses, with a random angle.
+    The mean is over 4,096 random pairs of addresses. The head moves from the first address of a pair to the second, and
+    the platter has a random angle at the start.
     """
     drive: Drive = load_drive(name)
     draw = np.random.default_rng(14)
@@ -131,13 +135,13 @@ def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE /
 
 
 def _drawn(draw: np.random.Generator, reach: int, sectors: int, read: bool) -> Any:
-    """Return random pairs of addresses, random angles, the request length in sectors, and the direction."""
+    """Return random pairs of addresses, random angles, the request length in sectors, and the access direction."""
     one, other = draw.integers(0, reach - sectors, (2, 4096))
     return one, other, draw.random(4096), np.int64(sectors), np.asarray(read)
 
 
 def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]:
-    """Return, for each node, the mean service time of one of its disks for requests to the data on the disk, seconds.
+    """Return, for each node, the mean service time in seconds of one of its disks for requests to the data on the disk.
 
     A centralized distributor that has no information about the state of the disks uses these times.
 
@@ -175,14 +179,15 @@ def _reaches(on: Segments) -> tuple[int, ...]:
 RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL = "Randomized", "ARS", "D-SPTF", "Central"
 CENTRAL_HEADS = "Central, heads known"
 WITHIN, AT_ONCE = "D-SPTF, waits for the platter", "D-SPTF, starts immediately"
-# Seconds that a node takes to send a message, if messages cost time: at most the whole latency between nodes, 0.1 ms, which
-# includes the software of both sides. A claim goes to three other nodes one after the other.
+# Time in seconds that a node takes to send a message, in the protocol `MESSAGES`, where messages cost time. The time is
+# at most the whole latency between nodes, 0.1 ms, because this latency includes the software of both nodes. A node
+# sends its claim message to three other nodes one after the other.
 MESSAGE, OTHERS = 0.1 * MS, 3
 MESSAGES = "D-SPTF, 0.1 ms a message"
-# The centralized protocol packs bins to maximize throughput. It uses information on servers and workload: queues and
-# service times, not positions of heads. The paper lists the differences of its D-SPTF from the original. An idle brick
-# of the original waits two latencies; an immediate start is not in the list. The last four protocols are other
-# interpretations.
+# The centralized protocol packs bins to maximize throughput. It uses the queues and service times of the nodes, but not
+# the positions of heads. The paper lists the differences between its D-SPTF and the original D-SPTF. An idle brick of
+# the original waits for two latencies, and the list does not change this. The last four protocols are other
+# interpretations of the paper.
 PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     RANDOMIZED: lambda on=None: Randomized(),
     ADAPTIVE: lambda on=None: ARS(clients=CLIENTS),
@@ -193,7 +198,7 @@ PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     AT_ONCE: lambda on=None: Preselection(LATENCY),
     MESSAGES: lambda on=None: Preselection(LATENCY + OTHERS * MESSAGE, waits=1),
 }
-# Protocols of figures 4 to 6; then also the other interpretation of the centralized protocol.
+# Protocols of figures 4 to 6; and the same protocols with the other interpretation of the centralized protocol.
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
 COMPARED = (*FOUR, CENTRAL_HEADS)
 
@@ -220,8 +225,8 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
 def writes(dispatch: AbstractDispatch, buffers: Sequence[float] = BUFFERS) -> AbstractWrite:
     """Return the write policy of a protocol.
 
-    D-SPTF treats writes like reads. The other protocols commit a write at the selected nodes, and buffer the other
-    copies or fragments.
+    D-SPTF treats writes like reads. Under the other protocols, the selected nodes commit a write, and the other nodes
+    buffer their copies or fragments.
 
     Parameters
     ----------
@@ -254,14 +259,14 @@ def cluster(
     on : Segments, optional
         The layout, by default `layout()`.
     schedule : AbstractSchedule, optional
-        The service order of the disks, by default the order of arrival. The nodes of the paper have a queue, and the
-        paper names no other service order.
+        The service order of the disks, by default the order of arrival. The paper gives each node a queue, and names no
+        order other than the order of the queue.
     write : AbstractWrite, optional
         The write policy, by default `writes(dispatch)`.
     condition : FaultSchedule, optional
         Outages and slowdowns of nodes, by default none.
     slots : int
-        Requests in the system for which memory is reserved, by default 64.
+        Number of requests in the system for which memory is reserved, by default 64.
     """
     placement = layout() if on is None else on
     order = ORDERS["in order"] if schedule is None else schedule
@@ -273,12 +278,14 @@ def cluster(
 def requests(
     setting: str = "both", read_share: float = 1.0, size: float = SIZE, on: Segments | None = None
 ) -> VolumeRequests:
-    """Return the requests of the synthetic traces, with exponential sizes, uniform addresses and five clients.
+    """Return the requests of the synthetic traces.
+
+    Sizes are exponential, addresses are uniform, and there are five clients.
 
     Parameters
     ----------
     setting : str
-        A name of `SETTINGS`, by default "both" volumes.
+        Which volumes the requests are for, a name of `SETTINGS`; by default "both".
     read_share : float
         Fraction of reads, by default 1.
     size : float
@@ -324,7 +331,9 @@ def saturating(setting: str = "both", read_share: float = 1.0, on: Segments | No
 
 
 def effort(profile: str, first_seed: int = 0, requests: int = 500, seeds: int = 8) -> Effort:
-    """Return the effort of a profile; "full" simulates as many requests as the traces have.
+    """Return the number and length of the runs for a profile, "quick" or "full".
+
+    A run of the full profile has the number of requests of the synthetic traces.
 
     Parameters
     ----------
@@ -333,11 +342,11 @@ def effort(profile: str, first_seed: int = 0, requests: int = 500, seeds: int = 
     first_seed : int
         The first of the runs' seeds.
     requests, seeds : int
-        Number of requests in each run of the quick profile, and number of its runs. With 500 requests in 8 runs, the
-        intervals of the ratios of figures 4 and 5 extend about 2% on either side. This is enough to decide whether two
-        response times differ by less than a tenth, our definition of "close". The response times of ARS and Randomized
-        in figure 4 differ by 1%; their order needs 2,000 requests in 32 runs. The order of D-SPTF and Central in figure
-        5 needs 500 requests in 32 runs.
+        Number of requests in each run of the quick profile, and number of runs of the quick profile. With 8 runs of 500
+        requests, the 95% intervals of the ratios of figures 4 and 5 extend about 2% on either side. This is enough to
+        decide whether two response times differ by less than a tenth, our definition of "close". The response times of
+        ARS and Randomized in figure 4 differ by only 1%; to decide their order, 32 runs of 2,000 requests are needed.
+        To decide the order of D-SPTF and Central in figure 5, 32 runs of 500 requests are needed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Comparisons of protocols, paired by seed: with one seed all protocols receive the same requests."""
+"""Comparisons of protocols, paired by seed: with the same seed, all protocols receive the same requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from storagekit.papers.effort import Effort
 from storagekit.simulation import ratio, sweep
 
 # The paper does not define "close", "comparable" and "nearly ideal". Our definition, made before the first run of ARS:
-# the whole 95% interval is within a tenth of the mean of the centralized protocol.
+# the whole 95% interval of a protocol is within a tenth of the mean of the centralized protocol.
 CLOSE = 0.1
 
 
 def swept(
     build: Callable[..., Scenario], axes: Mapping[str, Sequence[Any]], effort: Effort, exhibit: str
 ) -> xr.Dataset:
-    """Return the measures of the cluster over a grid of scenarios. The warm-up is a tenth of the requests.
+    """Return the measures of the cluster over a grid of scenarios. The first tenth of the requests is not measured.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def swept(
     Returns
     -------
     Dataset
-        The standard measures over the axes and `seed`. `response` is NaN where the disks are overloaded: where at least
-        0.1% of the requests wait for a slot.
+        The standard measures over the axes and `seed`. `response` is NaN where the disks are overloaded. The disks
+        count as overloaded if at least 0.1% of the requests wait for a slot.
     """
     data = sweep(
         build,
@@ -53,7 +53,7 @@ def swept(
 
 
 def beside(data: xr.DataArray, protocol: str, other: str) -> xr.DataArray:
-    """Return the values of one protocol divided by the values of another, with intervals, paired by seed.
+    """Return the values of one protocol divided by the values of another. The ratios are paired by seed.
 
     Parameters
     ----------
@@ -61,12 +61,17 @@ def beside(data: xr.DataArray, protocol: str, other: str) -> xr.DataArray:
         The values.
     protocol, other : str
         The protocols of the numerator and of the denominator.
+
+    Returns
+    -------
+    DataArray, shape [statistic, ...]
+        The mean ratio over the seeds, and its 95% interval.
     """
     return ratio(data.sel(protocol=protocol), data.sel(protocol=other))
 
 
 def close(taken: xr.DataArray) -> bool:
-    """Return whether the upper limits of the 95% intervals of all ratios of response times are at most 1 + `CLOSE`.
+    """Return whether the 95% intervals of all ratios of response times end at or below 1 + `CLOSE`.
 
     Parameters
     ----------
@@ -102,7 +107,7 @@ def milliseconds(data: xr.DataArray) -> str:
 
 
 def shown(taken: xr.DataArray, dim: str) -> str:
-    """Return a phrase with the mean ratio at each label of a dimension.
+    """Return a phrase with the mean ratio for each label of a dimension.
 
     Parameters
     ----------

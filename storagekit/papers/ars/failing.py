@@ -1,4 +1,4 @@
-"""Copies on disk at the completion of a write, and the nodes that receive reads during outages (sections 4.3 to 4.5).
+"""Number of nodes that have a write on disk, and nodes that a read is sent to in an outage (sections 4.3 to 4.5).
 
 Times are in seconds.
 """
@@ -27,24 +27,26 @@ from storagekit.simulation import by_event, described, interval
 from storagekit.write import AllCopies
 
 QUICK = effort("quick")
-# Multiple of the published load, so that requests arrive while a node is down. 35 requests arrive a second, each for
-# two nodes; two nodes serve some 90. Writes keep the RAID 5 70% busy.
+# Multiple of the published load. It is above 1 so that requests arrive while a node is down. 35 requests arrive a
+# second, and each request is for two nodes. Two nodes can serve about 90 requests a second. With writes only, the RAID
+# 5 is busy 70% of the time.
 LOAD = 4.0
 TIMEOUT = 1.0
-# The node that fails, and the first and last request of its outage.
+# The node that fails, and the numbers of the first and of the last request of its outage.
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
-# The most additional nodes that a read is sent to.
+# The largest number of additional nodes that a read is sent to.
 EXTRA = 2
-# Requests that are left out after a node stops or returns. They are the requests of a client's patience, until it
-# detects the change, of a time-out, until interrupted requests are sent again, and of one batch of `STRETCH`.
+# STRETCH: number of consecutive requests in one mean. SETTLES: number of requests that are not counted after a node
+# stops or returns. These are the requests of a client's patience (until the client detects the change), of a time-out
+# (until interrupted requests are sent again), and of one mean.
 STRETCH = 50
 SETTLES = int(2 * TIMEOUT * LOAD * RATE) + STRETCH
-# A patience longer than any run, in seconds; the longest that a dispatcher accepts.
+# A patience in seconds that is longer than any run. It is the longest patience that a dispatcher accepts.
 ENDLESS = 600.0
 
 
 def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
-    """Return the number of nodes that served each read of erasure-coded data, while two of the four nodes are down.
+    """Count the reads of erasure-coded data by the number of nodes that served them, while two of four nodes are down.
 
     Parameters
     ----------
@@ -56,8 +58,8 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     Returns
     -------
     Dataset
-        `reads`, over `stopped` and `nodes`: number of reads that `nodes` nodes served while the two nodes of `stopped`
-        were down. `dead`, over `stopped`: whether a node that was down served a read.
+        `reads`, over `stopped` (the two nodes that were down) and `nodes`: number of reads that `nodes` nodes served.
+        `dead`, over `stopped`: whether a node that was down served a read.
     """
     began = time.perf_counter()
     pairs = list(itertools.combinations(range(len(NODES)), 2))
@@ -84,7 +86,9 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
 
 
 def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> xr.Dataset:
-    """Return the number of nodes that have each write on disk, at its completion and at the end of the run.
+    """Count the writes by the number of nodes that have the write on disk.
+
+    The count is made at the completion of each write and at the end of the run.
 
     Parameters
     ----------
@@ -98,8 +102,8 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
     Returns
     -------
     Dataset
-        Over `volume` and `nodes`: the number of writes that `nodes` nodes have on disk, at the completion of the write
-        (`answered`) and at the end of the run (`later`).
+        Numbers of writes over `volume` and `nodes`, where `nodes` is the number of nodes that have the write on disk.
+        `answered`: at the completion of the write. `later`: at the end of the run.
     """
     began = time.perf_counter()
     at_answer, later, ran = [], [], []
@@ -130,7 +134,7 @@ def _early(answers: Answers) -> Answers:
 
 
 def _nodes(accesses: WatchedAccesses, answers: Answers) -> Int[np.ndarray, " answer"]:
-    """Return the number of nodes that had served each request by its completion."""
+    """Return, for each request, the number of nodes that had served the request when it completed."""
     last = np.full(max(accesses.number.max(), answers.number.max()) + 1, -np.inf)
     last[answers.number] = answers.at
     within = accesses.end <= last[accesses.number] + 1e-6
@@ -139,7 +143,7 @@ def _nodes(accesses: WatchedAccesses, answers: Answers) -> Int[np.ndarray, " ans
 
 
 class SentAndCompleted(NamedTuple):
-    """Requests that one event admits and completes.
+    """The request that one event admits, and the request that the event completes.
 
     nodes: number of nodes that the admitted request is sent to, NO_REQUEST if the event admits no request. answered:
     number of the completed request, NO_REQUEST for none. response: response time of the completed request, seconds.
@@ -151,7 +155,7 @@ class SentAndCompleted(NamedTuple):
 
 
 class SentAndCompletedLog(AbstractLog):
-    """Log of the number of nodes that each request is sent to, up or down, and of the completion of the request."""
+    """Log of the number of nodes that each request is sent to, including nodes that are down, and of completions."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> SentAndCompleted:
         sent = jax.lax.population_count(state.dispatch.silence.sent_to)
@@ -162,7 +166,7 @@ class SentAndCompletedLog(AbstractLog):
 def extra(
     effort: Effort = QUICK, *, extras: Sequence[int] = (0, EXTRA), chunks: int = 96, seeds: int = 32
 ) -> xr.Dataset:
-    """Return how many nodes reads of erasure-coded data are sent to, and the response times, before and in an outage.
+    """Return the number of nodes that a read of erasure-coded data is sent to, and its response time, over a run.
 
     The largest node is down for a part of the run.
 
@@ -171,7 +175,7 @@ def extra(
     effort : Effort
         Only its `first_seed` is used.
     extras : sequence of int
-        Numbers of additional nodes that a client may send a read to, at most. Each number is a separate case.
+        Largest numbers of additional nodes that a client may send a read to. Each number is a separate case.
     chunks : int
         Number of chunks of events in each run, by default 96.
     seeds : int
@@ -181,8 +185,8 @@ def extra(
     -------
     Dataset
         Variables over `extra`, `seed` and `number`. `asked`: number of nodes that a read is sent to. `response`:
-        response time, seconds. Each value is a mean over fifty requests with consecutive numbers; `number` is the
-        middle of these numbers.
+        response time, seconds. Each value is a mean over fifty consecutive requests. `number` is the middle of the
+        numbers of these requests.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     runs = [_asking(most, seeds_used, chunks) for most in extras]
@@ -215,8 +219,8 @@ def _asking(
 ) -> tuple[Float[np.ndarray, "seed stretch"], Float[np.ndarray, "seed stretch"]]:
     """Return the number of nodes that a read is sent to, and the response times, with up to `most` additional nodes.
 
-    Each value is a mean over `STRETCH` consecutive requests. The requests end before the first request that is not
-    completed in some run.
+    Each value is a mean over `STRETCH` consecutive requests. The values cover the requests before the first request
+    that some run does not complete.
     """
     merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=SentAndCompletedLog())).advance(chunks)[1])
@@ -256,19 +260,20 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
             "ars.algorithm.read_any_m",
             bool(exact) and not bool(read.dead.any()),
             note=(
-                f"The check covers {int(read.reads.sum())} reads while any two of four nodes are stopped. In each "
-                "case, exactly the other two nodes must serve the read."
+                "The claim holds if exactly the two nodes that are up serve each read. The check covers "
+                f"{int(read.reads.sum())} reads while two of four nodes are down, for each pair of nodes."
             ),
         ),
         Measurement(
             "ars.algorithm.write_commit",
             least == needed and all_written,
             note=(
-                f"The check covers {int(written.answered.sum())} writes. When a write completes, it is on the disks "
-                f"of at least {least['replicated']} nodes (replicated data), or of at least {least['erasure-coded']} "
-                "nodes (erasure-coded data). At the end of the run, a write must be on the disks of all its nodes. "
-                "More nodes may have a write on disk at its completion, because some buffers are written to disk "
-                "before."
+                "The claim holds under two conditions. The smallest number of nodes that have a write on disk at its "
+                "completion is 1 for replicated data and 2 for erasure-coded data. At the end of the run, every write "
+                f"is on the disks of all its nodes. In {int(written.answered.sum())} writes, the smallest number is "
+                f"{least['replicated']} for replicated data and {least['erasure-coded']} for erasure-coded data. Some "
+                "writes are on more nodes at their completion, because some nodes write their buffers to disk before "
+                "the write completes."
             ),
         ),
         _extra_finding(asked),
@@ -278,8 +283,8 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
 def _extra_finding(asked: xr.Dataset) -> Measurement:
     """Return the finding on additional nodes during an outage.
 
-    The claim holds if reads are sent to more nodes during the outage than before and after it, with 95% confidence,
-    paired by seed.
+    The claim holds if reads are sent to more nodes during the outage than before it, and to more nodes than after it.
+    Both differences are paired by seed, and must be above 0 with 95% confidence.
     """
     begins, ends = asked.attrs["away"]
     most = asked.asked.sel(extra=asked.extra.values[-1])
@@ -293,13 +298,14 @@ def _extra_finding(asked: xr.Dataset) -> Measurement:
         "ars.algorithm.extra_e",
         bool(differ.rise.sel(statistic="low") > 0) and bool(differ.fall.sel(statistic="low") > 0),
         note=(
-            f"A read needs 2 nodes. On average, a client sends a read initially to {float(before.mean()):.2f} nodes "
-            f"before a node fails, to {float(during.mean()):.2f} nodes while the node is down, and to "
-            f"{float(after.mean()):.2f} nodes after it returns. The number of nodes rises by {_range(differ.rise)} "
-            f"and falls by {_range(differ.fall)} (95% intervals over {asked.sizes['seed']} runs). The first "
-            f"{SETTLES} requests after the failure and after the return are not counted. During the outage, a read "
-            f"takes {float(slow.isel(extra=0)):.2f} s without additional nodes, and {float(slow.isel(extra=-1)):.3f} "
-            "s with additional nodes."
+            "The claim holds if clients send reads to more nodes during an outage than before and after it, with 95% "
+            "confidence. A read needs 2 nodes. On average, a client sends a read initially to "
+            f"{float(before.mean()):.2f} nodes before a node fails, to {float(during.mean()):.2f} nodes while the "
+            f"node is down, and to {float(after.mean()):.2f} nodes after the node returns. The number of nodes rises "
+            f"by {_range(differ.rise)} when the node fails, and falls by {_range(differ.fall)} when it returns (95% "
+            f"intervals over {asked.sizes['seed']} runs). The first {SETTLES} requests after the failure and after "
+            f"the return are not counted. During the outage, a read takes {float(slow.isel(extra=0)):.2f} s without "
+            f"additional nodes, and {float(slow.isel(extra=-1)):.3f} s with additional nodes."
         ),
     )
 

@@ -61,8 +61,8 @@ def stand_in() -> FinancialSource:
 def financial(folder: str | Path = "") -> FinancialSource:
     """Return one hour of the public trace Financial1 if `folder` has its whole file, otherwise the synthetic trace.
 
-    The paper does not say which hour it uses. This function takes the hour whose number of requests is nearest to the
-    number in the paper.
+    The paper does not name its hour. This function takes the hour whose number of requests is nearest to the number of
+    requests in the paper.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def financial(folder: str | Path = "") -> FinancialSource:
 
 
 def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:
-    """Return the arrivals of the trace, with its extents assigned to the volumes in turn.
+    """Return the arrivals of the trace. Extents of `EXTENT` bytes of the trace are assigned to the volumes in turn.
 
-    A request is divided where it crosses the end of a segment. The client of a request is the number of its device
+    A request that crosses the end of a segment is divided there. The client of a request is the number of its device
     modulo `CLIENTS`, because the trace has more devices than the cluster has clients.
     """
     sizes = np.asarray([volume.sectors * SECTOR for volume in layout.volumes])

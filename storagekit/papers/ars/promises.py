@@ -20,16 +20,19 @@ from storagekit.papers.measurement import Measurement
 
 QUICK = Effort()
 NODES = (2, 3, 4, 8, 16)
-# Independent histories, changes of metrics in each, and keys that are looked up before and after a change.
+# Number of independent histories, number of changes of the metrics in each history, and number of keys that are looked
+# up before and after a change.
 HISTORIES, STEPS, KEYS = 1000, 30, 2**12
-# Nodes that a request needs.
+# Number of nodes that a request needs.
 CHOSEN = 2
 # Threshold of a "high probability"; the paper gives no number.
 HIGH = 0.95
 
 
 def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = HISTORIES) -> xr.Dataset:
-    """Return the violations of the unit interval's properties as metrics change at random, and the hashes for a search.
+    """Return the number of violations of the unit interval's properties, and the number of hashes needed for a search.
+
+    The performance metrics of the nodes change at random.
 
     Parameters
     ----------
@@ -43,11 +46,11 @@ def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: in
     Returns
     -------
     Dataset
-        Variables over `nodes`, most of which are counts. `tunes`: tuned intervals. `half`: intervals that are not half
-        full. `partial`: nodes of an interval that fill a part of more than one subregion. `distinct`: selections that
-        contain the same node twice. `probes`: mean number of hashes to find one node. `probes_m`: mean number of hashes
-        to find two nodes. `half` and `partial` also cover the copy of the interval after the first round of a
-        selection.
+        Variables over `nodes`. `tunes`: number of tuned intervals. `half`: number of intervals that are not half full.
+        `partial`: number of nodes that fill only a part of more than one subregion, summed over the intervals.
+        `distinct`: number of selections that contain the same node twice. `probes`: mean number of hashes needed to
+        find one node. `probes_m`: mean number of hashes needed to find two nodes. `half` and `partial` also cover the
+        copy of each interval after the first round of a selection.
     """
     began = time.perf_counter()
     rows = [_history(np.random.default_rng([effort.first_seed, number]), number, count) for number in nodes]
@@ -74,9 +77,10 @@ def moves(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = 
     Dataset
         Fractions of all keys, over `nodes` and `change`. `least`: the smallest fraction that must move to give each
         node its new length. `tuned`: the fraction that moves if the interval is tuned. `afresh`: the fraction that
-        moves if the interval is built again from nothing. `covered`: keys whose offset still belongs to the same node.
-        `strayed`: keys that move although their offset still belongs to the same node. A key strays if an earlier hash
-        of the key gave an offset without a node, and a node has now grown over this offset.
+        moves if the interval is built again from nothing. `covered`: the fraction whose offset still belongs to the
+        same node after the change. `strayed`: the fraction that moves although its offset still belongs to the same
+        node. A key is hashed repeatedly until its offset belongs to a node. It strays if the offset of an earlier hash,
+        which had no node before the change, belongs to another node after the change.
     """
     began = time.perf_counter()
     rows = []
@@ -113,9 +117,9 @@ def _history(draw: np.random.Generator, nodes: int, count: int) -> dict[str, flo
 
 
 def _wandered(draw: np.random.Generator, weights: Float[np.ndarray, "node history"]) -> tuple[Any, Any, Any]:
-    """Return the changed metrics, the metrics that the client measures, and which nodes are usable (at least one).
+    """Return the changed metrics, the metrics that the client measures, and which nodes are usable.
 
-    Some of the measured metrics are 0, and some are equal.
+    Some of the measured metrics are 0, and some are equal. At least one node is usable.
     """
     weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
     seen = np.where(draw.random(weights.shape) < 0.1, 0, weights)
@@ -134,7 +138,7 @@ def _without(interval: UnitInterval, chosen: Any, usable: Any) -> UnitInterval:
 
 
 def _parts(interval: UnitInterval, nodes: int) -> Any:
-    """Return, for each node, the number of subregions that it fills in part."""
+    """Return, for each node, the number of subregions that the node fills only in part."""
     whole = ONE // len(interval.owner)
     part = (interval.filled > 0) & (interval.filled < whole)
     return np.stack([(part & (interval.owner == node)).sum(axis=0) for node in range(nodes)])
@@ -192,30 +196,44 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.half",
             int(seen.half.sum()) == 0,
             basis="analytic",
-            note=f"{tunes}, and one copy of each interval after the first round of a selection.",
+            note=f"The claim holds if every interval is exactly half full. {tunes}, and one copy of each interval "
+            "after the first round of a selection.",
         ),
         Measurement(
             "ars.algorithm.probes",
             float(four.probes),
             basis="analytic",
             note=(
-                "The value is the mean number of hashes to find one node in an interval of four nodes. A search for "
-                f"two nodes takes {float(four.probes_m):.3f} hashes."
+                "The value is the mean number of hashes needed to find one node in an interval of four nodes. The mean "
+                f"number of hashes needed to find two nodes is {float(four.probes_m):.3f}."
             ),
         ),
-        Measurement("ars.algorithm.distinct", int(seen.distinct.sum()) == 0, basis="analytic", note=f"{tunes}."),
+        Measurement(
+            "ars.algorithm.distinct",
+            int(seen.distinct.sum()) == 0,
+            basis="analytic",
+            note=f"The claim holds if no selection contains the same node twice. {tunes}.",
+        ),
         Measurement(
             "ars.algorithm.sticky",
             1 - strayed / covered,
             basis="analytic",
             holds=1 - strayed / covered >= HIGH,
             note=(
-                f"We call a probability high if it is at least {HIGH:.0%}. After a change, the offset of "
-                f"{covered:.1%} of all keys still belongs to the same node. The value is the fraction of these keys "
-                "that stay with the node. The other keys move: an earlier hash gave an offset without a node, and "
-                f"another node now covers this offset. The number of keys that move is {ratio:.2f} times the "
-                f"necessary number. If the interval is rebuilt, {float(moved.afresh.mean()):.0%} of all keys move."
+                f"The claim holds if the value is at least {HIGH:.0%}, which we call a high probability. A key is "
+                "hashed repeatedly until its offset belongs to a node. After a change, the node at this offset is "
+                f"still the same for {covered:.1%} of all keys. The value is the fraction of these keys that stay "
+                "with this node. The other keys move, because the offset of an earlier hash, which had no node before "
+                "the change, now belongs to another node. In total, the number of keys that move is "
+                f"{ratio:.2f} times the smallest number that must move. If the interval is rebuilt, "
+                f"{float(moved.afresh.mean()):.0%} of all keys move."
             ),
         ),
-        Measurement("ars.algorithm.partial", int(seen.partial.sum()) == 0, basis="analytic", note=f"{tunes}."),
+        Measurement(
+            "ars.algorithm.partial",
+            int(seen.partial.sum()) == 0,
+            basis="analytic",
+            note=f"The claim holds if no node fills only a part of more than one subregion. {tunes}, and one copy of "
+            "each interval after the first round of a selection.",
+        ),
     ]

@@ -36,7 +36,7 @@ from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, judging
 
 QUICK = effort("quick")
-# Multiples of the published load. At about the last, randomized requests exceed the capacity of a node.
+# Multiples of the published load. At about the last load, the requests under Randomized exceed the capacity of a node.
 LOADS = (1.0, 3.0, 6.0, 12.0, 18.0, 24.0)
 
 
@@ -62,10 +62,11 @@ def fig4(
     on : str
         The layout, see `cluster.layout`.
     whole_blocks : bool
-        Whether a read of erasure-coded data fetches whole fragments of its blocks from m nodes. Otherwise each of the m
-        nodes sends 1/m of the requested bytes of each block. The paper does not say which.
+        Whether a read of erasure-coded data fetches whole fragments of its blocks from the m nodes that it needs.
+        Otherwise each of the m nodes sends 1/m of the requested bytes of each block. The paper does not say which of
+        the two it simulates.
     slots : int
-        Requests in the system for which memory is reserved.
+        Number of requests in the system for which memory is reserved.
 
     Returns
     -------
@@ -125,7 +126,9 @@ def fig5(
     financial: FinancialSource | None = None,
     on: str = "scaled",
 ) -> xr.Dataset:
-    """Return the response times of two traces on both volumes: half reads and half writes, and Financial (figure 5).
+    """Return the response times of the synthetic trace and of the trace Financial on both volumes (figure 5).
+
+    Half of the requests of the synthetic trace are writes.
 
     Parameters
     ----------
@@ -133,8 +136,8 @@ def fig5(
         Number and length of the runs.
     protocols, on
         See `fig4`.
-    financial : Source, optional
-        The hour of Financial; by default a synthetic trace with as many requests as `effort` gives.
+    financial : FinancialSource, optional
+        The source of the hour of Financial, by default a synthetic trace. `effort` gives the number of requests.
 
     Returns
     -------
@@ -161,7 +164,7 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `fig4`.
     busy : Dataset
-        Result of `loads`, for the load at which the order of the paper appears.
+        Result of `loads`, for the loads at which ARS is close to the centralized protocol.
     """
     response = data.response
     order = beside(response, ADAPTIVE, CENTRAL)
@@ -174,35 +177,39 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
             "ars.fig4.near_central",
             close(order),
             note=(
-                "The response time of ARS divided by the response time of the centralized protocol is "
-                f"{shown(order, 'volume')}. We call the two close if the ratio is at most {1 + CLOSE:g}.{idle} Few "
-                "requests wait, so the centralized protocol sends all reads to the fastest node. ARS also uses "
-                "slower nodes, because it sends each node a share of the requests in proportion to its performance. "
-                f"{appears(busy)}{_heads_known(response, 'volume')}"
+                "The claim holds if the response times of ARS and of the centralized protocol are close on all "
+                f"volumes: ARS takes at most {1 + CLOSE:g} times as long, with 95% confidence. The ratio is "
+                f"{shown(order, 'volume')}.{idle} Few requests wait, so the centralized protocol sends all reads to "
+                "the fastest node. ARS also uses slower nodes, because it sends each node a share of the requests in "
+                f"proportion to the performance of the node. {appears(busy)}{_heads_known(response, 'volume')}"
             ),
         ),
         Measurement(
             "ars.fig4.random_worst",
             all(ahead(response, name, RANDOMIZED) for name in others),
-            note=f"The mean response times on both volumes are, in ms, {milliseconds(response.sel(volume='both'))}.",
+            note="The claim holds if every other protocol has a shorter response time than Randomized on all volumes, "
+            "with 95% confidence. The mean response times with requests for both volumes are, in ms, "
+            f"{milliseconds(response.sel(volume='both'))}.",
         ),
         Measurement(
             "ars.fig4.dsptf_replicated",
             close(dsptf) and ahead(replicated, DSPTF, ADAPTIVE),
             note=(
-                f"The mean response times are, in ms, {milliseconds(replicated)}. Under D-SPTF, every node with a "
-                "copy bids with its head position. The other protocols, including the centralized protocol, do not "
-                "use head positions."
+                f"The claim holds if D-SPTF takes at most {1 + CLOSE:g} times as long as the centralized protocol, and "
+                "less time than ARS, with 95% confidence. The mean response times are, in ms, "
+                f"{milliseconds(replicated)}. Under D-SPTF, every node with a copy bids with its head position. Of "
+                "the other protocols, only 'Central, heads known' uses head positions."
             ),
         ),
         Measurement(
             "ars.fig4.dsptf_coded",
             ahead(coded, ADAPTIVE, DSPTF),
             note=(
-                f"The mean response times are, in ms, {milliseconds(coded)}. The paper names the cost of messages as "
-                "the reason, but gives no number. In this model, a claim takes the latency of the network, and the "
-                f"first two of four nodes serve the request. The protocol '{MESSAGES}' adds {MESSAGE / MS:g} ms of "
-                "latency for each message, but no load."
+                "The claim holds if D-SPTF has a longer response time than ARS, with 95% confidence. The mean response "
+                f"times are, in ms, {milliseconds(coded)}. The paper names the cost of messages as the reason, but "
+                "gives no number. In this model, a claim message takes the latency of the network, and the first two "
+                f"of four nodes serve the request. The protocol '{MESSAGES}' adds {MESSAGE / MS:g} ms of latency for "
+                "each message, but no load on the nodes."
             ),
         ),
     ]
@@ -231,7 +238,9 @@ def appears(busy: xr.Dataset) -> str:
             if loads
             else f"at none of the simulated loads (the smallest ratio is {best:.2f})"
         )
-        found.append(f"The two response times {WHERE.get(volume, volume)} are close {at}.")
+        found.append(
+            f"The response times of ARS and of the centralized protocol {WHERE.get(volume, volume)} are close {at}."
+        )
     return " ".join(found)
 
 
@@ -259,15 +268,16 @@ def _orders(response: xr.DataArray) -> dict[tuple[str, str], int]:
 def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[Measurement]:
     """Return the findings on the claims of figure 5.
 
-    The patterns of the two traces are the same under two conditions. No run is overloaded. Each pair of protocols has
-    the same relation in both traces: the first is faster, or slower, or not different, with 95% confidence.
+    The claim that both traces have the same pattern holds under two conditions. No run is overloaded. Each pair of
+    protocols has the same relation in both traces: with 95% confidence the first protocol is faster, or it is slower,
+    or neither can be shown.
 
     Parameters
     ----------
     data : Dataset
         Result of `fig5`.
     wrapped : Dataset, optional
-        Result of `fig5` for the layout "wrapped", for a note.
+        Result of `fig5` for the layout "wrapped", for the note on ARS and the centralized protocol.
     """
     order = beside(data.response, ADAPTIVE, CENTRAL)
     four = data.response.sel(protocol=list(FOUR))
@@ -277,7 +287,7 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
     words = " and ".join(
         f"{', '.join(names)} on the {trace} trace" for trace, names in zip(data.trace.values, ranks, strict=True)
     )
-    apart = f" The traces differ in the order of {', '.join(unlike)}." if unlike else ""
+    apart = f" The traces differ in the relation of these pairs: {', '.join(unlike)}." if unlike else ""
     source = f"The Financial trace is {data.attrs['financial']}."
     elsewhere = (
         ""
@@ -291,15 +301,17 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
             close(order),
             basis=data.attrs["basis"],
             note=(
-                "The response time of ARS divided by the response time of the centralized protocol is "
-                f"{shown(order, 'trace')}. We call the two comparable if the ratio is at most {1 + CLOSE:g}. "
-                f"{source}{elsewhere}{_heads_known(data.response, 'trace')}"
+                f"The claim holds if the response time of ARS is at most {1 + CLOSE:g} times the response time of the "
+                "centralized protocol on both traces, with 95% confidence. The ratio is "
+                f"{shown(order, 'trace')}.{elsewhere} {source}{_heads_known(data.response, 'trace')}"
             ),
         ),
         Measurement(
             "ars.fig5.same_pattern",
             not unlike and bool(four.notnull().all()),
             basis=data.attrs["basis"],
-            note=f"From the fastest to the slowest, the protocols are {words}.{apart} {source}",
+            note="The claim holds if no run is overloaded and each pair of protocols has the same relation on both "
+            "traces: faster, slower, or no difference, with 95% confidence. From the fastest to the slowest, the "
+            f"protocols are {words}.{apart} {source}",
         ),
     ]

@@ -1,6 +1,6 @@
-"""Convergence of the shares of ARS: equal queues, oscillation with long windows, and the response to a slower node.
+"""Convergence of the shares of ARS: equal queues, oscillation with long windows, and adaptation to a slower node.
 
-The share of a node is the fraction of the requests that ARS sends to it.
+The share of a node is the fraction of the requests that ARS sends to the node.
 
 Times are in seconds, rates in requests a second.
 """
@@ -37,22 +37,24 @@ from storagekit.simulation.windows import windows as over_time
 QUICK = effort("quick")
 # Nodes with copies of the replicated volume; fragments of the other volume fill node 0.
 HOLDERS = (1, 2, 3)
-# Multiple of the published load at which the selection of nodes matters; the time at which the largest node slows down;
-# and the length of a run, in seconds. 106 requests arrive a second. Three nodes serve some 250, and 205 once the
-# largest node has half its speed.
+# LOAD: multiple of the published load at which the selection of nodes matters. SLOWS: time at which the largest node
+# slows down, seconds. SECONDS: length of a run. 106 requests arrive a second. The three nodes can serve about 250
+# requests a second, and about 205 when the largest node runs at half its speed.
 LOAD, SLOWS, SECONDS = 12.0, 30.0, 90.0
-# Seconds over which a share is averaged; some 300 requests are served in this time.
+# Seconds over which a share is averaged; about 300 requests are served in this time.
 EVERY = 3.0
 # Whether all clients share one measurement of the nodes.
 VIEWS = {"own": False, "shared": True}
-# Seconds between two samples of the requests at each node: short relative to response times.
+# Seconds between two samples of the number of requests at each node. This is short compared with response times.
 LOOK = 0.01
 
 
 def equal(
     effort: Effort = QUICK, *, windows: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0), seeds: int = 4, chunks: int = 300
 ) -> xr.Dataset:
-    """Return the outstanding requests at each node under ARS, if fifty reads of replicated data are outstanding.
+    """Return the number of outstanding requests at each node under ARS.
+
+    In total, fifty reads of replicated data are outstanding.
 
     Parameters
     ----------
@@ -68,18 +70,19 @@ def equal(
     Returns
     -------
     Dataset
-        Variables over `views`, `window`, `seed` and `node`. `outstanding`: mean number of requests at a node. `rate`:
-        requests that a node completes a second. `swing`: standard deviation over time of the node's fraction of the
-        outstanding requests. `held`, over `time` in place of `seed`: number of requests at a node in the first run.
-        `views` is "own" if each client measures the nodes separately, and "shared" if all clients use one common
-        measurement.
+        Variables over `views`, `window`, `seed` and `node`. `outstanding`: mean number of outstanding requests at a
+        node. `rate`: throughput of a node, requests a second. `swing`: standard deviation over time of the node's
+        fraction of all outstanding requests. `held`, over `views`, `window`, `node` and `time`: number of outstanding
+        requests at a node in the first run. `views` is "own" if each client measures the nodes separately, and "shared"
+        if all clients use one common measurement.
 
     Notes
     -----
     All values are from the second half of the time that all runs cover. ARS sets the share of a node in proportion to
-    the bytes of its requests divided by their response time. The shares are therefore in equilibrium when the product
-    of share and response time is equal at all nodes. Every node then has the same number of requests, whatever its
-    speed. With a long window a client measures the effect of its shares late, and the shares oscillate.
+    the performance of the node: the bytes of the responses divided by the sum of their response times. The shares are
+    therefore in equilibrium when the product of share and mean response time is equal at all nodes. Every node then has
+    the same number of outstanding requests, whatever its speed. With a long window a client measures the effect of its
+    shares late, and the shares oscillate.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     scenarios = [
@@ -88,7 +91,7 @@ def equal(
         for window in windows
     ]
     found = [_placed(*run) for run in watched(scenarios, seeds_used, chunks)]
-    # Requests without a completion are not counted. So the count ends before any of them was sent.
+    # Requests that do not complete in the run are not counted, so the count ends before any of these requests is sent.
     ends = [float(answers.at[-1] - answers.response.max()) for _, answers in found]
     moments = np.arange(min(ends) / 2, min(ends), LOOK)
     shape = (len(VIEWS), len(windows), len(seeds_used), len(HOLDERS))
@@ -116,7 +119,7 @@ def equal(
 
 
 def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
-    """Return the node of each completed request (-1 if the run ended before its access), and the completions."""
+    """Return the node of each completed request (-1 if the log has no access of the request), and the completions."""
     node = np.full(max(accesses.number.max(), answers.number.max()) + 1, -1)
     node[accesses.number] = accesses.node
     return node[answers.number], answers
@@ -135,7 +138,7 @@ def _held(
 
 
 def _rates(node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]) -> list[float]:
-    """Return the requests a second that each node of `HOLDERS` completes from the first to the last of `moments`."""
+    """Return the throughput in requests a second of each node of `HOLDERS`, from the first to the last of `moments`."""
     within = (answers.at > moments[0]) & (answers.at <= moments[-1])
     return [float(np.sum(within & (node == one)) / (moments[-1] - moments[0])) for one in HOLDERS]
 
@@ -149,16 +152,16 @@ def halved(
     every: float = EVERY,
     seeds: int = 16,
 ) -> xr.Dataset:
-    """Return the fraction of the bytes that the largest node serves, over time; at one time it slows to half its speed.
+    """Return the fraction of the bytes that the largest node serves, over time.
 
-    All requests are reads of replicated data.
+    The largest node slows down to half its speed during the run. All requests are reads of replicated data.
 
     Parameters
     ----------
     effort : Effort
         Only its `first_seed` is used.
     windows : sequence of float
-        Windows of ARS, seconds.
+        Windows of ARS: times between two computations of the nodes' performance, seconds.
     load : float
         Multiple of the published load, by default 12.
     seconds : float
@@ -177,7 +180,7 @@ def halved(
     dispatchers: dict[str, AbstractDispatch] = {
         f"{ADAPTIVE}, {window:g} s": ARS(clients=CLIENTS, window=window) for window in windows
     }
-    # Only this centralized protocol uses the present duration of an access.
+    # Of the centralized protocols, only this one uses the present duration of an access, so only it sees the slowdown.
     dispatchers[CENTRAL_HEADS] = PROTOCOLS[CENTRAL_HEADS]()
     largest = len(NODES) - 1
 
@@ -205,15 +208,15 @@ def settled(data: xr.Dataset) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Time by protocol, seconds: from the slowdown to the end of the last interval of time in which the mean share
-        differs from its final value by more than the tolerance; 0 if there is no such interval. The resolution is the
-        length of an interval.
+        Settling time by protocol, seconds. It ends with the last interval of time in which the mean share differs from
+        its final value by more than the tolerance. It is 0 if there is no such interval. Its resolution is the length
+        of an interval.
 
     Notes
     -----
-    The final value is the mean share in the last third of the time after the slowdown. The tolerance is a tenth of the
-    change of the share plus two standard errors. The change is from the mean share in the second half of the time
-    before the slowdown to the final value.
+    The final value is the mean share in the last third of the time after the slowdown. The initial value is the mean
+    share in the second half of the time before the slowdown. The tolerance is a tenth of the difference of the two
+    values, plus two standard errors of the share.
     """
     mean, error = data.share.mean("seed"), data.share.std("seed", ddof=1) / np.sqrt(data.sizes["seed"])
     times, slows = data.time.values, float(data.attrs["slows"])

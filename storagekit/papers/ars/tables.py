@@ -15,7 +15,7 @@ from storagekit.drive.seek import mean_seek
 from storagekit.papers.ars.cluster import DRIVES, NODES, PUBLISHED, SCALED, drives, layout
 from storagekit.placement.nodes import laid_out
 
-# Table I: capacity of a disk with decimal prefixes, rpm, and seek time.
+# Table I: capacity of a disk (with decimal prefixes), rpm, and mean seek time.
 SAID = {"capacity": (9.1e9, 9.1e9, 400e9, 4.5e9), "rpm": (10025, 7200, 7200, 10033)}
 SAID_SEEK = tuple(ms * MS for ms in (5, 7, 8.2, 7.7))
 VOLUMES = ("replicated", "erasure-coded")
@@ -24,15 +24,15 @@ LAYOUTS = ("scaled", "wrapped")
 
 
 def table1() -> xr.Dataset:
-    """Return the disks of each node, from the paper and from the drive files (table I).
+    """Return the properties of the disks of each node, from the paper and from the drive files (table I).
 
     Returns
     -------
     Dataset
-        Over `kind` ("published", "ours") and `node`: `capacity` of a disk, `rpm`, and `seek`, the mean seek time. The
-        mean seek time of a drive file is over all pairs of cylinders. Over `node`: `disks`, the number of disks;
-        `drive`, the name of the drive; `raid5`, whether the node is a RAID 5; `room`, the capacity of a node for data,
-        without the parity of a RAID 5.
+        Over `kind` ("published", "ours") and `node`: `capacity`, the capacity of a disk; `rpm`, its revolutions a
+        minute; `seek`, its mean seek time. In "ours" the mean is over all pairs of cylinders of the drive file. Over
+        `node`: `disks`, the number of disks; `drive`, the name of the drive; `raid5`, whether the node is a RAID 5;
+        `room`, the capacity of a node for data, without the parity of a RAID 5.
     """
     found = [load_drive(name) for name in DRIVES]
     ours = {
@@ -58,15 +58,18 @@ def table1() -> xr.Dataset:
 
 
 def table2() -> xr.Dataset:
-    """Return the volumes (table II) in two layouts: "scaled" to fit on the nodes, or "wrapped" at the published size.
+    """Return the properties of the volumes (table II) in two layouts.
+
+    In the layout "scaled" the volumes are scaled until they fit on the nodes. In "wrapped" they have their published
+    size.
 
     Returns
     -------
     Dataset
         Over `layout` and `volume`: `capacity`, the bytes of data; `stored`, the bytes of all copies or fragments. Over
-        `volume`, as published: `segment` and `block`, the bytes of a segment and of a block; `parts`, the number of
-        copies or fragments; `needed`, how many of these a read needs. Over `layout`, `volume` and `node`: `on`, the
-        fraction of the volume's segments that have a copy or fragment on the node.
+        `volume`, as published: `segment`, the bytes of a segment; `block`, the bytes of a block; `parts`, the number of
+        copies or fragments; `needed`, the number of copies or fragments that a read needs. Over `layout`, `volume` and
+        `node`: `on`, the fraction of the volume's segments that have a copy or fragment on the node.
     """
     kinds = [layout(name) for name in LAYOUTS]
     capacity = np.array([SCALED, PUBLISHED]) * SECTOR

@@ -41,14 +41,15 @@ from storagekit.papers.rows import Row, chosen, judging
 from storagekit.simulation import sweep
 
 QUICK = effort("quick")
-# Share of reads of each mix of requests.
+# Fraction of reads of each mix of requests.
 MIXES = {"reads": 1.0, "mixed": 0.5}
-# Seconds of a run of each mix, and the seconds at its start that are not counted. After 4 s the shares of ARS have settled;
-# after 12 s the buffer of the slowest node, which all writes reach, is full (2 MB; some 60 writes a second exceed its rate).
+# Length of a run of each mix, and length of the warm-up at its start, which is not measured; both in seconds. After 4 s
+# the shares of ARS have settled. All writes reach the slowest node. About 60 writes arrive a second, which is more than
+# this node serves, so after 12 s its buffer of 2 MB is full.
 LENGTHS = {"reads": (10.0, 4.0), "mixed": (18.0, 12.0)}
-# Interpretations of details that the paper does not give: the service order of nodes, the layout, and the mixes of the
-# runs. The verdicts follow from the first interpretation. With a separate queue for each disk, writes of D-SPTF on RAID
-# 5 are not modelled.
+# Interpretations of details that the paper does not give: the service order of nodes, the layout, and the mixes that
+# are run. The verdicts follow from the first interpretation. The last interpretation has reads only, because with a
+# separate queue for each disk the writes of D-SPTF on RAID 5 are not modelled.
 READINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "in order, scaled": ("in order", "scaled", tuple(MIXES)),
     "shortest first": ("shortest first", "scaled", tuple(MIXES)),
@@ -56,11 +57,11 @@ READINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "packed at the start of disks": ("in order", "packed", tuple(MIXES)),
     "each disk has its own queue": ("in order", "disks apart", ("reads",)),
 }
-# Sizes of the buffer of each node, bytes. The last never becomes full.
+# Sizes of the buffer of each node, bytes. A buffer of the last size never becomes full.
 SIZES = (512 * KB, 2 * MB, 8 * MB, UNLIMITED)
 # Length and warm-up of the runs of `buffers`, seconds.
 FILLING = (28.0, 22.0)
-# Seconds between two computations of a node's performance.
+# Windows of ARS: seconds between two computations of the nodes' performance.
 WINDOWS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -78,7 +79,7 @@ def fig6(
     Parameters
     ----------
     effort : Effort
-        Its seeds give the runs. Their length is given by `lengths`.
+        Its seeds are the seeds of the runs. `lengths` gives the length of the runs.
     protocols : sequence
         Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
     mixes : sequence of str
@@ -88,7 +89,7 @@ def fig6(
     on : str
         The layout, see `cluster.layout`.
     lengths : mapping of str to (float, float)
-        Length of the runs of each mix, and length of the warm-up at their start, which is not measured, seconds.
+        Length in seconds of the runs of each mix, and length of the warm-up at their start, which is not measured.
 
     Returns
     -------
@@ -127,7 +128,7 @@ def fig6_readings(
     judged : Dataset
         Result of `fig6` for the first interpretation, from which the verdicts follow.
     effort : Effort
-        Its seeds give the runs.
+        Its seeds are the seeds of the runs.
     protocols : sequence
         Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
     **of_runs
@@ -142,7 +143,8 @@ def fig6_readings(
     names = chosen(protocols, PROTOCOLS, "protocol").names
     data = [judged.sel(protocol=names)]
     for order, on, mixes in list(READINGS.values())[1:]:
-        # More drives are another compiled program for each protocol. No claim is about randomized requests.
+        # With more drives, each protocol needs another compiled program. Randomized is left out here, because no claim
+        # is about it.
         rows = [row for row in protocols if row != RANDOMIZED] if on == "disks apart" else protocols
         data.append(fig6(effort, protocols=rows, mixes=mixes, order=order, on=on, **of_runs))
     return xr.concat(data, xr.Variable("reading", list(READINGS)), join="outer", combine_attrs=made_jointly)
@@ -166,9 +168,9 @@ def buffers(
     sizes : sequence of float
         Sizes of the buffer of each node, bytes.
     protocols : sequence of str
-        Names of `PROTOCOLS`. D-SPTF has no such buffer, so its throughput does not depend on the size.
+        Names of `PROTOCOLS`. D-SPTF does not buffer writes, so its throughput does not depend on the size.
     seconds, warm_up : float
-        Length of a run, and length of the warm-up at its start, which is not measured, seconds.
+        Length of a run, and length of the warm-up at its start; both in seconds. The warm-up is not measured.
     seeds : int
         Number of runs.
 
@@ -196,7 +198,7 @@ def windows(
     seconds: float = 20.0,
     seeds: int = 5,
 ) -> xr.Dataset:
-    """Return the throughput of ARS with fifty reads outstanding, for each window of ARS.
+    """Return the throughput of ARS for each window of ARS. Fifty reads are outstanding.
 
     Parameters
     ----------
@@ -257,15 +259,16 @@ def fig6_findings(
         else ""
     )
     rates = " ".join(
-        f"The throughput of the mix '{mix}' is, in requests/s, {_rates(rate.sel(mix=mix))}." for mix in rate.mix.values
+        f"With the mix '{mix}', the throughput in requests/s is {_rates(rate.sel(mix=mix))}." for mix in rate.mix.values
     )
     return [
         Measurement(
             "ars.fig6.near_central",
             near,
             note=(
-                f"The throughput divided by the throughput of the centralized protocol is {_beside_central(rate)}. "
-                f"{rates} We call two throughputs close if their ratio is within {CLOSE:.0%} of 1.{heads} {WHY_AHEAD} "
+                "The claim holds if the throughputs of ARS and D-SPTF, divided by the throughput of the centralized "
+                f"protocol, are within {CLOSE:.0%} of 1 for each mix, including their 95% intervals. The ratio to the "
+                f"centralized protocol is {_beside_central(rate)}. {rates}{heads} {WHY_AHEAD} "
                 f"{WHY_ARS}{_interpreted(readings)}"
             ),
         ),
@@ -273,22 +276,24 @@ def fig6_findings(
             "ars.fig6.dsptf_ahead",
             bool((over.sel(statistic="low") > 1).all()) and bool((over.sel(statistic="mean") <= 1 + CLOSE).all()),
             note=(
-                f"The throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. We call the "
-                f"lead of D-SPTF slight if it is at most {CLOSE:.0%}. We chose this limit after the first "
-                f"measurement. {WHY_AHEAD}{_by_buffer(buffered)}"
+                "The claim holds if the throughput of D-SPTF is higher than the throughput of ARS for each mix, with "
+                f"95% confidence, but by at most {CLOSE:.0%}. We chose this limit after the first measurement. The "
+                f"throughput of D-SPTF divided by the throughput of ARS is {shown(over, 'mix')}. "
+                f"{WHY_AHEAD}{_by_buffer(buffered)}"
             ),
         ),
     ]
 
 
 WHY_ARS = (
-    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this time, the "
-    "window of ARS. We use the longest tested window for which the shares of the nodes oscillate at most 10% more "
-    "than with the shortest window (exhibit swings)."
+    "A client of ARS computes the performance of the nodes every 0.03 s. The paper does not give this time, the window "
+    "of ARS. We use the longest tested window with which the shares of the nodes oscillate at most 10% more than with "
+    "the shortest tested window (exhibit swings)."
 )
 WHY_AHEAD = (
-    "D-SPTF cancels the copies of a write that the data do not need, and does not buffer them, so it writes fewer "
-    "copies. ARS writes all copies. When the buffer of the slowest node is full, this node limits the writes of ARS."
+    "Under D-SPTF a write completes when enough copies are on disk to read the data. D-SPTF cancels the other copies, "
+    "so it writes fewer copies than ARS, which writes all copies. When the buffer of the slowest node is full, this "
+    "node limits the writes of ARS."
 )
 
 
@@ -303,7 +308,7 @@ def _interpreted(readings: xr.Dataset | None) -> str:
     told = []
     for name in list(READINGS)[1:]:
         rate = readings.request_rate.sel(reading=name).dropna("mix", how="all")
-        told.append(f"Under the interpretation '{name}', it is {_beside_central(rate)}.")
+        told.append(f"Under the interpretation '{name}', the ratio is {_beside_central(rate)}.")
     return f" The ratio to the centralized protocol depends on the interpretation of the paper. {' '.join(told)}"
 
 
@@ -315,8 +320,9 @@ def _by_buffer(buffered: xr.Dataset | None) -> str:
     near = beside(buffered.request_rate, ADAPTIVE, CENTRAL).sel(statistic="mean")
     told = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
     return (
-        f" The ratio depends on the size of the buffers: it is {told}. With the last of these sizes, the throughput "
-        f"of ARS divided by the throughput of the centralized protocol is {float(near[-1]):.2f}."
+        f" With half writes, this ratio depends on the size of the buffers: it is {told}. With the last of these "
+        "sizes, the throughput of ARS divided by the throughput of the centralized protocol is "
+        f"{float(near[-1]):.2f}."
     )
 
 

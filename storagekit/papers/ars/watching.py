@@ -14,7 +14,7 @@ from storagekit.simulation import by_event
 
 
 class WatchedLog(NamedTuple):
-    """The access and the request that end with an event.
+    """The access that ends with an event, and the request that completes with the event.
 
     elapsed: seconds since the previous event. number: number of the request whose access ends, NO_REQUEST for none.
     node: the node of this access. answered: number of the request that completes, NO_REQUEST for none. at: time of this
@@ -48,7 +48,10 @@ class Watch(AbstractLog):
 
 
 class WatchedAccesses(NamedTuple):
-    """Accesses of one run: the number of the request, the node, and the end of the access in seconds from the start."""
+    """Accesses of one run.
+
+    number: number of the request. node: node of the access. end: end of the access, seconds from the start of the run.
+    """
 
     number: Int[np.ndarray, " access"]
     node: Int[np.ndarray, " access"]
@@ -58,8 +61,8 @@ class WatchedAccesses(NamedTuple):
 class Answers(NamedTuple):
     """Completions of one run.
 
-    number: number of the request. at: time of the completion, seconds from the start. response: response time of the
-    request, seconds. read: whether the request is a read.
+    number: number of the request. at: time of the completion, seconds from the start of the run. response: response
+    time of the request, seconds. read: whether the request is a read.
     """
 
     number: Int[np.ndarray, " answer"]

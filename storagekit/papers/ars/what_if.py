@@ -15,7 +15,8 @@ from storagekit.workload import ExponentialSize, PoissonArrivals, VolumeRequests
 
 DRIVE, NODES = "atlas10k", 4
 PROTOCOLS = (RANDOMIZED, ADAPTIVE, CENTRAL)
-# Requests of a run, and windows of its time series. They are fixed, so that a call takes equally long at every rate.
+# Number of requests of a run, and number of intervals of its time series. Both are fixed, so that a call takes equally
+# long at every arrival rate.
 REQUESTS, LOOKS = 2000, 30
 SEEDS = (0, 1, 2, 3)
 SLOTS = 64
@@ -24,7 +25,7 @@ SLOTS = 64
 def what_if(
     speed_0: float, speed_1: float, speed_2: float, speed_3: float, needed: int, rate: float, window: float
 ) -> xr.Dataset:
-    """Return response times and throughput of four nodes with one disk each, and the share of each node in the bytes.
+    """Return response times and throughput of four nodes with one disk each, and the fraction of bytes of each node.
 
     The system is empty at the start of the run. All requests are reads. The data is as large as one disk.
 
@@ -33,19 +34,20 @@ def what_if(
     speed_0, speed_1, speed_2, speed_3 : float
         Speed of each node relative to its disk, above 0 and at most 1.
     needed : int
-        Number of fragments, of the four, that a read needs; 1 for copies.
+        Number of the four fragments that a read needs; 1 for copies.
     rate : float
-        Reads a second, above 0.
+        Arrival rate, reads a second, above 0.
     window : float
-        Time between two computations of performance of ARS, seconds.
+        Window of ARS: time between two computations of the nodes' performance, seconds.
 
     Returns
     -------
     Dataset
-        The run is divided into windows of time; the coordinate `window` is the middle of each, seconds. Over `protocol`
-        and `window`: `response`, the mean response time, seconds; `rate`, the reads completed a second. Over
-        `protocol`, `window` and `brick`: `share`, the fraction of the bytes that the node transferred. Over `protocol`:
-        `mean_response` and `throughput`, the means of `response` and `rate` over the last two thirds of the run.
+        The run is divided into equal intervals of time; the coordinate `window` is the middle of each interval,
+        seconds. Over `protocol` and `window`: `response`, the mean response time, seconds; `rate`, the throughput,
+        reads a second. Over `protocol`, `window` and `brick`: `share`, the fraction of the bytes that the node
+        transferred. Over `protocol`, from the last two thirds of the run: `mean_response`, the mean response time,
+        seconds; `throughput`, reads a second.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def what_if(
         seeds=SEEDS,
     )
     service = found.service.sum(["stream", "seed"])
-    # Sum over runs and streams, so that each is weighted by the number of its completions.
+    # Sum over runs and streams, so that each run and stream is weighted by the number of its completions.
     answered, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
     late = {"window": slice(LOOKS // 3, None)}
     data = xr.Dataset({

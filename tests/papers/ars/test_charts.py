@@ -315,7 +315,9 @@ def test_subtitles_agree_with_the_data(specs):
     assert "0.94 (ARS), 0.97 (D-SPTF)" in heading(specs["fig6"])
     # 10 ms and one or two latencies of 10 ms, divided by 10 ms and as many latencies of 0.1 ms
     assert f"D-SPTF {30 / 10.2:.2f} / D-SPTF, waits for the platter {20 / 10.1:.2f}" in heading(specs["fig7"])
-    assert "of at least 1 node at completion, and on at least 3 at the end of the run." in heading(specs["writes"])
+    assert "of at least 1 node at completion, and of at least 3 nodes at the end of the run." in heading(
+        specs["writes"]
+    )
     # half a second and a hundredth, with a deviation of the runs of 1.5% on average
     assert "518 ms with no additional nodes" in heading(specs["extra"])
 

@@ -11,7 +11,7 @@ FREE = -1
 
 
 def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a map of the node at each offset of the unit interval; time runs downwards.
+    """Return a map of the node at each offset of the unit interval over time. Time runs downwards.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Charts of writes and failing nodes: nodes that have a write on disk, and nodes that a read is sent to."""
+"""Charts of the number of nodes that have a write on disk, and of the number of nodes that a read is sent to."""
 
 import altair as alt
 import pandas as pd
@@ -15,7 +15,9 @@ WHEN = {"answered": "at completion", "later": "at the end of the run"}
 
 
 def writes(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the percentage of writes that each number of nodes has on disk, in one panel for each volume.
+    """Return bars of the percentage of writes by the number of nodes that have the write on disk.
+
+    Each volume has a panel.
 
     Parameters
     ----------
@@ -46,12 +48,15 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _least(its: xr.Dataset) -> str:
-    """Return a sentence with the fewest nodes that have a write on disk at its completion and at the end of the run."""
+    """Return a sentence with the smallest number of nodes that have a write on disk.
+
+    The sentence gives the number at the completion of a write and the number at the end of the run.
+    """
     now, later = (int(its.nodes.values[its[name].values > 0].min()) for name in WHEN)
     many = "s" if now > 1 else ""
     return (
-        f"{its.volume.item().capitalize()} data are on the disks of at least {now} node{many} at completion, and on "
-        f"at least {later} at the end of the run."
+        f"A write of {its.volume.item()} data is on the disks of at least {now} node{many} at completion, and of at "
+        f"least {later} nodes at the end of the run."
     )
 
 
@@ -62,7 +67,7 @@ def _shares(counts: xr.DataArray) -> pd.DataFrame:
 
 
 def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the number of nodes that a read is sent to and of response times, around an outage.
+    """Return curves of the number of nodes that a read is sent to, and of the response time, around an outage.
 
     Parameters
     ----------
@@ -88,14 +93,14 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Number of nodes that a read is sent to, and response time, before, during and after an outage",
-        f"While the node is down, a read takes {takes}.",
-        "A read needs 2 of 4 fragments. The largest node is down in the grey period. Clients repeat a read after one "
-        f"second without completion. Bands are 95% intervals over {summary.attrs['replications']} runs.",
+        f"While the largest node is down, a read takes {takes}.",
+        "A read needs 2 of 4 fragments. The largest node is down in the grey period. A client sends a read again if it "
+        f"does not complete within one second. Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 
 def _positive(response: xr.DataArray) -> xr.DataArray:
-    """Return the response times with a positive lower limit, so that a logarithmic axis shows their intervals."""
+    """Return the response times with values near 0 raised, so that a logarithmic axis shows all intervals."""
     return response.clip(min=float(response.sel(statistic="mean").min()) / 2)
 
 

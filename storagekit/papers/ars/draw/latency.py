@@ -44,14 +44,15 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
         side_by_side(panels, legends="shared"),
         "Figure 7: mean response time by latency between nodes",
         f"{_rise(summary.response.sel(statistic='mean'))}",
-        "Half of the requests are writes. Under D-SPTF an idle node waits before it starts an access: for two "
-        "latencies; for two latencies, but at most until the data are under the head ('waits for the platter'); or "
-        f"not at all ('starts immediately'). The latency to the clients is not included. {WHISKERS}",
+        "Half of the requests are writes. Under 'D-SPTF' an idle node waits for two latencies before it starts an "
+        "access. Under 'D-SPTF, waits for the platter' it waits for two latencies, but at most until the data are "
+        "under the head. Under 'D-SPTF, starts immediately' it does not wait. The latency to the clients is not "
+        f"included. {WHISKERS}",
     )
 
 
 def _rise(mean: xr.DataArray) -> str:
-    """Return a sentence with the response time at the largest latency divided by that at the smallest, by protocol."""
+    """Return a sentence with the ratio of the response times at the largest and the smallest latency, by protocol."""
     first, last = (mean.isel(latency=place) for place in (0, -1))
     rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
     return (

@@ -39,7 +39,7 @@ WHISKERS = "Whiskers are 95% intervals over runs."
 
 
 def over_central(values: xr.DataArray, words: str) -> str:
-    """Return a sentence with the mean of each protocol divided by the mean of Central, from the lowest to the highest.
+    """Return a sentence with the smallest and largest ratio of the mean of each protocol to the mean of Central.
 
     The result is empty if Central or every other protocol is missing.
 

@@ -1,4 +1,4 @@
-"""Charts of the properties of the unit interval: hashes to find a node, and keys that move to another node."""
+"""Charts of the unit interval: number of hashes needed to find a node, and fraction of keys that move."""
 
 from collections.abc import Mapping
 
@@ -20,19 +20,20 @@ FOUND = {"probes": ("one node", 1), "probes_m": ("two nodes", 2)}
 
 
 def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return charts of the hashes to find a node, and of the keys that move after a change of the metrics.
+    """Return charts of the number of hashes needed to find a node, and of the fraction of keys that move.
 
-    Both are shown for each number of nodes.
+    Keys move when the performance metrics change. Both charts have a mark for each number of nodes.
 
     Parameters
     ----------
     seen : Dataset
         Result of `histories`.
     moved : Dataset
-        Result of `moves`, as means with intervals over `statistic` in place of `change`.
+        Result of `moves`, averaged over the dimension `change`. The new dimension `statistic` contains the mean and its
+        interval.
     paper : mapping of str to float
-        Numbers of the paper by identifier of the claim; "ars.algorithm.probes" is the number of hashes to find one
-        node.
+        Numbers of the paper by identifier of the claim. "ars.algorithm.probes" is the number of hashes needed to find
+        one node.
     """
     kinds = xr.concat([moved[name] for name in KINDS], xr.Variable("kind", list(KINDS.values())))
     side = AxisStyle("Keys that move (%)", PERCENT)
@@ -47,18 +48,21 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     worst = max(float(abs(seen[name] / count).max()) for name, (_, count) in FOUND.items())
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
-        "The unit interval: number of hashes to find a node, and fraction of keys that move to another node",
-        f"A search for a node takes at most {worst:.2f} hashes on average. {tuned:.0%} of the keys move if the "
-        f"interval is tuned, and {afresh:.0%} if it is rebuilt (means).",
+        "The unit interval: number of hashes needed to find a node, and fraction of keys that move to another node",
+        f"The mean number of hashes per node is at most {worst:.2f}. On average, {tuned:.0%} of the keys move if the "
+        f"interval is tuned, and {afresh:.0%} if it is rebuilt.",
         f"Of the keys whose offset still belongs to the same node after a change, {stay:.1%} stay with this node "
-        "(paper: with high probability). The performance metrics change at random. Hashes are means over "
-        f"{int(seen.tunes.sum()):,} intervals, and keys that move are means over {moved.attrs['replications']} "
-        "changes. Whiskers are 95% intervals.",
+        "(paper: with high probability). The performance metrics change at random. The numbers of hashes are means "
+        f"over {int(seen.tunes.sum()):,} intervals. The fractions of keys are means over "
+        f"{moved.attrs['replications']} changes. Whiskers are 95% intervals.",
     )
 
 
 def _probes(seen: xr.Dataset, said: float) -> Layered:
-    """Return points of the mean number of hashes, and lines at the paper's number: `said` for each node to find."""
+    """Return points of the mean number of hashes, and lines at the paper's number.
+
+    said: the paper's number of hashes for each node that a search must find.
+    """
     rows = pd.concat(
         [
             pd.DataFrame({"nodes": seen.nodes.values, "value": np.ravel(seen[name].values), "found": words})

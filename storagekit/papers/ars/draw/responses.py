@@ -37,7 +37,7 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of figure 4 under each interpretation of details that the paper does not give.
+    """Return bars of the response times of figure 4 under each interpretation of details that the paper does not give.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Figure 4 at higher loads: mean response time of reads",
         f"{over_central(response.isel(load=-1), f'At {times[-1]:g} times the published load, the mean response time')}",
-        f"Both axes are logarithmic. A line ends at the load that overloads a node. {WHISKERS}",
+        f"Both axes are logarithmic. A line ends before the first load that overloads a node. {WHISKERS}",
     )
 
 
 def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the mean response time by protocol, in a panel with a separate scale for each trace.
+    """Return bars of the mean response time by protocol. Each trace has a panel with a separate scale.
 
     Parameters
     ----------

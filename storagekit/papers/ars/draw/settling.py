@@ -1,4 +1,4 @@
-"""Charts of the convergence of ARS: equal queues, oscillation of the shares, and the response to a slower node."""
+"""Charts of the convergence of ARS: equal queues, oscillation of the shares, and adaptation to a slower node."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,7 +34,7 @@ SHOWN = 4.0
 
 
 def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return bars of the outstanding requests and the throughput of each node, by window.
+    """Return bars of the number of outstanding requests and of the throughput of each node, by window of ARS.
 
     Each client measures the nodes separately.
 
@@ -78,7 +78,7 @@ def _held(mean: xr.Dataset) -> str:
     faster = float(first.sel(node=quickest) / first.sel(node=slowest))
     return (
         f"Node {quickest}, the fastest, serves {faster:.0f} times as many requests as node {slowest}, the slowest. "
-        f"The number of requests outstanding at node {slowest} divided by the number at node {quickest} is {told}."
+        f"The number of outstanding requests at node {slowest} divided by the number at node {quickest} is {told}."
     )
 
 
@@ -87,16 +87,19 @@ def _outstanding(summary: xr.Dataset) -> float:
 
 
 def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = (0.03, 0.1, 1.0)) -> alt.TopLevelMixin:
-    """Return curves of the oscillation at the slowest node: by window, and as requests over time in one run.
+    """Return curves of the oscillation at the slowest node.
+
+    One panel has the standard deviation by window of ARS. The other has the number of outstanding requests over time in
+    one run.
 
     Parameters
     ----------
     summary : Dataset
         Result of `equal`, as means with intervals over `statistic`.
     held : DataArray, shape [views, window, node, time]
-        Outstanding requests in one run, as `equal` returns them.
+        Number of outstanding requests in one run, as `equal` returns it.
     compared : sequence of float
-        Windows of the curves over time, seconds.
+        Windows of ARS for which a curve over time is drawn, seconds.
     """
     node = int(summary.rate.sel(statistic="mean").isel(views=0, window=0).idxmin("node"))
     named = summary.assign_coords(views=[VIEWS.get(one, one) for one in summary.views.values.tolist()])
@@ -138,7 +141,7 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
         "If each client measures the nodes separately, the standard deviation of this share is "
         f"{_ends(summary.swing.sel(node=node))}.",
         f"{_outstanding(summary):.0f} reads of replicated data are outstanding. The left panel shows the standard "
-        "deviation over time. In the right panel each client measures the nodes separately. "
+        "deviation of the share over time. In the right panel each client measures the nodes separately. "
         f"{WHISKERS}",
     )
 
@@ -156,7 +159,7 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     summary : Dataset
         Result of `halved`, as means with intervals over `statistic`.
     settled : mapping of str to float
-        Settling time of the share of each protocol, seconds.
+        Settling time of the share under each protocol, seconds; result of `settled`.
     """
     names = summary.protocol.values.tolist()
     adaptive = [name for name in names if not name.startswith("Central")]
@@ -169,12 +172,12 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     return finished(
         alt.layer(drawn, rule).properties(width=560, height=260),
         "Share of the bytes that the largest node serves, before and after it slows down",
-        f"The share settles after these times: {soon}.",
+        f"Time from the slowdown until the share has settled: {soon}.",
         f"All requests are reads of replicated data. The share is measured over intervals of {_stretch(summary):g} s. "
         f"Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 
 def _stretch(data: xr.Dataset) -> float:
-    """Return the seconds between two points of a series."""
+    """Return the time between two points of a time series, in seconds."""
     return float(data.time[1] - data.time[0])

@@ -22,7 +22,7 @@ PLACED = {"scaled": "Scaled until the volumes fit", "wrapped": "Published size, 
 
 
 def table1(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a table of the simulated disks of each node, with the paper's number below each number.
+    """Return a table of the properties of each node. Below each simulated number is the number of the paper.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _farthest(data: xr.Dataset) -> str:
 
 
 def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a table of the volumes for each layout, with bars of the segments that have a part on each node.
+    """Return a table of the volumes for each layout, and bars of the percentage of segments with a part on each node.
 
     Parameters
     ----------

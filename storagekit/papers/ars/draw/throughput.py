@@ -43,7 +43,7 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         Result of `fig6_readings`, as means with intervals over `statistic`.
     """
     rate = summary.request_rate
-    # One interpretation has reads only, and not all protocols.
+    # One interpretation has reads only, and lacks some protocols.
     present = {
         reading: rate.sel(reading=reading, drop=True).dropna("mix", how="all").dropna("protocol", how="all")
         for reading in rate.reading.values.tolist()
@@ -57,7 +57,8 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         "Figure 6 under other interpretations of the paper: throughput",
         f"{over_central(rate, 'Over all interpretations, the throughput')}",
         "The panels differ in the service order of the nodes, in the layout of the volumes, and in the number of "
-        f"requests that a node serves simultaneously (reads only). Each panel has a separate scale. {WHISKERS}",
+        "requests that a node serves simultaneously. With a queue for each disk, only reads are simulated. Each panel "
+        f"has a separate scale. {WHISKERS}",
     )
 
 

@@ -17,7 +17,7 @@ UNDER = alt.Legend(orient="bottom")
 
 
 def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return charts of the shares of nodes under ARS, and of response times and throughput by protocol.
+    """Return charts of the share of each node under ARS, and of response times and throughput by protocol.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
         spacing=30,
     ).resolve_scale(color="independent")
     below = alt.hconcat(
-        headed(_responses(data.mean_response), "After the shares have settled", 300),
+        headed(_responses(data.mean_response), "Response time after the shares have settled", 300),
         headed(alt.layer(_rates(data.throughput), _asked(asked)), "Throughput (dotted: arrivals)", 300),
         spacing=30,
     )
@@ -40,7 +40,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.vconcat(above, below, spacing=24).resolve_scale(color="independent"),
         "Four nodes: share of the load and response time",
-        f"Under ARS, nodes 0 to 3 serve {words} of the bytes. The arrival rate is {asked:g} reads/s.",
+        f"Under ARS, nodes 0 to 3 serve {words} of the bytes, respectively. The arrival rate is {asked:g} reads/s.",
     )
 
 
@@ -76,7 +76,7 @@ def _over_time(response: xr.DataArray) -> Layered:
 
 
 def _responses(values: xr.DataArray) -> Layered:
-    """Return points on a logarithmic axis; on a linear axis the largest response time would hide the others."""
+    """Return points on a logarithmic axis. On a linear axis the largest response time would hide the other ones."""
     base = _by_protocol(values, TO_MS).encode(
         y=alt.Y("value:Q", title=RESPONSE, scale=alt.Scale(type="log", nice=False, padding=20))
     )
