@@ -147,20 +147,20 @@ def test_the_second_interpretations_have_separate_rows_and_notes():
     assert len(shown) == 4 and set(shown.values()) == {"match"}
     notes = {one.id: one.note for one in found}
     assert (
-        "popular data, the mean time of hashing and LARD, divided by the time of D-SPTF, is: sap 1.12, financial 1.62"
-        in notes["dsptf.fig6.local"]
+        "popular data, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: "
+        "sap 1.12, financial 1.62" in notes["dsptf.fig6.local"]
     )
     assert (
-        "divided by the time of D-SPTF are: Hashing 1.50, LARD 1.10, Weighted hash 1.20"
+        "divided by the response time of D-SPTF are: Hashing 1.50, LARD 1.10, Weighted hash 1.20"
         in notes["dsptf.fig7.financial"]
     )
     # 9.7 over 4; 13.5, the mean of hashing and LARD, over 5; 12 over 6
     assert (
-        "at once, the mean time of hashing and LARD, divided by the time of D-SPTF, is: sap 2.27, cello2002 2.42"
-        in notes["dsptf.fig6.rest"]
+        "at once, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: "
+        "sap 2.27, cello2002 2.42" in notes["dsptf.fig6.rest"]
     )
     assert (
-        "at once, the mean time of hashing and LARD, divided by the time of D-SPTF, is: sap 2.70"
+        "at once, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: sap 2.70"
         in notes["dsptf.fig7.financial"]
     )
     assert "1.5 times as long, the ratios are: sap 2.00" in notes["dsptf.fig7.financial"]
@@ -186,7 +186,9 @@ def test_the_largest_gain_is_the_maximum_over_all_settings():
     gain = xr.DataArray([[1.2, 1.4], [1.3, 1.5]], coords=axes) * xr.DataArray([0.99, 1.01], dims="seed")
     rates = xr.concat([100 * gain, 100 * xr.ones_like(gain)], xr.Variable("scheme", ["D-SPTF", "Hashing"]))
     (found,) = dsptf.gain_findings(xr.Dataset({"throughput": rates}))
-    assert found.measured == pytest.approx(1.5) and "4 outstanding and 90% reads. With 4 outstanding" in found.note
+    assert (
+        found.measured == pytest.approx(1.5) and "4 requests outstanding and 90% reads. With 4 requests" in found.note
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ def test_figure_9_reports_the_loss_from_a_slow_network():
     found = dsptf.fig9_findings(data)
     assert set(verdicts(found).values()) == {"holds"}
     assert (
-        "takes 4.0% longer, disks are idle for 1.0 points of the time more, and two bricks serve 2.0% of the reads"
+        "takes 4.0% longer, the idle time of disks is 1.0 percentage points higher, and two bricks serve 2.0% of the reads"
         in found[0].note
     )
     later = data.assign(throughput=data.throughput - 5 * (data.latency > 0.9 * MS))
@@ -359,7 +361,7 @@ def test_figure_9_has_rows_for_each_share_of_reads():
     assert found["dsptf.fig9.at_1_75_67_reads"].measured == pytest.approx(0.97)
     assert found["dsptf.fig9.at_1_75"].measured == pytest.approx(0.93)
     assert [found[f"dsptf.fig9.at_1_75{ending}"].holds for ending in ("", "_67_reads")] == [False, True]
-    assert "idle for 5.0 points of the time more" in found["dsptf.fig9.at_1_75"].note
+    assert "idle time of disks is 5.0 percentage points higher" in found["dsptf.fig9.at_1_75"].note
     # another share of reads is drawn, and has no row
     assert not dsptf.fig9_findings(data.assign_coords(read_share=[0.5, 0.6]))
 

@@ -184,6 +184,6 @@ def test_the_notes_of_table_3_give_the_results_of_unequal_luns():
         "lose 2.0 to 3.0 points if LUNs are assigned to groups at random, and 5.0 to 6.0 points"
         in notes["dsptf.table3.gap"]
     )
-    assert "35% to 35% of the requests. To lose 2 points, it would need 74%" in notes["dsptf.table3.gap"]
+    assert "35% to 35% of the requests. For a loss of 2 points, one group must have 74%" in notes["dsptf.table3.gap"]
     assert "0.720, and 0.690 if the busiest LUNs share a group" in notes["dsptf.table3.hashing[sap]"]
     assert all("busiest" not in one.note for one in dsptf.table3_findings(made))

@@ -135,7 +135,7 @@ def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE /
 
 
 def _drawn(draw: np.random.Generator, reach: int, sectors: int, read: bool) -> Any:
-    """Return random pairs of addresses, random angles, the request length in sectors, and the access direction."""
+    """Return random address pairs, random angles, the request length in sectors, and whether requests are reads."""
     one, other = draw.integers(0, reach - sectors, (2, 4096))
     return one, other, draw.random(4096), np.int64(sectors), np.asarray(read)
 

@@ -26,14 +26,15 @@ LATENCY = 50 * US
 
 
 def dsptf(latency: float, waits: int = 0, loss: float = 0.0) -> DSPTF:
-    """Return a D-SPTF dispatcher whose claims are lost with some probability.
+    """Return a D-SPTF dispatcher whose claims are lost with a given probability.
 
     Parameters
     ----------
     latency : float
         One-way network latency, seconds.
     waits : int
-        How long an idle brick waits for claims, 0 or 1, by default 0; see `dispatch.DSPTF`.
+        0 if an idle brick waits for claims at most for its rotational latency, 1 if it always waits for two latencies;
+        by default 0. See `dispatch.DSPTF`.
     loss : float
         Probability that a claim is lost, by default 0. All loops have this parameter, so that they share a compiled
         program.
@@ -48,8 +49,8 @@ SCHEMES: dict[str, AbstractDispatch] = {
     "Hashing": Hashing(),
     "LARD": LARD(allocated=1.0),
 }
-# Dispatchers that the loops select by number. LARD is not among them, because it reads every queue at every arrival;
-# the other runs would take a quarter longer.
+# Dispatchers that the loops select by number. LARD is not among them: it reads every queue at every arrival, and the
+# runs of the other dispatchers would take a quarter longer.
 KINDS: tuple[AbstractDispatch, ...] = (SCHEMES["D-SPTF"], SCHEMES["Hashing"])
 READINGS: dict[str, AbstractWrite] = {
     "at once": Immediate(),
@@ -57,28 +58,31 @@ READINGS: dict[str, AbstractWrite] = {
     "receiving brick": ReceivingBrick(),
     "all copies": AllCopies(),
 }
-# By section 3 a write completes once it is in every NVRAM. The evaluation does not state when it completes in the
-# simulator. Table 1 is nearest to the paper's under this interpretation (see `group`).
+# By section 3 a write completes once it is in every NVRAM. The evaluation does not state when a write completes in the
+# simulator of the paper. Under the interpretation below, our table 1 is nearest to table 1 of the paper (see `group`).
 JUDGED = "receiving brick"
-# Slots for 16 outstanding requests, with 90% reads or more, and with fewer, where more writes wait. A write keeps its
-# slot until its last copy is on disk. Under some interpretations this is long after its completion.
+# Numbers of slots for 16 outstanding requests: first with 90% reads or more, then with fewer reads, where more writes
+# wait. A write keeps its slot until its last copy is on disk. Under some interpretations this is long after its
+# completion.
 SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (64, 64), "all copies": (16, 16)}
-# Section 5.1.1 counts the requests that wait, without the request in service. Copies of completed writes do not count.
+# Like section 5.1.1, this measure counts the requests that wait, without the request in service and without the copies
+# of completed writes.
 QUEUE = Measure(
     "queue_length",
     "1",
-    "incomplete requests that wait at a disk, without the request that the disk chooses, mean over choices",
+    "mean number of incomplete requests that wait at a disk when it chooses a request, without the chosen request",
     (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
     lambda unanswered, choices: unanswered / choices,
 )
 
 
-# With 8 runs the intervals of throughputs and response times are within 1%. The claims allow 5%.
+# With 8 runs, the 95% intervals of throughputs and response times extend at most 1% on either side. A match with the
+# paper may differ by 5%.
 QUICK = Effort(seeds=8)
 
 
 def effort(profile: str, first_seed: int = 0, seeds: int = QUICK.seeds) -> Effort:
-    """Return the effort of a profile for the closed loops.
+    """Return the number and length of the runs of the closed loops for a profile, "quick" or "full".
 
     Parameters
     ----------
@@ -96,9 +100,9 @@ def effort(profile: str, first_seed: int = 0, seeds: int = QUICK.seeds) -> Effor
 
     Notes
     -----
-    Each loop has a warm-up of a fifth of its requests. Table 4 needs 16 runs: LARD's throughput with a slow brick
-    differs from the paper's by 5%, which is the limit of a match. With 8 runs the interval of this throughput extends
-    1% on either side.
+    Each loop has a warm-up of a fifth of its requests. Table 4 needs 16 runs: the throughput of LARD with a slow brick
+    differs from the paper's throughput by 5%, which is the limit of a match. With 8 runs the interval of our throughput
+    extends 1% on either side, which is too wide to decide.
     """
     known = {"quick": Effort(seeds=seeds), "full": Effort(seeds=64, requests=20_000)}
     return of_profile(profile, known, first_seed)
@@ -116,7 +120,7 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     effort : Effort
         Number and length of the runs. The warm-up is a fifth of the requests.
     exhibit : str
-        Identifier of the exhibit, without the paper.
+        Identifier of the exhibit, without the name of the paper.
     most_held_up : float
         Largest fraction of the arrivals that may wait for a slot, by default 1e-3.
 
@@ -143,8 +147,8 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
         raise InputError(
-            f"The share of arrivals that waited for a slot is {share:.2%}. Give `group` more slots, or raise its "
-            "default in brick_group.SLOTS."
+            f"The share of arrivals that waited for a slot is {share:.2%}, but the limit is {most_held_up:.2%}. Give "
+            "`group` more slots, or raise the default numbers in brick_group.SLOTS."
         )
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
     return data
@@ -157,7 +161,7 @@ def over_loops(
     most_held_up: float = 1e-3,
     finish: Callable[[xr.Dataset], xr.Dataset] | None = None,
 ) -> Callable[[Callable[..., Scenario]], Callable[..., xr.Dataset]]:
-    """Return a decorator that turns one closed loop into an exhibit over a grid of loops.
+    """Return a decorator that turns a function of one closed loop into an exhibit over a grid of closed loops.
 
     Parameters
     ----------
@@ -168,7 +172,7 @@ def over_loops(
     most_held_up : float
         Largest fraction of the arrivals that may wait for a slot, by default 1e-3.
     finish : callable, optional
-        Computes the exhibit from the measures of the loops. By default the exhibit is the measures.
+        Computes the exhibit from the measures of the loops. By default the exhibit consists of these measures.
     """
 
     def runs(exhibit: str) -> Runs[Effort]:
@@ -183,14 +187,14 @@ def over_loops(
 
 
 def once_each(data: xr.Dataset, replicas: int | xr.DataArray = 8) -> xr.Dataset:
-    """Return the measures with a corrected throughput, which counts a read once even if several bricks serve it.
+    """Return the measures with a corrected throughput. It counts a read once even if several bricks serve the read.
 
     Parameters
     ----------
     data : Dataset
         Standard measures of closed loops.
     replicas : int or DataArray
-        Number of replicas of the loops, by default 8.
+        Number of replicas in each loop, by default 8.
 
     Returns
     -------
@@ -208,9 +212,9 @@ def once_each(data: xr.Dataset, replicas: int | xr.DataArray = 8) -> xr.Dataset:
 
 
 def numbered(dispatch: AbstractDispatch) -> AbstractDispatch:
-    """Return a dispatcher as one case of a switch over `KINDS`, so that all dispatchers in it share a compiled program.
+    """Return a switch over `KINDS` that selects the dispatcher, so that all of `KINDS` share a compiled program.
 
-    A dispatcher that has the structure of none of `KINDS` is returned unchanged.
+    A dispatcher whose structure differs from the structures of all `KINDS` is returned unchanged.
     """
     alike = [number for number, kind in enumerate(KINDS) if jax.tree.structure(kind) == jax.tree.structure(dispatch)]
     if not alike:
@@ -246,11 +250,12 @@ def group(
     read_share : float
         Share of reads, by default 0.9.
     size : AbstractSize
-        Distribution of the sizes, by default exponential with a mean of 4 KB.
+        Distribution of the sizes of requests, by default exponential with a mean of 4 KB.
     reading : str
-        When a write completes, a name of `READINGS`, by default `JUDGED`.
+        Interpretation of the completion of a write, a name of `READINGS`, by default `JUDGED`.
     among : sequence of str
-        Names of `READINGS`, including `reading`, whose runs share a compiled program; by default only `reading`.
+        Interpretations whose runs share a compiled program, names of `READINGS` that include `reading`; by default only
+        `reading`.
     schedule : AbstractSchedule
         Scheduler of the disks, by default SATF.
     drive : str
@@ -274,9 +279,9 @@ def group(
 
     Notes
     -----
-    The paper does not state when a write completes in its simulator. Table 1 is nearest to the paper's if a write
-    completes when the receiving brick has it on disk (DESIGN section 5). This is the default. The notes of the findings
-    say that it was inferred.
+    The paper does not state when a write completes in its simulator. Our table 1 is nearest to table 1 of the paper if
+    a write completes when the receiving brick has it on disk. This is the default. The notes of the findings say that
+    we inferred this rule.
     """
     one_of(*READINGS)("reading", reading)
     together = among or (reading,)

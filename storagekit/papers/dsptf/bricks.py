@@ -26,10 +26,10 @@ from storagekit.workload.synthetic import CELLO2002, FINANCIAL, SAP, WEBSEARCH, 
 from storagekit.workload.trace import RequestTrace, read
 from storagekit.write import WriteSwitch
 
-# Table 2 prints a read share of 85% for Financial. Its number of requests and its 12 hours are those of the public
-# Financial1, with 23% reads. Section 5.2.1 mentions its long queues, but with 85% reads the queues are short. The
-# verdicts therefore follow from runs with the share of the public trace. WebSearch has the number of requests of the
-# public WebSearch2 (99.98% reads, 90% in table 2). Nothing in the paper contradicts its 90%.
+# Table 2 prints a read share of 85% for Financial. But its number of requests and its 12 hours are those of the public
+# trace Financial1, which has 23% reads. Section 5.2.1 mentions the long queues of Financial, and with 85% reads the
+# queues are short. The verdicts therefore follow from runs with 23% reads. WebSearch has the number of requests of the
+# public trace WebSearch2, which has 99.98% reads. Table 2 prints 90% reads, and nothing in the paper contradicts this.
 FINANCIAL1_READS = 0.23
 TRACES: dict[str, PopularTraceModel] = {
     "sap": SAP,
@@ -45,16 +45,17 @@ BRICK_MEMORY = 512 * MB
 # Unit of the address hash, sectors. The data of a system is a whole number of units. No request of a synthetic trace
 # crosses the boundary of a unit.
 UNIT = 64 * KB // SECTOR
-# Numbers of slots to try, the second if requests wait for a slot. A write on its way to disk has a slot, and so has a
-# read that waits. Most runs need few slots. If even the largest number is too small, requests wait outside the system.
+# Numbers of slots. A run is repeated with the second number if requests wait for a slot with the first number. A write
+# that is not yet on disk has a slot, and so has a read that waits. Most runs need few slots. If even the second number
+# is too small, requests wait outside the system.
 SLOTS = (32, 128)
 # Entries of LARD's table. They are few enough that the warm-up of the quick profile accesses nearly all of them.
 TARGETS = 1024
 HALF = 0.5
 # Meanings of "half the speed", as the parts of an access that are slower. Section 5.2.1 sends two of three requests to
-# the fast brick, so that a whole access takes twice as long in table 4 and figure 7 (`TWICE`). Section 5.2.2 has a
-# degradation by 50%, so that an access takes 1.5 times as long in figure 8 (`DEGRADATION`), although the caption of the
-# figure halves the performance.
+# the fast brick. In table 4 and figure 7 a whole access of the slow brick therefore takes twice as long (`TWICE`).
+# Section 5.2.2 has a degradation by 50%. In figure 8 an access of the slow brick therefore takes 1.5 times as long
+# (`DEGRADATION`), although the caption of the figure says that the performance is halved.
 TWICE, DEGRADATION = "service", "degraded"
 SLOWNESS: Mapping[str, dict[str, float]] = {
     TWICE: {"seeking": 1.0, "turning": 1.0},
@@ -66,11 +67,12 @@ SLOWNESS: Mapping[str, dict[str, float]] = {
 # Other meanings of a slow brick in figure 8.
 MEANINGS = (TWICE, "rotation", "seek")
 SYSTEMS = ("equal", "slow", "changing")
-# The paper has one simulator, so that a write completes in the traces as in the closed loops. The other interpretation
-# is shown for comparison: a write completes as soon as it is in every NVRAM (section 3).
+# Interpretations of the completion of a write. The paper has one simulator, so the first interpretation is the same as
+# in the closed loops. The second is shown for comparison: a write completes as soon as it is in every NVRAM (section
+# 3).
 COMPLETIONS = (JUDGED, "at once")
-# LARD's windows, as fractions of the run, in addition to window 0. Thresholds, requests, that the load of these traces
-# can reach.
+# Windows of LARD in addition to window 0, as fractions of the run; and thresholds of LARD, in requests, that the load
+# of these traces can reach.
 LARD_WINDOWS = (1 / 40, 1 / 10)
 LARD_LOW, LARD_HIGH = 0.75, 1.0
 
@@ -110,7 +112,7 @@ class Source(NamedTuple):
     scale : float
         Size of the trace divided by the size of the published trace.
     basis : str
-        "trace" for a real trace, "stand-in" for a synthetic one.
+        "trace" for a real trace, "stand-in" for a synthetic trace.
     """
 
     trace: RequestTrace
@@ -119,7 +121,7 @@ class Source(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Scheme, slowdowns of bricks, and parameters of LARD, of one run.
+    """Setting of one run: the scheme, the slowdowns of the bricks, and the parameters of LARD.
 
     Parameters
     ----------
@@ -129,15 +131,15 @@ class Setting(NamedTuple):
         Slowdowns of the bricks, by default none. The speed of a slowdown is a result of `pace`.
     allocated : float
         Fraction of LARD's targets that are assigned to a random brick before the run. With 0, the default, each target
-        is assigned to the least loaded brick at its first request (section 5.2.1). Section 5.2.2 has 1 (footnote 3).
+        is assigned to the least loaded brick at its first request (section 5.2.1). Section 5.2.2 uses 1 (footnote 3).
     window : float
         Window of LARD, seconds, by default 0.
     low, high : float
-        Thresholds of LARD, requests, by default 25 and 65.
+        Lower and upper threshold of LARD, in requests, by default 25 and 65, respectively.
     slowness : str
         What "half the speed" of a slow brick means, a name of `SLOWNESS`, by default `DEGRADATION`.
     completion : str
-        When a write completes, one of `COMPLETIONS`, by default `JUDGED`.
+        Interpretation of the completion of a write, one of `COMPLETIONS`, by default `JUDGED`.
     """
 
     scheme: str
@@ -153,7 +155,9 @@ class Setting(NamedTuple):
 def settings(
     requests: int, duration: float, systems: Sequence[str] = SYSTEMS, schemes: Sequence[str] = NAMES
 ) -> dict[str, Setting]:
-    """Return the runs of one trace by name: on equal bricks, with one slow brick, and with bricks whose speed changes.
+    """Return the settings of the runs of one trace, by name of the run.
+
+    The bricks are equal, or one brick is slow, or the speeds of the bricks change.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def settings(
     Returns
     -------
     dict of str to Setting
-        The runs. The runs with bricks whose speed changes include LARD with the windows `LARD_WINDOWS`.
+        The settings. The runs with bricks whose speed changes include LARD with the windows `LARD_WINDOWS`.
 
     Raises
     ------
@@ -228,12 +232,12 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
     folder : path
         Folder of real traces, see `resources.real_traces`.
     together : bool
-        Whether the popular data of a synthetic trace is contiguous. By default it is scattered over all LUNs.
+        Whether the popular data of a synthetic trace are contiguous. By default they are scattered over all LUNs.
 
     Returns
     -------
     Source
-        The trace, in which the addresses of one device follow those of the previous device.
+        The trace. Its addresses are global: the addresses of each device follow the addresses of the previous device.
 
     Raises
     ------
@@ -248,14 +252,14 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
 
 
 def model_of(name: str, requests: int, together: bool = False) -> PopularTraceModel:
-    """Return the model of a synthetic trace, scaled to a number of requests (0 for its full length)."""
+    """Return the model of a synthetic trace, scaled to a number of requests. With 0 it has its full length."""
     whole = replace(MODELS[name], together=together)
     return whole.scaled(requests / whole.requests) if requests else whole
 
 
 @lru_cache(maxsize=4)
 def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[RequestTrace, float]:
-    """Return a synthetic trace, in which the addresses of one LUN follow those of the previous LUN, and its scale.
+    """Return a synthetic trace and its scale. The addresses of each LUN follow the addresses of the previous LUN.
 
     Parameters
     ----------
@@ -267,7 +271,7 @@ def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[Reque
 
 
 def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NONE_OWN) -> DispatchSwitch:
-    """Return the dispatcher of a setting, as a switch over all schemes, so that all settings share a compiled program.
+    """Return the dispatcher of a setting: a switch over all schemes, with which all settings share a compiled program.
 
     Parameters
     ----------
@@ -276,8 +280,8 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
     bricks : int
         Number of bricks.
     speed : float
-        Nominal speed of the slow brick, if there are two bricks, as a fraction of the other brick's speed; by default
-        0.5.
+        Nominal speed of the slow brick as a fraction of the speed of the other brick, by default 0.5. It is used only
+        if there are two bricks.
     own : mapping of str to AbstractDispatch
         Further schemes by name, by default none.
 
@@ -313,7 +317,7 @@ class TraceSystem(NamedTuple):
     bricks : int
         Number of bricks, by default 2.
     replicas : int
-        Copies of the data, by default 2.
+        Number of copies of the data, by default 2.
     memory : float
         Memory of each brick for the published trace, bytes, by default 512 MB.
     own : mapping of str to AbstractDispatch

@@ -1,9 +1,9 @@
-"""Names of the schemes, and identifiers of the claims, which both the findings and the charts use."""
+"""Names of the schemes, and identifiers of the claims. Both the findings and the charts use them."""
 
 from storagekit.core.units import KB
 from storagekit.papers.claim_table import ClaimTable
 
-# Names of the schemes by the keys in the identifiers of claims.
+# Name of each scheme, by the key that stands for the scheme in the identifiers of claims.
 KEYS = {
     "central": "Central SPTF",
     "dsptf": "D-SPTF",

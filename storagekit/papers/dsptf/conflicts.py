@@ -1,4 +1,4 @@
-"""Messages, conflicts and lost claims: tables 5 and 6 and sections 3 and 5.3.1, with the findings."""
+"""Messages, conflicting claims and lost claims: tables 5 and 6 and sections 3 and 5.3.1, with the findings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,15 +12,19 @@ from storagekit.papers.dsptf.claims import OVERHEAD, TABLE5, TABLE6
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.simulation import interval
 
-# Share of reads of tables 5 and 6. Section 5.3.1 has 3,230 messages a second, 16.15 for each request, and 800 KB/s of
-# data in requests of 4 KB. Both give 200 requests a second and brick, the number of accesses. A write would make eight
-# accesses.
+# Share of reads of tables 5 and 6. Section 5.3.1 has 3,230 messages a second, at 16.15 messages for each request, and
+# 800 KB of data a second, in requests of 4 KB. Both give 200 requests a second for each brick. A brick also makes 200
+# accesses a second. The requests are therefore reads, because a write makes eight accesses.
 READS_ALONE = 1.0
-# Phases of the spindles, and whether they rotate in step.
+# Phases of the spindles by name: 1 if the spindles rotate in step, 0 if each has a random phase.
 SPINDLES = {"random": 0, "in step": 1}
-# Largest number of further services for each read that counts as "almost never": the limit of a match in the scorecard.
+# Largest number of further services for each read that counts as "almost never". It is the limit of a match in the
+# scorecard.
 ALMOST_NEVER = 0.05
-ADDED = "The value is the total size of the messages of a request, 50 bytes each, divided by the size of its data."
+ADDED = (
+    "A message has 50 bytes. The value is the total size of the messages of a request, divided by the size of the data "
+    "of the request."
+)
 
 
 def table5(
@@ -31,7 +35,7 @@ def table5(
     read_share: float = READS_ALONE,
     latency: float = LATENCY,
 ) -> xr.Dataset:
-    """Return the messages per request by number of bricks and replicas (table 5).
+    """Return the number of messages per request, by number of bricks and number of replicas (table 5).
 
     Parameters
     ----------
@@ -42,24 +46,24 @@ def table5(
     replicas : sequence of int
         Numbers of replicas (N).
     read_share : float
-        Share of reads, by default `READS_ALONE`, because the paper gives none.
+        Share of reads, by default `READS_ALONE`. The paper does not give the share.
     latency : float
         One-way network latency, seconds, by default 50 us.
 
     Returns
     -------
     Dataset
-        `messages`, over `bricks`, `replicas` and `statistic`: messages for each request. `messages_each`, over
-        `replicas` and `seed`: messages for each request in one group. `message_rate`, over `replicas` and `seed`:
-        messages a second for each brick. `throughput`, over `replicas` and `seed`.
+        `messages`, over `bricks`, `replicas` and `statistic`: mean number of messages for each request. Over `replicas`
+        and `seed`: `messages_each`, the number of messages for each request in one group; `message_rate`, messages a
+        second for each brick; `throughput`, accesses a second for each brick.
 
     Notes
     -----
     Bricks form disjoint groups of N bricks. Each group has 16 requests outstanding, and groups exchange no messages. A
     system of b bricks therefore consists of b / N groups, and each run simulates one group. The number of bricks only
     determines over how many groups the mean is taken. If N does not divide b, as with 6 replicas, the remaining bricks
-    are unused. A request needs 2N messages: N to send it to all replicas, and N for one claim or for the
-    acknowledgements of a write. Each further claim needs N more messages (section 5.3.1):
+    are unused. A request needs 2N messages: N messages send the request to all replicas, and N messages are one claim
+    or the acknowledgements of a write. Each further claim needs N more messages (section 5.3.1):
 
         messages = 2 N + N * further_claims
     """
@@ -87,7 +91,7 @@ def table5(
     {"replicas": (2, 4, 6, 8), "read_share": (0.67, 0.9, 1.0), "latency": (LATENCY, 2 * LATENCY), "spindles": SPINDLES}
 )
 def table6(replicas: int, read_share: float, latency: float, spindles: int) -> Scenario:
-    """Return the fraction of the requests that several bricks claim, by number of replicas (table 6).
+    """Return the fraction of the requests that more than one brick claims, by number of replicas (table 6).
 
     Parameters
     ----------
@@ -108,16 +112,16 @@ def table6(replicas: int, read_share: float, latency: float, spindles: int) -> S
     Notes
     -----
     The paper does not give the fraction of reads, the phases of the spindles, or the time after a claim during which
-    another claim is a conflict (here the latency). The exhibit therefore has an axis for each of these three.
+    another claim is a conflict (here the latency). The exhibit therefore has an axis for each of these quantities.
     """
     return group(dsptf(latency), replicas=replicas, read_share=read_share, synchronized=spindles)
 
 
-# A brick that does not receive a claim keeps the read in its queue, so that too few slots are free. Arrivals may wait for
-# a slot here without harm.
+# A brick that does not receive a claim keeps the read in its queue, and the read keeps its slot. Any fraction of the
+# arrivals may therefore wait for a slot in this exhibit.
 @over_loops({"loss": (0.0, 0.05, 0.5)}, most_held_up=1.0)
 def protocol(loss: float) -> Scenario:
-    """Return how many reads are served more than once in the loop of table 1 if some claims are lost (section 3).
+    """Return the number of further services for each read in the loop of table 1 if claims are lost (section 3).
 
     Parameters
     ----------
@@ -127,15 +131,17 @@ def protocol(loss: float) -> Scenario:
     Returns
     -------
     Dataset
-        `extra_services` and further measures over `loss` and `seed`.
+        `extra_services`, the mean number of services of a read after the first, and further measures, over `loss` and
+        `seed`.
     """
     return group(dsptf(LATENCY, loss=loss))
 
 
-# The rate is half of its limit. A quarter of the runs gives it to within a fifth.
+# The largest number of further services is half of its limit `ALMOST_NEVER`. With a quarter of the runs it is known to
+# within a fifth.
 @over_loops({"latency": (LATENCY, 4 * LATENCY, 20 * LATENCY), "depth": (1, 4, 16), "waits": (0, 1)}, few=True)
 def served_twice(latency: float, depth: int, waits: int) -> Scenario:
-    """Return how many reads a second brick serves in the loop of table 1, and in loops with fewer requests.
+    """Return the number of further services for each read in the loop of table 1, and in loops with fewer requests.
 
     Parameters
     ----------
@@ -150,8 +156,8 @@ def served_twice(latency: float, depth: int, waits: int) -> Scenario:
     Returns
     -------
     Dataset
-        `extra_services` and further measures over `latency`, `depth`, `waits` and `seed`. The number of runs is
-        `effort.few`.
+        `extra_services`, the mean number of services of a read after the first, and further measures, over `latency`,
+        `depth`, `waits` and `seed`. The number of runs is `effort.few`.
     """
     return group(dsptf(latency, waits), outstanding=depth)
 
@@ -159,12 +165,12 @@ def served_twice(latency: float, depth: int, waits: int) -> Scenario:
 def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:
     """Return the number of claims for a read if one read at a time is sent to idle bricks (section 5.3.1).
 
-    This is the largest number of claims for a request.
+    With this load, a request causes the largest number of claims.
 
     Parameters
     ----------
     effort : Effort
-        Number and length of the runs. Each run has a tenth of `requests`, and at least 100 requests.
+        Number and length of the runs. Each run has a tenth of the `requests` of `effort`, but at least 100 requests.
     replicas : int
         Number of replicas, by default 8.
 
@@ -196,12 +202,13 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
     found = []
     for claim, (replicas, bricks) in TABLE5.within(data):
         note = f"The value is the mean over {bricks // replicas} disjoint groups with reads only." + (
-            " The remaining bricks are unused." * (bricks % replicas > 0)
+            " The bricks that fill no group are unused." * (bricks % replicas > 0)
         )
         found.append(with_interval(claim, data.messages.sel(replicas=replicas, bricks=bricks), note))
     summary = interval(data).sel(replicas=8)
     copies = int(most.attrs["copies"])
-    # A read may be claimed before the measured time and complete within it. One such read is allowed for.
+    # A read may be claimed before the measured time and complete in the measured time. The correction assumes one such
+    # read.
     peak = float((most.claims_per_read * most.requests / (most.requests + 1)).max())
     writes = float(mixed.message_rate.sel(replicas=8).mean())
     return [
@@ -209,16 +216,17 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
         Measurement(
             "dsptf.table5.max",
             0.95 * copies <= peak <= copies,
-            note=f"One read at a time goes to {copies} idle replicas. In the run with the most claims, a read causes "
-            f"{peak:.2f} claims on average, each of {copies} messages. The maximum is {copies} claims, which are "
-            f"{copies} x {copies} messages. The claim holds if a read causes at least 95% of this maximum on average.",
+            note="The claim of the paper holds if a read causes at least 95% of the maximum number of claim messages, "
+            f"and never more than the maximum. One read at a time goes to {copies} idle replicas. The maximum is "
+            f"{copies} claims of {copies} messages each. In the run with the most claim messages, a read causes "
+            f"{peak:.2f} claims on average.",
         ),
         with_interval(
             "dsptf.table5.rate_8way",
             summary.message_rate,
             "The loop has reads only. The paper gives 3,230 messages/s, which are 16.15 messages for each of 200 "
-            "requests/s. A request then makes one access, which is true of reads only. With 90% reads this "
-            f"simulation has {writes:.0f} messages/s per brick.",
+            "requests/s. A request therefore makes one access in the paper, which is possible only with reads. With "
+            f"90% reads this simulation has {writes:.0f} messages/s per brick.",
         ),
         *(with_interval(claim, 50 * summary.messages_each / size, ADDED) for claim, (size, _) in OVERHEAD),
     ]
@@ -248,9 +256,9 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
         note = (
             "The simulation has reads only, a latency of 50 us and random phases of the spindles. The paper does not "
             "give the share of reads, but section 5.3.1 counts one access for each request. With spindles in step "
-            f"the value is {in_step:.2%}. With random phases it is {others}. The number of messages in table 5 is "
-            "2N, plus N for each conflict, where N is the number of replicas. The claim's range of conflicts follows "
-            "from table 5 in this way."
+            f"the value is {in_step:.2%}. With random phases the value is {others}. In table 5, a request has 2N "
+            "messages, and N further messages for each conflict, where N is the number of replicas. We compute the "
+            "range of conflicts in the claim from table 5 with this rule."
         )
         found.append(with_interval(claim, row.sel(read_share=READS_ALONE, latency=data.latency[0]), note))
     return found
@@ -284,20 +292,21 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         with_interval(
             "dsptf.protocol.once",
             worst,
-            "The value is the number of further services for each read, by other bricks than the first. It is for a "
-            f"latency of {LATENCY / US:g} us and {int(worst.depth)} requests outstanding, the largest value at this "
-            f"latency. We call a value of at most {ALMOST_NEVER:.0%} almost never. With {depths} requests "
-            f"outstanding, in this order, the values are {shown}. If every idle brick waits for two latencies, the "
-            f"largest value is {waited:g}.",
+            "The value is the mean number of services of a read after the first, by other bricks. The claim holds if "
+            f"the value is at most {ALMOST_NEVER:.0%}, which we call almost never, and if the value is 0 when every "
+            f"idle brick waits for two latencies. The value is the largest at a latency of {LATENCY / US:g} us, with "
+            f"{int(worst.depth)} requests outstanding. With {depths} requests outstanding, respectively, the values "
+            f"are {shown}. If every idle brick waits for two latencies, the largest value is {waited:g}.",
             holds=waited == 0 and float(worst.sel(statistic="mean")) <= ALMOST_NEVER,
         ),
         Measurement(
             "dsptf.protocol.lost_claim",
             held > 15.5 and some > 0,
-            note="Each of the other seven bricks fails to receive a claim with a probability of 5%. A read then has "
-            f"{some:.2f} further services on average. On average at least {held:.2f} of the 16 requests of the loop "
-            "are outstanding; a lost request would lower this number by 1. Claims that arrive late are covered by "
-            "tests, not by this simulation.",
+            note="The claim of the paper holds if lost claims cause further services, but no lost request. Each of the "
+            f"other seven bricks fails to receive a claim with a probability of 5%. A read then has {some:.2f} further "
+            "services on average. No request is lost if on average more than 15.5 of the 16 requests of the loop are "
+            f"outstanding, because a lost request would lower this number by 1. The number is at least {held:.2f}. "
+            "Claims that arrive late are covered by tests, not by this simulation.",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Outage of a brick that has claimed reads, with and without lost claims (section 3), and the finding on this claim."""
+"""Outage of a brick that has claimed reads, with and without lost claim messages (section 3), and the finding on it."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import Immediate
 
 BRICKS, COPIES, OUTSTANDING = 8, 2, 32
-# Fractions of the requests at which the brick stops, and at which it is back.
+# Fraction of the requests after which the brick stops, and fraction after which it is back.
 STOPS, BACK = 0.4, 0.7
-# Number of slots. A write on its way to disk has a slot. So has a read in the queue of a brick that did not receive the
-# claim.
+# Number of slots. A write that is not yet on disk has a slot. So has a read that stays in the queue of a brick because
+# the brick did not receive the claim.
 SLOTS = 128
-# Factor for the number of requests, relative to other loops. Requests that are in progress at the beginning and the end
-# of the measurement must not look like a loss.
+# Number of requests of a run divided by the number in other loops. Runs are longer here, so that the requests in
+# progress at the beginning and the end of the measurement do not look like a loss.
 LONGER = 3
 
 
@@ -41,14 +41,13 @@ def failing(
     loss : sequence of float
         Probabilities that a claim is lost.
     timeout : sequence of float
-        Times after which a client sends a read again, seconds.
+        Times after which a client sends a read again, seconds. The paper does not give the time.
 
     Returns
     -------
     Dataset
-        The measures over `loss`, `timeout` and `seed`. `outstanding`: mean number of requests in the loop, which is
-        lower if a request is lost. `resent`: number of reads that clients sent again after the time-out, which the
-        paper does not give.
+        The measures over `loss`, `timeout` and `seed`. `outstanding`: mean number of requests in the loop. A lost
+        request lowers this number. `resent`: number of reads that clients sent again after the time-out.
 
     Notes
     -----
@@ -98,10 +97,11 @@ def failing_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "dsptf.protocol.brick_failure",
             held > loop - 0.2 and bool((data.resent > 0).all()),
-            note=f"One of eight bricks stops and comes back. Clients send {float(lost):.0f} reads again if no claim "
-            f"is lost and the time-out is the shortest. On average at least {held:.2f} of the {loop} requests of the "
-            "loop are outstanding, with and without the loss of 5% of the claims. A lost request would lower this "
-            "number by 1. The mean response time is "
+            note="One of eight bricks stops and comes back. The claim of the paper holds if clients send reads again "
+            f"in every run, and on average more than {loop - 0.2:g} of the {loop} requests of the loop are "
+            f"outstanding. A lost request would lower this number by 1. The number is at least {held:.2f}, with and "
+            f"without the loss of 5% of the claim messages. Clients send {float(lost):.0f} reads again if no claim "
+            "message is lost and the time-out is the shortest. If no claim message is lost, the mean response time is "
             + ", ".join(
                 f"{float(response.sel(timeout=timeout)):.0f} ms with a time-out of {timeout:g} s"
                 for timeout in data.timeout.values.tolist()

@@ -2,8 +2,8 @@
 
 The paper has 50 LUNs and 16 GB of cache, which is 32 bricks of 512 MB. It states neither the location of the LUNs nor
 their shares of the load. `traces.table3` places extents of all LUNs around the ring of bricks, so that every brick
-stores an equal share of each LUN. Here each LUN is on one of four groups. The memory of a group may then be too large
-for the LUNs on one group, and too small for the LUNs on another.
+stores an equal share of each LUN. Here each LUN is on one of four groups. The memory of one group may then be too large
+for its LUNs, and the memory of another group too small.
 """
 
 import time
@@ -36,7 +36,7 @@ LAYOUTS = 8
 # The least balanced of all assignments: the busiest LUNs share a group.
 BUSIEST_FIRST = -1
 ORDERS = {"drawn": 0, "busiest first": BUSIEST_FIRST}
-# Smallest and largest loss of hit rate in table 3 with divided memory, under hashing and LARD.
+# Smallest and largest loss of hit rate in table 3 under hashing and LARD, which divide the memory among bricks.
 FALLS = (0.02, 0.05)
 
 
@@ -64,8 +64,7 @@ def table3_luns(
         LUNs, the second group the busiest of the remaining LUNs, and so on. `hashing`, shape `[trace, layout]`: hit
         rate of exact LRU caches under hashing for each random assignment, computed without the simulator. `busiest`,
         shape `[trace, layout]`: share of the requests that go to the busiest group. `needed`, shape `[trace, fall]`:
-        share of the requests that the busiest group would need for the hit rate to be lower by `fall`; see
-        `share_needed`.
+        share of the requests that one group must have so that the hit rate falls by `fall`; see `share_needed`.
     """
     began = time.perf_counter()
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
@@ -89,7 +88,7 @@ def table3_luns(
 
 
 def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> Popularity:
-    """Return a popularity within LUNs for which one memory that all LUNs share has the hit rate of the model.
+    """Return the popularity within a LUN with which one memory that all LUNs share has the hit rate of the model.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def groups_of(given: Source, system: TraceSystem = WIDE) -> NDArray[np.int64]:
 
 
 def group_shares(given: Source, system: TraceSystem = WIDE) -> NDArray[np.float64]:
-    """Return the share of the requests that goes to each group of bricks.
+    """Return, for each group of bricks, the share of the requests that go to the group.
 
     Parameters
     ----------
@@ -244,7 +243,7 @@ def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
 
 
 def share_needed(name: str, hit_rate: float, system: TraceSystem = WIDE) -> float:
-    """Return the share of requests and data that one group must have for the hit rate to fall to a given value.
+    """Return the share of requests and data that one group must have so that the hit rate falls to a given value.
 
     Parameters
     ----------

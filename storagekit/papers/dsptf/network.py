@@ -1,4 +1,4 @@
-"""Gain and network traffic of D-SPTF by latency, load, replicas and fraction of reads (sections 5.3.1 and 5.3.2)."""
+"""Gain and traffic of D-SPTF by latency, load, number of replicas and share of reads (sections 5.3.1 and 5.3.2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,13 +25,13 @@ def network(
     depth: Sequence[int] = (4, 8, 16, 32),
     read_share: Sequence[float] = (0.67, 0.9, 1.0),
 ) -> xr.Dataset:
-    """Return the throughput of D-SPTF and of hashing, by latency, replicas, load and fraction of reads.
+    """Return the throughput of D-SPTF and of hashing, by latency, number of replicas, load and share of reads.
 
     Parameters
     ----------
     effort : Effort
-        Number and length of the runs. The number of runs is an eighth of `seeds`, at least two, and each run has half
-        of `requests`.
+        Number and length of the runs. The number of runs is an eighth of the `seeds` of `effort`, but at least two.
+        Each run has half of its `requests`.
     latency : sequence of float
         One-way latencies, seconds.
     replicas : sequence of int
@@ -45,13 +45,13 @@ def network(
     -------
     Dataset
         The measures over `scheme`, `latency`, `replicas`, `depth`, `read_share` and `seed`. `gain`: the throughput of
-        D-SPTF divided by the throughput of hashing under the same load, with `statistic` in place of `scheme` and
-        `seed`.
+        D-SPTF divided by the throughput of hashing under the same load. Its dimension `statistic` contains the mean
+        over the seeds and its interval.
 
     Notes
     -----
-    Hashing sends no messages between bricks. It is run at one latency, and the values are repeated for the other
-    latencies. A read that two bricks serve counts once.
+    Hashing sends no messages between bricks. It is therefore run at one latency only, and its values are repeated for
+    the other latencies. A read that two bricks serve counts once.
     """
 
     def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
@@ -73,20 +73,20 @@ def network(
 
 
 def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
-    """Return the number and the bytes of the messages that D-SPTF sends for each request, by kind of message.
+    """Return the number and the size of the messages that D-SPTF sends for each request, by kind of message.
 
     Parameters
     ----------
     data : Dataset
-        Measures with a dimension or coordinate `replicas`. They include reads that hit in memory.
+        Measures of runs, with a dimension or coordinate `replicas`. Reads may hit in memory.
     size : float
         Size of a request, bytes, by default 4 KB.
 
     Returns
     -------
     Dataset
-        `number`, over `kind`: messages for each request. `bytes`, over `kind`: bytes of these messages. `overhead`:
-        bytes of all messages, without the data in them, divided by the bytes that clients read and write.
+        `number`, over `kind`: number of messages for each request. `bytes`, over `kind`: bytes of these messages.
+        `overhead`: bytes of all messages, without the data in them, divided by the bytes that clients read and write.
 
     Notes
     -----

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from storagekit.core.resources import data_path
 from storagekit.papers.dsptf.bricks import AS_PRINTED, Source
 
-# The most similar public trace for each trace of the paper: it has the same name or is from the same laboratory. For
-# SAP it is another database that runs transactions.
+# The most similar public trace for each trace of the paper. It has the same name as the trace of the paper, or is from
+# the same laboratory. For SAP it is another database that runs transactions.
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
-# Samples of the same name as the trace, for the gaps between arrivals. Their arrival rates differ from those in table
-# 2. Gaps of Financial1 vary by 3.2 times their mean. Gaps in the minute of WebSearch1 vary by 1.3 times their mean,
-# hardly more than with Poisson arrivals. The Poisson arrivals are therefore kept for WebSearch.
+# Public samples that supply the gaps between arrivals of a trace. A sample has the same name as the trace. The arrival
+# rates of samples differ from the rates in table 2. The standard deviation of the gaps of Financial1 is 3.2 times their
+# mean. In the minute of WebSearch1 it is 1.3 times the mean, hardly more than with Poisson arrivals, so WebSearch keeps
+# Poisson arrivals.
 GAPS = {"financial": "financial1", AS_PRINTED: "financial1"}
 
 

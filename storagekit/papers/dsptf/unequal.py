@@ -22,7 +22,7 @@ from storagekit.write import ReceivingBrick
 
 SPEEDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 SLOTS = 48
-# Limits of "nearly unaffected" and "to match".
+# Smallest fraction of the throughput that counts as nearly unaffected, and largest relative difference of a match.
 LEVEL, SAME = 0.9, 0.05
 
 
@@ -97,8 +97,8 @@ def table4(
             allow_held_up=True,
         )
 
-    # Claims on the table compare values at half the speed. The claim on other speeds compares values along the speed,
-    # which differ by far more than the uncertainty with a quarter of the runs.
+    # Claims on the table compare values at half the speed. The claim on other speeds compares values at different
+    # speeds. These values differ by far more than their uncertainty, even with a quarter of the runs.
     judged = [one for one in speed if one == HALF]
     others = [one for one in speed if one != HALF]
     parts = [swept(some, seeds) for some, seeds in ((judged, effort.seeds), (others, effort.few)) if some]
@@ -134,7 +134,7 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
             "a slow brick whose accesses take 1.5 times as long (degraded)."
         )
         if scheme == "Weighted hash":
-            note += " The fast and the slow brick receive the requests 2 to 1, or 3 to 2 if the slow brick is degraded."
+            note += " The fast brick receives two of three requests, or three of five if the slow brick is degraded."
         found.append(with_interval(claim, at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
@@ -142,8 +142,8 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
 def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     """Return the finding on the throughput of the fast brick as the other brick slows down.
 
-    The claim holds if the fast brick keeps its throughput under D-SPTF and Central SPTF, and if the two bricks have
-    equal throughputs under hashing.
+    The claim holds if the fast brick nearly keeps its throughput under D-SPTF and Central SPTF, and if the two bricks
+    have nearly equal throughputs under hashing.
     """
     # The paper does not state the speed of the slowed brick.
     mean = data.brick_throughput.mean("seed").sel(speed=data.speed >= HALF)
@@ -159,11 +159,12 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     return Measurement(
         "dsptf.table4.fast_unaffected",
         all(value >= LEVEL for value in least.values()) and float(apart) <= SAME,
-        note="The throughput of the fast brick under D-SPTF, divided by its throughput beside an equally fast brick, "
-        f"is by the speed of the slow brick: {at}. At a speed of 0.5 an access takes twice as long. The claim is for "
-        f"speeds from 1 down to 0.5, and holds if the ratio is at least {LEVEL:.0%}. Under hashing the throughputs "
-        f"of the two bricks differ by at most {float(apart):.1%}."
-        + ("" if turning is None else f" If only the rotation is slower, the ratio is at least {turning:.2f}.")
+        note="The claim is for speeds of the slow brick from 1 down to 0.5, and holds under two conditions. Under "
+        f"D-SPTF and Central SPTF, the fast brick keeps at least {LEVEL:.0%} of its throughput at speed 1. Under "
+        f"hashing, the throughputs of the two bricks differ by at most {SAME:.0%}. The fraction that the fast brick "
+        f"keeps under D-SPTF, by speed of the slow brick, is: {at}. At a speed of 0.5 an access takes twice as long. "
+        f"Under hashing the throughputs of the two bricks differ by at most {float(apart):.1%}."
+        + ("" if turning is None else f" If only the rotation is slower, the fraction is at least {turning:.2f}.")
         + " The fast brick loses throughput because writes, a tenth of the requests, go to both bricks, and the "
         "loop waits for the slow brick.",
     )

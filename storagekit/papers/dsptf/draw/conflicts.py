@@ -20,7 +20,9 @@ PHASES = {"random": "Its spindles have random phases.", "in step": "Its spindles
 
 
 def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the messages per request, less 2N, against the number of bricks, in a panel for each number N of replicas.
+    """Draw the number of messages per request beyond 2N against the number of bricks.
+
+    Each number N of replicas has a panel.
 
     Parameters
     ----------
@@ -41,9 +43,9 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 5: messages per request",
-        f"With N replicas, a request has {ours} more than 2N messages (paper: {theirs}). With the largest N, the "
-        f"range over the numbers of bricks is {span(_by_bricks(means), '.3f')}.",
-        "The loop has reads only. Every claim after the first adds N messages. The axes of the panels differ. "
+        f"With N replicas, a request has 2N messages and {ours} further messages on average (paper: {theirs}). With "
+        f"the largest N, it has {span(_by_bricks(means), '.3f')} further messages.",
+        "The loop has reads only. Every claim after the first adds N messages. Each panel has a separate scale. "
         "Whiskers are 95% intervals.",
         legends="bottom",
     )
@@ -54,7 +56,7 @@ def _by_bricks(means: xr.DataArray) -> list[float]:
 
 
 def _beyond(extra: xr.DataArray, said: xr.DataArray) -> Layered:
-    """Return our values with whiskers, and the paper's as diamonds, against the number of bricks."""
+    """Return our values with whiskers, and the paper's values as diamonds, against the number of bricks."""
     bricks = extra.bricks.values.tolist()
     across = AxisStyle(
         title("bricks"),
@@ -98,8 +100,9 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         side_by_side(panels, legends="shared"),
         "Table 6: requests with conflicting claims",
         f"The setting nearest to the paper has {nearest.replace(', ', ' reads and a claim window of ')}. "
-        f"{PHASES[spindles]} With {most} replicas it has {ours:.2f}% (paper: {float(said.sel(replicas=most)):.2f}%).",
+        f"{PHASES[spindles]} With {most} replicas, {ours:.2f}% of its requests have conflicting claims (paper: "
+        f"{float(said.sel(replicas=most)):.2f}%).",
         "16 requests are outstanding. A second claim within the claim window is a conflict. Diamonds are the paper's "
-        "values. The paper does not give the share of reads or the phases of the spindles. The axes of the panels "
-        "differ. Whiskers are 95% intervals.",
+        "values. The paper does not give the share of reads or the phases of the spindles. Each panel has a separate "
+        "scale. Whiskers are 95% intervals.",
     )

@@ -13,7 +13,7 @@ from storagekit.papers.dsptf.draw.palette import TO_MS
 
 
 def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the effects of a brick that stops and comes back, by loss of claims and by time-out of clients.
+    """Draw the effects of a brick that stops and comes back, by fraction of lost claims and by time-out of clients.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _lost(outstanding: xr.DataArray, loop: float) -> str:
 
 
 def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: float | None) -> Layered:
-    """Return bars for each probability of loss, with a bar for each time-out side by side."""
+    """Return a group of bars for each probability of loss. A group has a bar for each time-out."""
     waits = [f"{timeout:g} s" for timeout in values.timeout.values]
     named = values.assign_coords(timeout=waits, loss=[f"{share:.0%}" for share in values.loss.values])
     side = AxisStyle(words, factor, from_zero(max(factor * float(values.max()), line or 0.0)))

@@ -50,25 +50,26 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Gain of D-SPTF by network latency",
-        f"Of {means.sizes['replicas'] * means.sizes['depth']} loads, D-SPTF is ahead of hashing at "
+        f"Of {means.sizes['replicas'] * means.sizes['depth']} loads, D-SPTF has a higher throughput than hashing at "
         f"{listed(_ahead(means))}.",
-        f"The chart shows the gain in throughput with {read_share:.0%} reads. The axis of latency has a square-root "
-        f"scale. Whiskers are 95% intervals{_of(gain)}.",
+        "A load is a number of replicas and a number of requests outstanding. The chart shows the gain in throughput "
+        f"with {read_share:.0%} reads. The axis of latency has a square-root scale. Whiskers are 95% "
+        f"intervals{_of(gain)}.",
         legends="bottom",
     )
 
 
 def _ahead(means: xr.DataArray) -> list[str]:
-    """Return phrases: at how many loads D-SPTF has a gain, for each of the two longest latencies."""
+    """Return phrases with the number of loads at which D-SPTF has a gain, for each of the two longest latencies."""
     loads = means.sizes["replicas"] * means.sizes["depth"]
     counts = {TO_MS * float(one.latency): int((one > 0).sum()) for one in means.transpose("latency", ...)[-2:]}
-    return [f"{'all' if count == loads else count} loads with {ms:g} ms" for ms, count in counts.items()]
+    return [f"{'all' if count == loads else count} loads with {ms:g} ms of latency" for ms, count in counts.items()]
 
 
 def _of(summary: xr.DataArray | xr.Dataset) -> str:
-    """Return the words for the number of runs behind an interval; empty text if the number is unknown."""
+    """Return the words for the number of runs that an interval covers; empty text if the number is unknown."""
     runs = summary.attrs.get("replications")
-    return f" of {runs} runs" if runs else ""
+    return f" over {runs} runs" if runs else ""
 
 
 def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -81,7 +82,7 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
 
     Notes
     -----
-    The buttons work in a page without a kernel.
+    The buttons work in a web page without a Python kernel.
     """
     rows = table(summary.throughput.sel(scheme="D-SPTF"))
     gain = summary.gain.sel(statistic="mean", drop=True).rename("gain").reset_coords(drop=True).to_dataframe()
@@ -97,8 +98,8 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
         "Throughput of D-SPTF and hashing by load and latency",
         f"The gain of D-SPTF over hashing is {rows['gain'].min():+.0f} to {rows['gain'].max():+.0f}%, by load and "
         "latency.",
-        "Choose a load below the chart. Numbers at the top are the gain of D-SPTF over hashing. Whiskers are 95% "
-        "intervals.",
+        "Choose a load below the chart. The numbers at the top are the gains of D-SPTF over hashing in throughput. "
+        "Whiskers are 95% intervals.",
     )
 
 
@@ -147,9 +148,9 @@ def _chosen(rows: pd.DataFrame, choices: Mapping[str, alt.Parameter]) -> alt.Cha
 
 
 def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the number of messages of a request, their bytes, and the overhead of messages without data.
+    """Draw the number of messages of a request, the bytes of these messages, and the overhead of messages without data.
 
-    All three are shown for each number of replicas, and the first two by kind of message.
+    All three are drawn for each number of replicas. The number and the bytes of messages are drawn by kind of message.
 
     Parameters
     ----------
@@ -198,18 +199,18 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         "Messages and bytes on the network by number of replicas",
         f"With {most} replicas, messages without data add {listed(found)}"
         + (f" (paper: {listed(theirs)})." if theirs else "."),
-        "The network has a latency of 50 µs, and the loop has 16 requests outstanding and 90% reads. A message has "
-        "50 bytes, and a write also sends its data to every replica. Dashes are the paper's values. Whiskers are 95% "
-        f"intervals. The 95% intervals of the total numbers of messages are within {_wide(summary.number):.1%} of "
-        "the totals.",
+        "The network has a latency of 50 µs, and the loop has 16 requests outstanding and 90% reads. A message has 50 "
+        "bytes, and a write also sends its data to every replica. Dashes are the paper's values. Whiskers are 95% "
+        f"intervals. The 95% interval of each total number of messages is within {_wide(summary.number):.1%} of the "
+        "total.",
         legends="bottom",
     )
 
 
 def _wide(values: xr.DataArray) -> float:
-    """Return the largest half-width of the intervals of the sums over kinds, divided by the sum.
+    """Return the largest half-width of the 95% intervals of the total numbers of messages, divided by the total.
 
-    The calculation assumes that the errors of all kinds add up.
+    The calculation assumes that the errors of all kinds of messages add up.
     """
     sums = values.sum("kind")
     return float(((sums.sel(statistic="high") - sums.sel(statistic="low")) / 2 / sums.sel(statistic="mean")).max())

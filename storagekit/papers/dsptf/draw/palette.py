@@ -14,7 +14,7 @@ from storagekit.charts.words import listed
 from storagekit.papers.dsptf.claims import FOUR, KEYS
 
 SCHEMES, FIVE = list(FOUR.values()), list(KEYS.values())
-# `curves` uses the same colours for the first four.
+# `curves` uses the same colours for the first four schemes.
 COLOUR = dict(zip(FIVE, COLOURS, strict=False))
 # Separator between a scheme and its variant in a name, as in "LARD, 0.1 of the run".
 VARIANT = ", "
@@ -42,7 +42,7 @@ def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES)
 
 
 def colours_of(schemes: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each scheme; your own schemes have the colours that follow those of the paper's schemes."""
+    """Return a colour for each scheme. Your own schemes have other colours than the paper's schemes."""
     further = cycle(COLOURS[len(FIVE) :])
     return {name: COLOUR[name] if name in COLOUR else next(further) for name in schemes}
 
@@ -57,7 +57,7 @@ def scheme_rows(
     named: bool = True,
     form: str = ".1f",
 ) -> Layered:
-    """Draw a horizontal bar, with its interval and its number, for each scheme or each label of another dimension.
+    """Draw a horizontal bar for each scheme or each label of another dimension, with its 95% interval and its number.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def dashes(said: xr.DataArray) -> list[tuple[str, float, float]]:
 
 
 def room_for(rows: pd.DataFrame, *more: float) -> float:
-    """Return a number slightly above the largest of the means, the ends of intervals, and `more`."""
+    """Return a number slightly above the largest of the means, of the ends of intervals, and of `more`."""
     return 1.05 * float(np.nanmax([*rows["mean"], *rows["high"], *more]))
 
 
@@ -136,7 +136,7 @@ def trace_names(basis: xr.DataArray) -> Mapping[str, str]:
 
 
 def over(means: xr.DataArray, scheme: str, base: str = "D-SPTF") -> np.ndarray:
-    """Return the means of a scheme divided by the means of `base`; an empty array if one of the two did not run."""
+    """Return the means of a scheme divided by the means of `base`; an empty array if either scheme did not run."""
     if not {scheme, base} <= set(means.scheme.values.tolist()):
         return np.array([])
     return (means.sel(scheme=scheme) / means.sel(scheme=base)).values.ravel()

@@ -67,17 +67,17 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of four traces on two equal bricks",
         told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
-        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. Grey marks are our "
-        "mean response time under D-SPTF, multiplied by the paper's ratios to D-SPTF. The axes of the panels differ. "
-        "Whiskers are 95% intervals.",
+        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. Grey marks show the "
+        "schemes by the ratios of the paper: our mean response time under D-SPTF, multiplied by the paper's ratio of "
+        "the scheme to D-SPTF. Each panel has a separate scale. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def _found(means: xr.DataArray, paper: str) -> list[str]:
-    """Return the findings of figure 6 in words: hashing compared with D-SPTF, and D-SPTF with Central SPTF.
+    """Return the findings of figure 6 in words: hashing compared with D-SPTF, and D-SPTF compared with Central SPTF.
 
-    A comparison is left out if one of its schemes did not run.
+    A comparison is left out if one of its two schemes did not run.
     """
     hashing, central = over(means, "Hashing"), over(means, "Central SPTF")
     found = [f"Hashing takes {span(hashing, '.2f')} times as long as D-SPTF{paper}"] if hashing.size else []
@@ -86,7 +86,7 @@ def _found(means: xr.DataArray, paper: str) -> list[str]:
 
 
 def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
-    """Return, in words, the range over the traces of the paper's time of hashing divided by its time of D-SPTF."""
+    """Return, in words, the range over the traces of the paper's ratio of the times of hashing and D-SPTF."""
     ratios = [
         ratio
         for trace in basis.trace.values
@@ -139,12 +139,12 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Figure 7: response times of four traces on a fast and a slow brick",
         told(
-            [f"The response times divided by that of D-SPTF are: {listed(others)}"] if others else [],
+            [f"The response times divided by the response time of D-SPTF are: {listed(others)}"] if others else [],
             order,
         ),
         f"The traces are {origin(basis)}. The bars are the mean response times of all requests. An access of the "
-        "slow brick takes twice as long. The axes of the panels differ. Whiskers are 95% intervals. The paper gives "
-        "no numbers.",
+        "slow brick takes twice as long. Each panel has a separate scale. Whiskers are 95% intervals. The paper gives "
+        "no numbers for this figure.",
     )
 
 
@@ -154,9 +154,9 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     Parameters
     ----------
     response : DataArray
-        Response times over `run`, `piece` (fraction of the run) and `statistic`, seconds. The system "changing"
-        includes LARD with shorter windows. The systems of the other interpretations, such as "changing, rotation", may
-        be missing.
+        Response times over `run`, `piece` (fraction of the run) and `statistic`, seconds. The system "changing" also
+        has runs of LARD with windows above 0. The systems of the other interpretations, such as "changing, rotation",
+        may be missing.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
     """
@@ -190,7 +190,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
 
 
 def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
-    """Return, in words, the time of hashing divided by that of D-SPTF, without and with a slow brick."""
+    """Return, in words, the time of hashing divided by the time of D-SPTF, without and with a slow brick."""
     share, means = PERCENT * rows.piece, rows.sel(statistic="mean")
     slow = xr.zeros_like(share, bool)
     for begin, end, _ in SLOW:
@@ -204,7 +204,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
 
 
 def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
-    """Return the runs of D-SPTF and hashing under other interpretations, which are added to the schemes' names."""
+    """Return the runs of D-SPTF and hashing under other interpretations. The names of schemes contain them."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
     parts = {
@@ -246,11 +246,11 @@ def _said(paper: Mapping[str, float]) -> Layered:
     rule = base.mark_rule(strokeWidth=2, strokeDash=[4, 3], color=PAPER).encode(x="from:Q", x2="to:Q", y="paper:Q")
     last = said.sel(state="degraded")
     names = pd.DataFrame({"paper": last.values, "words": ["D-SPTF", "hashing"], "at": PERCENT})
-    # In the last quarter our lines are higher.
+    # The names are below the dashed lines, because in the last quarter our lines are above them.
     word = alt.Chart(names).mark_text(align="right", baseline="top", dx=-2, dy=4, fontSize=10, color=PAPER)
     return alt.layer(rule, word.encode(x="at:Q", y="paper:Q", text="words"))
 
 
 def _on(response: xr.DataArray, system: str) -> xr.DataArray:
-    """Return the runs on one system, with the dimension `scheme` in place of `run`."""
+    """Return the runs on one system. The dimension `scheme` replaces the dimension `run`."""
     return response.isel(run=(response.system == system).values).swap_dims(run="scheme").drop_vars(["run", "system"])

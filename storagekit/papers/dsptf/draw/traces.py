@@ -36,7 +36,7 @@ FIGURES = (
     ("requests", "Requests", 1.0, 1.0, ",.0f"),
     ("duration", "Duration (h)", 1 / 3600, 1.0, ",.2f"),
 )
-# Figures of the part that is simulated; a part may deviate from the whole trace in these.
+# Statistics of the simulated part of a trace. In these statistics the part may deviate from the whole trace.
 PARTS = {
     "rate": "rate",
     "read_share": "share of reads",
@@ -46,7 +46,7 @@ PARTS = {
 
 
 def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Draw the characteristics of each trace above the published numbers, and the errors of its simulated part.
+    """Draw the characteristics of each trace above the published numbers, and the errors of the simulated part.
 
     Parameters
     ----------
@@ -118,7 +118,11 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
         panels.append(headed(_rates(frame, scale, named=number == 0), name, PANEL))
     pairs = [scheme for scheme in ("D-SPTF", "Hashing") if {scheme, "Central SPTF"} <= set(schemes)]
     losses = [f"{scheme} {_lost(ours, scheme, '.1f')} (paper: {_lost(said, scheme, '.0f')})" for scheme in pairs]
-    found = [f"The hit rates are below Central SPTF by these percentage points: {listed(losses)}"] if losses else []
+    found = (
+        [f"The hit rates are below the hit rate of Central SPTF by these percentage points: {listed(losses)}"]
+        if losses
+        else []
+    )
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 3: hit rates of reads in memory",
@@ -130,7 +134,10 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
 
 
 def _lost(rate: xr.DataArray, scheme: str, form: str) -> str:
-    """Return, in words, the range over the traces of the hit rate of Central SPTF minus that of a scheme, in points."""
+    """Return, in words, the range over the traces of the loss of hit rate of a scheme, in percentage points.
+
+    The loss is the hit rate of Central SPTF minus the hit rate of the scheme.
+    """
     lost = rate.sel(scheme="Central SPTF") - rate.sel(scheme=scheme)
     return span(np.maximum(lost.values, 0), form)
 
@@ -175,6 +182,6 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
         alt.hconcat(*columns, spacing=30),
         "Real traces on two equal bricks: response times and hit rates",
         told(found, schemes),
-        "The runs use the beginning of each trace, with the addresses of its devices one after the other. The axes "
-        "of time differ. Whiskers are 95% intervals.",
+        "The runs use the beginning of each trace, with the addresses of its devices one after the other. Each panel "
+        "of response times has a separate scale. Whiskers are 95% intervals.",
     )

@@ -17,7 +17,7 @@ from storagekit.papers.dsptf.draw.palette import FIVE, PERCENT, room_for, scheme
 
 BRICKS = {FAST: "fast", SLOW: "slow"}
 MEANINGS = {"service": "the whole access", "rotation": "the rotation", "seek": "the seek"}
-# With the meaning that does not halve the speed.
+# Words for all meanings of the speed. Under "degraded" the speed is not halved.
 ALL = {**{name: f"{words}, twice" for name, words in MEANINGS.items()}, "degraded": "the whole access, 1.5 times"}
 THROUGHPUT = "Throughput (IO/s)"
 # Height of a bar in a group, pixels.
@@ -52,17 +52,17 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         nearest = min(off, key=lambda name: off[name])
         others = span([PERCENT * far for name, far in off.items() if name != nearest])
         found = [
-            f"The meaning nearest to the paper is: {ALL[nearest]}. It differs by {PERCENT * off[nearest]:.0f}% on "
-            f"average (the others by {others}%)"
+            f"The meaning of half the speed that is nearest to the paper is: {ALL[nearest]}. Its throughputs differ "
+            f"from the paper by {PERCENT * off[nearest]:.0f}% on average (other meanings: {others}%)"
         ]
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 4: throughput of a fast and a slow brick",
         told(found, order),
         "The loop has 90% reads and 16 requests outstanding. Half the speed can mean that the whole access, the "
-        "rotation or the seek takes twice as long, or that the whole access takes 1.5 times as long. Weighted "
-        "hashing divides requests 2 to 1, or 3 to 2 in the last case. Dashes are the paper's values, and whiskers "
-        "are 95% intervals.",
+        "rotation or the seek takes twice as long, or that the whole access takes 1.5 times as long. Weighted hashing "
+        "sends two of three requests to the fast brick, or three of five in the last case. Dashes are the paper's "
+        "values, and whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -74,7 +74,10 @@ def _off(throughput: xr.DataArray, said: xr.DataArray) -> dict[str, float]:
 
 
 def _grouped(rows: pd.DataFrame, said: xr.DataArray, top: float, order: Sequence[str], named: bool) -> Layered:
-    """Return horizontal bars for each scheme, one bar for each meaning of half the speed, and a dash for the paper."""
+    """Return a group of horizontal bars for each scheme, with a dash for the paper's value.
+
+    A group has a bar for each meaning of half the speed.
+    """
     meanings = [name for name in ALL.values() if name in set(rows["slowness"])]
     y = alt.Y(
         "scheme:N", title=None, sort=list(order), axis=alt.Axis() if named else alt.Axis(labels=False, ticks=False)
@@ -147,8 +150,8 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="shared"),
         "Throughput of both bricks by the speed of the slow brick",
         told(found, order),
-        "The loop is the loop of table 4. If a part of the access is slower, it takes twice as long at half the "
-        "speed. If the whole access is degraded, it takes 1.5 times as long at half the speed. Diamonds are the "
-        "values of the paper's table 4. Whiskers are 95% intervals.",
+        "The loop is the loop of table 4. At half the speed, a part of the access that is slower takes twice as long, "
+        "and a whole access that is degraded takes 1.5 times as long. Diamonds are the values of the paper's table 4. "
+        "Whiskers are 95% intervals.",
         legends="bottom",
     )
