@@ -148,8 +148,8 @@ def test_the_best_setting_has_the_reported_share(search, reading):
 def test_charts_name_the_exceeded_bounds(search):
     """The text of the chart names the bounds above 1; the rule of the timeline is at the bound."""
     spec = draw.search(search).to_dict()
-    assert "theorem 2, printed, theorem 4, printed" in heading(spec) and "repaired" not in heading(spec)
-    assert max(row["share"] for row in rows(spec) if row.get("bound") == "theorem 4, repaired") <= 1
+    assert "theorem 2 as printed, theorem 4 as printed" in heading(spec) and "as corrected" not in heading(spec)
+    assert max(row["share"] for row in rows(spec) if row.get("bound") == "theorem 4 as corrected") <= 1
 
 
 def test_findings_agree_with_the_search(search):

@@ -300,8 +300,8 @@ def test_figure_9_reports_the_loss_from_a_slow_network():
     found = dsptf.fig9_findings(data)
     assert set(verdicts(found).values()) == {"holds"}
     assert (
-        "takes 4.0% longer, the idle time of disks is 1.0 percentage points higher, and two bricks serve 2.0% of the reads"
-        in found[0].note
+        "takes 4.0% longer, the idle time of disks is 1.0 percentage points higher, and two bricks serve 2.0% of the "
+        "reads" in found[0].note
     )
     later = data.assign(throughput=data.throughput - 5 * (data.latency > 0.9 * MS))
     assert verdicts(dsptf.fig9_findings(later))["dsptf.fig9.flat_to_1ms"] == "broken"

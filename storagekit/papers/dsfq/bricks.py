@@ -21,20 +21,22 @@ from storagekit.queue import AbstractCoordinators, AbstractDelay, AbstractQueue,
 from storagekit.schedule import FCFS, AbstractSchedule
 from storagekit.workload import AbstractCount, AbstractSize, Group, RandomRequests, Threads, UniformSize
 
-# Section 4: four striped disks of 18 GB and 15,000 rpm. The paper does not name their maker; this is a drive of that
-# kind.
+# Section 4: four striped disks of 18 GB and 15,000 rpm. The paper does not name the model; this drive has the same size
+# and speed.
 DRIVE, DISKS = "cheetah15k3", 4
-# Sectors of a stripe unit, which the paper does not give.
+# Length of a stripe unit in sectors. The paper does not give it.
 UNIT = 128
-# Sectors of a volume on each disk: 256 MB over four disks, and a little more, so that the stripe units also divide
-# evenly among three bricks.
+# Sectors of a volume on each of its four disks. A volume has slightly more than 256 MB, so that its stripe units also
+# divide evenly among three bricks.
 PART = 342 * 3 * UNIT
-# Volumes that fit on a brick. The paper does not give their positions; here they are spread over the whole brick.
+# Number of volumes that fit on a brick. The paper does not give the positions of volumes; here they are spread over the
+# whole brick.
 ROWS = 270
-# Depth D, which the paper does not give. The value is from figure 8, in which a stream with at least 13 threads has its
-# two thirds of a brick.
+# Depth D. The paper does not give it. The value is calibrated with figure 8, where a stream with at least 13 threads
+# receives its share of two thirds of a brick.
 DEPTH = 16
-# Sizes of section 4 and of figure 9(b). The paper gives no share of reads.
+# Ranges of the sizes of requests in section 4 and in figure 9(b), bytes; and share of reads, which the paper does not
+# give.
 SMALL, LARGE = (KB, 16 * KB), (KB, MB)
 READ_SHARE = 0.5
 NAMES = ("f", "g", "h")
@@ -60,7 +62,7 @@ QUICK = ShareEffort()
 
 
 def effort(profile: str, first_seed: int = 0) -> ShareEffort:
-    """Return the effort of a profile.
+    """Return the number and length of the runs for a profile, "quick" or "full".
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ class Asking:
     bricks : tuple of int
         One brick, or several bricks over which each volume is striped.
     threads : int or AbstractCount
-        Number of threads, which may be a function of time.
+        Number of threads. It may be a function of time.
     most : int
         Number of threads for which memory is reserved. Settings with different numbers of threads but the same `most`
         share a compiled program.
@@ -134,7 +136,7 @@ def shared_bricks(
     weights, delay, depth, coordinators
         Parameters of the fair queue.
     queue : AbstractQueue, optional
-        A queue in place of the fair queue.
+        A queue that replaces the fair queue.
     inside : AbstractSchedule, optional
         Order in which a disk serves the requests that its brick has issued, by default the order of arrival. With this
         default a brick serves 5.4 MB/s, near the 6 MB/s of the paper (section 4.3).
@@ -148,7 +150,7 @@ def shared_bricks(
     """
     fair = FairQueue(depth, weights, delay, coordinators=coordinators) if queue is None else queue
     bricks, volumes = _spread(asking)
-    # One more volume than the threads have, because the last row of a brick stays free.
+    # Add one volume that no thread uses, because the last row of a brick stays free.
     placement = Bricks(Volumes(PART, [*bricks, (0,)], UNIT), DISKS, UNIT)
     system = System(
         load_drive(DRIVE), placement, Hashing(), FCFS() if inside is None else inside, queue=fair, slots=_slots(asking)
@@ -166,7 +168,9 @@ def shared_servers(
     coordinators: AbstractCoordinators | None = None,
     requests: RandomRequests | None = None,
 ) -> Scenario:
-    """Return a scenario of streams that share bricks of constant throughput, which serve one request after the other.
+    """Return a scenario of streams that share bricks of constant throughput.
+
+    A brick serves one request after the other.
 
     Parameters
     ----------
@@ -218,8 +222,8 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
     """Return the bricks of each volume, and the numbers of the volumes of the threads of each group.
 
     Volumes fill all bricks, and threads use volumes that are spread evenly over the capacity of each brick. Volumes are
-    laid out in rows, and a row takes the same capacity of each brick. A row has one volume on each brick. In some rows
-    the bricks over which volumes are striped have, in place of these, as many striped volumes as there are such bricks.
+    laid out in rows, and a row takes the same capacity of each brick. A row has one volume on each brick. If volumes
+    are striped over k bricks, some rows have k striped volumes on these bricks, instead of one volume on each of them.
     """
     count = 1 + max(max(group.bricks) for group in asking)
     striped = {group.bricks for group in asking if len(group.bricks) > 1}
@@ -251,10 +255,10 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
 
 
 def _evenly(numbers: list[int], wanted: int) -> list[int]:
-    """Return `wanted` of the numbers at even distances, in an order in which each prefix is about evenly spaced too."""
+    """Return `wanted` of the numbers at even distances. Their order makes each prefix about evenly spaced too."""
     if wanted > len(numbers):
         raise InputError(f"A brick has {wanted} threads, but volumes for only {len(numbers)}. Give fewer threads.")
     chosen = [numbers[place * len(numbers) // wanted] for place in range(wanted)]
-    # A stride without a common factor with the count visits all.
+    # A stride that has no common factor with the count reaches all numbers.
     stride = next(step for step in range(round(0.382 * wanted) or 1, 2 * wanted + 2) if math.gcd(step, wanted) == 1)
     return [chosen[place * stride % wanted] for place in range(wanted)]

@@ -5,9 +5,9 @@ import numpy as np
 from storagekit.papers.dsfq.settings import BRICKS, KINDS, MOST_COORDINATORS, MOST_THREADS, STREAMS, Settings
 
 DEEPEST, HEAVIEST, COSTLIEST = 20, 16, 500
-# Most requests that a thread sends to a brick before it sends to the next.
+# Largest number of requests that a thread sends to a brick before it sends requests to the next brick.
 LONGEST_BURST = 4
-# Probability that a change affects a number.
+# Probability that a number of a setting is changed.
 CHANGED = 0.08
 
 
@@ -66,12 +66,13 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
 
 
 def constructed() -> Settings:
-    """Return two settings constructed against the printed bounds of theorems 2 and 4, as starting points of the search.
+    """Return two settings that are made by hand to exceed the printed bounds of theorems 2 and 4, respectively.
 
-    In the first setting, stream f sends twenty requests of cost 48 to a slow brick B of depth 20. It sends these
-    requests one after the other, so that no batch contains many of them. Meanwhile f and g are backlogged at brick A,
-    where a request costs 1, and equation 8 contains only the cost at A. In the second setting, the threads of f send
-    requests to A and B in turn through 19 coordinators, and each coordinator has an open batch.
+    The search starts from these settings. In the first setting, stream f sends twenty requests of cost 48 to a slow
+    brick B of depth 20. It sends these requests one after the other, so that no batch contains many of them. Meanwhile
+    f and g are backlogged at brick A, where a request costs 1, and equation 8 contains only the cost at A. In the
+    second setting, the threads of f send requests to A and B in turn through 19 coordinators, and each coordinator has
+    an open batch.
     """
     threads, burst = np.zeros((STREAMS * KINDS, 2), int), np.zeros((STREAMS * KINDS, BRICKS, 2), int)
     spacing, cost = np.zeros((STREAMS * KINDS, 2)), np.ones((STREAMS, BRICKS, 2), int)

@@ -75,8 +75,9 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
             none == 0,
             basis="analytic",
             note=(
-                "If the minimum share of a stream is its whole share by weight, the largest delay of a request by "
-                f"equation 11 is {none:g} times its cost."
+                "The claim holds if requests have no delay when the minimum share of a stream is its whole share by "
+                f"weight. By equation 11, the largest delay of a request is then {none:g} times the cost of the "
+                "request."
             ),
         ),
     ]

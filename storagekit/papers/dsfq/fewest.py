@@ -18,7 +18,7 @@ from storagekit.papers.dsfq.theorems import all_lanes, made
 from storagekit.papers.dsfq.watching import Watched
 from storagekit.simulation import described
 
-# Numbers of events after which a run is examined, and chunks of events that contain all of them.
+# Numbers of events after which a run is examined, and number of chunks of events that contain all of these events.
 LOOKS, CHUNKS = tuple(round(24 * 1.15**step) for step in range(27)), 8
 NEVER = np.iinfo(np.int64).max
 
@@ -38,11 +38,12 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
     -------
     Dataset
         Variables over `time`, the times of events in seconds since the start of the worst interval. `served`, over
-        `stream` and `brick` too: sectors served since that start. `unfairness`: difference of the streams' service
-        since that start, each divided by the weight. Attributes: `bound` and `repaired`, the bound as printed and as
-        corrected by us; `unfair`, the unfairness over the whole interval; `share`, this unfairness divided by the
-        printed bound; the number of `requests` sent; `coordinators`; `depth`; and for each stream its weight, largest
-        costs and largest batches.
+        `stream` and `brick` too: sectors served since that start. `unfairness`: difference of the services of the two
+        streams since that start, each divided by the weight of the stream. Attributes: `bound`, the bound as printed;
+        `repaired`, the bound as corrected by us; `unfair`, the unfairness over the whole interval; `share`, this
+        unfairness divided by the printed bound; `shared`, the brick where both streams are backlogged; `requests`, the
+        number of requests sent; `coordinators`; `depth`; and for each stream its weight, largest costs and largest
+        batches.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 4])
     settings = constructed()[1:]
@@ -107,7 +108,7 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     log = _run(settings, effort.first_seed)
     looks = [first(log, look) for look in LOOKS]
     broken = [one for one in looks if _shares(settings, one, printed).max() > 1]
-    # Take the shortest part of the run that exceeds the bound, or else the longest.
+    # Take the shortest part of the run that exceeds the bound. If no part exceeds it, take the longest part.
     until = (broken or looks[-1:])[0]
     of_bound = _shares(settings, until, printed)
     pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)

@@ -16,22 +16,23 @@ from storagekit.workload import AbstractCount, OnOff, Sinusoid
 
 A, B, C, D, E = range(5)
 F, G, H = range(3)
-# Figure 13: threads of f and of g on A; threads of g and of h on B; and seconds for which h is on, and then off.
+# Figure 13. THREADS: numbers of threads that each of f and g has on A. ON_B: number of threads of g on B, and of h on B
+# while h is on. TURN: seconds for which h is on, and for which it is then off.
 THREADS, ON_B, TURN = (20, 30), 10, 10.0
 # Depths D; the paper does not give its depth.
 DEPTHS = (4, 8, 16, 32)
-# Seconds of a window, and periods at the start that are left out.
+# Length of a window in seconds, and number of periods of h at the start that are not measured.
 WINDOW, SETTLING = 0.25, 1
-# Figure 14: period in seconds of the threads of each stream on each brick. The periods differ; the paper does not give
-# them.
+# Figure 14: period in seconds of the number of threads of each stream on each brick. The paper does not give the
+# periods. Here they differ from each other.
 PERIODS = {F: {A: 100.0, B: 70.0, C: 55.0}, G: {A: 140.0, D: 85.0, E: 65.0}}
 ON_SHARED, ELSEWHERE = (15, 35), (0, 10)
-# Two periods of the slowest load. In the first no stream is nearly shut out of A, and three findings would be
-# different.
+# Length of a run in seconds: two periods of the slowest load. In the first period no stream is nearly shut out of A.
+# With this period only, three findings would be different.
 SECONDS = 280.0
-# Policies in front of the disks. The minimum share of each brick for each stream is a number, so that the fair queues
-# are one batch: a minimum of 1/2 removes all delays, and 0 leaves them as they are. The hybrid has the minimum of
-# figure 12, because the paper gives none.
+# Policies in front of the disks. All fair queues have the same delay function with different minimum shares, so that
+# they run as one batch: a minimum of 1/2 removes all delays, and a minimum of 0 leaves the delays as they are. The
+# hybrid has the minimum share of figure 12, because the paper gives no minimum share for figure 14.
 POLICIES: dict[str, AbstractDelay | None] = {
     "none": None,
     "single brick": Hybrid((0.5, 0.5)),
@@ -40,16 +41,16 @@ POLICIES: dict[str, AbstractDelay | None] = {
 }
 # Number of windows of figure 14 in a moving average.
 SMOOTH = 5
-# Share of A below which a stream counts as shut out; fraction of the time with waiting requests from which it is
-# backlogged.
+# SHUT_OUT: share of A below which a stream counts as shut out of A. BACKLOGGED: a stream counts as backlogged if it has
+# waiting requests for at least this fraction of the time.
 SHUT_OUT, BACKLOGGED = MINIMUM, 0.95
-# Correlation that explains half of the variance; difference of totals that counts as large; fraction that counts as
-# most.
+# FOLLOWS: correlation that explains half of the variance. FAR: difference of totals that counts as large. MOSTLY:
+# fraction that counts as "most".
 FOLLOWS, FAR, MOSTLY = 0.5**0.5, 3 * EQUAL, 0.9
 
 
 def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS, depth: int = DEPTH) -> xr.Dataset:
-    """Return the throughput of three streams with equal weights, one of which alternates (figure 13).
+    """Return the throughput of three streams with equal weights while one of them starts and stops (figure 13).
 
     Stream f is on brick A, g is on A and B, and h starts and stops on B.
 
@@ -65,15 +66,15 @@ def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS, dept
     Returns
     -------
     Dataset
-        `total` over `threads`, `seed`, `time` and `stream`: throughput on all bricks, bytes a second, a mean over the
-        periods of h. `time` is the time since h started, seconds.
+        `total` over `threads`, `seed`, `time` and `stream`: total throughput on all bricks, bytes a second. It is a
+        mean over the periods of h. `time` is the time since h started, seconds.
     """
     data = _turns(effort, threads, [depth]).sel(depth=depth, drop=True)
     return data.assign_attrs(paper="dsfq", exhibit="dsfq.fig13")
 
 
 def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS, seeds: int = 4) -> xr.Dataset:
-    """Return the delay with which the total of f follows the total of g in figure 13, for each depth D.
+    """Return the delay between the falls of the total throughputs of g and of f in figure 13, for each depth D.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS,
     Returns
     -------
     Dataset
-        `lag`, in seconds, over `depth` and `seed`. After h starts, the totals of g and f fall. `lag` is the time from
-        the midpoint of the fall of g's total to the midpoint of the fall of f's total.
+        `lag`, in seconds, over `depth` and `seed`. After h starts, the total throughputs of g and f fall. `lag` is the
+        time from the midpoint of the fall of g to the midpoint of the fall of f.
     """
     data = _turns(replace(effort, seeds=seeds), THREADS, depths)
     return (
@@ -188,7 +189,7 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
     data : Dataset
         Result of `fig13`.
     depths : Dataset, optional
-        Result of `fig13_depths`, for a note.
+        Result of `fig13_depths`, for the note on the delay of f.
     """
     g, level = data.total.sel(stream="g"), _levels(data.total)
     apart = {name: (one.sel(stream="g") / one.sel(stream="f") - 1).mean("seed") for name, one in level.items()}
@@ -207,13 +208,16 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
     lost = ", ".join(f"{float(missing.sel(threads=threads).mean()):.2f} MB ({threads} threads)" for threads in deep)
     return [
         Measurement(
-            "dsfq.fig13.equal", widest < EQUAL, note=f"The total of g divided by the total of f, minus 1, is {told}."
+            "dsfq.fig13.equal",
+            widest < EQUAL,
+            note=f"The claim holds if the total throughputs of f and g differ by less than {EQUAL:.0%} while h is on "
+            f"and while h is off. The total of g divided by the total of f, minus 1, is {told}.",
         ),
         with_interval(
             "dsfq.fig13.follows",
             lagging,
-            "After stream h starts on B, the total of g falls first, then the total of f. The value is the time "
-            "between the midpoints of the two falls. The total of f does not fall immediately, because equation 5 "
+            "After stream h starts on B, the total throughput of g falls first, then the total of f. The value is the "
+            "time between the midpoints of the two falls. The total of f does not fall immediately, because equation 5 "
             f"does not delay requests of g that are already in the bricks. The depth D is {DEPTH}; the paper does "
             f"not give it.{_by_depth(depths)}",
         ),
@@ -221,10 +225,11 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
             "dsfq.fig13.sharper",
             bool(deeper.sel(statistic="low") > 0),
             note=(
-                "After h starts, the total of g falls below the value at which it then settles. The undershoot is "
-                "the lowest total of g in one second between 6 s and 9 s after the start of h, minus the lowest in "
-                f"one second between 0 s and 3 s. Divided by the settled total, it is {drops}. In the first 5 s g "
-                f"receives less than at the settled total, by {lost}."
+                "The claim holds if the undershoot of g is larger with more threads, with 95% confidence. After h "
+                "starts, the total throughput of g falls below the value at which it settles later. The undershoot is "
+                "the lowest total of g in one second between 6 s and 9 s after the start of h, minus the lowest total "
+                f"of g in one second between 0 s and 3 s. Divided by the settled total, the undershoot is {drops}. In "
+                f"the first 5 s, g receives less than it would receive at the settled total, by {lost}."
             ),
         ),
     ]
@@ -236,7 +241,10 @@ def _levels(total: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def _lag(total: xr.DataArray) -> xr.DataArray:
-    """Return the seconds from the midpoint of the fall of g's total to that of f's total, after h starts."""
+    """Return the seconds from the midpoint of the fall of g's total to the midpoint of the fall of f's total.
+
+    Both totals fall after h starts.
+    """
     level = _levels(total)
     f, g = (_halfway(total.sel(stream=name), level, name) for name in ("f", "g"))
     return f - g
@@ -271,7 +279,7 @@ def fig14_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _follows(smooth: xr.Dataset) -> Measurement:
-    """Return the finding whether the throughput follows the number of threads without scheduling.
+    """Return the finding whether, without scheduling, the throughput follows the number of threads.
 
     It covers brick A alone, whose threads figure 14(a) shows, and all bricks together.
     """
@@ -284,9 +292,9 @@ def _follows(smooth: xr.Dataset) -> Measurement:
         )
     )
     note = (
-        f"The correlation of throughput and threads is {on_a[0]:.2f} (f) and {on_a[1]:.2f} (g) on A, and "
-        f"{over_all[0]:.2f} (f) and {over_all[1]:.2f} (g) over all bricks. The claim holds if every correlation is "
-        f"above {FOLLOWS:.2f}, which explains half of the variance."
+        "The claim holds if every correlation of throughput and number of threads is above "
+        f"{FOLLOWS:.2f}, which explains half of the variance. The correlation is {on_a[0]:.2f} (f) and {on_a[1]:.2f} "
+        f"(g) on A, and {over_all[0]:.2f} (f) and {over_all[1]:.2f} (g) over all bricks."
     )
     return Measurement("dsfq.fig14.none", min(*on_a, *over_all) > FOLLOWS, note=note)
 
@@ -295,9 +303,10 @@ def _single(shared: xr.Dataset) -> Measurement:
     one = shared.sel(policy="single brick")
     on_a, total = _typical(abs(one.share.sel(stream="g") - 0.5) * 2, one.both), _typical(one.apart, one.both)
     note = (
-        f"{_seen(one)} the throughputs of the two streams differ by {on_a:.1%} of their mean on A, and by "
-        f"{total:.1%} of their mean in total (medians). With a depth D of 16 even the smallest number of threads "
-        "(15) keeps a stream backlogged. In the paper g was not always backlogged."
+        f"The claim holds if the throughputs of the two streams differ by less than {EQUAL:.0%} of their mean on A, "
+        f"but by more in total. {_seen(one)} they differ by {on_a:.1%} of their mean on A, and by {total:.1%} of "
+        "their mean in total (medians). With a depth D of 16 even the smallest number of threads (15) keeps a stream "
+        "backlogged. In the paper g was not always backlogged."
     )
     return Measurement("dsfq.fig14.single", on_a < EQUAL < total, note=note)
 
@@ -309,9 +318,11 @@ def _total(shared: xr.Dataset) -> Measurement:
     explained = far & (shut_out | ~one.both)
     part = float(explained.sum() / far.sum()) if bool(far.any()) else 1.0
     note = (
-        f"{_seen(one)} the median difference of the totals of f and g is {typical:.1%} of their mean. The totals "
-        f"differ by more than {FAR:.0%} in {int(far.sum())} of {far.size} windows of time. In {part:.0%} of these "
-        f"windows a stream has less than {SHUT_OUT:.1%} of A, or too few threads to be backlogged on A."
+        "The claim holds under two conditions. The median difference of the total throughputs of f and g is below "
+        f"{EQUAL:.0%} of their mean. In more than {MOSTLY:.0%} of the windows of time where the totals differ by more "
+        f"than {FAR:.0%}, a stream has less than {SHUT_OUT:.1%} of A, or too few threads to be backlogged on A. "
+        f"{_seen(one)} the median difference is {typical:.1%}. The totals differ by more than {FAR:.0%} in "
+        f"{int(far.sum())} of {far.size} windows of time. The second condition is true of {part:.0%} of these windows."
     )
     return Measurement("dsfq.fig14.total", typical < EQUAL and part > MOSTLY, note=note)
 
@@ -320,9 +331,10 @@ def _hybrid(shared: xr.Dataset) -> Measurement:
     least = {name: float(_of(shared, name).share.where(_of(shared, name).both).min()) for name in ("total", "hybrid")}
     apart = {name: _typical(_of(shared, name).apart, _of(shared, name).both) for name in ("total", "hybrid")}
     note = (
-        f"{_seen(_of(shared, 'hybrid'))} the smallest share of A that a stream receives is {least['hybrid']:.1%} under "
-        f"HYBRID-DSFQ, and {least['total']:.1%} under TOTAL-DSFQ. The guaranteed minimum share is {MINIMUM:.1%}. The "
-        f"median difference of the totals of f and g is {apart['total']:.1%} of their mean under TOTAL-DSFQ, and "
+        f"The claim holds if each stream receives its guaranteed minimum share of A, {MINIMUM:.1%}, under HYBRID-DSFQ, "
+        f"but not under TOTAL-DSFQ. {_seen(_of(shared, 'hybrid'))} the smallest share of A that a stream receives is "
+        f"{least['hybrid']:.1%} under HYBRID-DSFQ, and {least['total']:.1%} under TOTAL-DSFQ. The median difference of "
+        f"the total throughputs of f and g is {apart['total']:.1%} of their mean under TOTAL-DSFQ, and "
         f"{apart['hybrid']:.1%} under HYBRID-DSFQ."
     )
     return Measurement("dsfq.fig14.hybrid", least["total"] < MINIMUM <= least["hybrid"], note=note)
@@ -378,6 +390,6 @@ def _undershoot(total: xr.DataArray, level: dict[str, xr.DataArray], threads: in
 
 
 def _by_second(total: xr.DataArray) -> xr.DataArray:
-    """Return, for each time, the mean over the second that follows; after the end of a period comes its start."""
+    """Return, for each time, the mean over the following second. The period is cyclic: its start follows its end."""
     count = round(1 / WINDOW)
     return xr.concat([total.roll(time=-ahead, roll_coords=False) for ahead in range(count)], "ahead").mean("ahead")

@@ -86,7 +86,8 @@ def asked(log: Watched) -> ObservedRequests:
     where = (log.sent.stream[event, lane], log.sent.brick[event, lane], lane)
     np.maximum.at(largest, where, log.sent.cost[event, lane].astype(float))
     most = log.waiting.max(axis=0).reshape(BRICKS, STREAMS, -1).swapaxes(0, 1).astype(int)
-    # A request that enters may be issued before the end of the event, so count it together with those before the event.
+    # A request that enters may be issued before the end of the event. So count it together with the requests that
+    # waited before the event.
     held = (log.waited[event, where[1], lane] >> where[0].astype(np.uint32) & 1).astype(int)
     before = np.concatenate([np.zeros_like(log.waiting[:1]), log.waiting[:-1]])
     np.maximum.at(most, where, before[event, where[1] * STREAMS + where[0], lane] + held)
@@ -117,7 +118,7 @@ def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfai
 
 
 def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, Any]:
-    """Return whether streams are backlogged at each brick after each event, and when before it they were not.
+    """Return whether streams are backlogged at each brick after each event, and for how long before it they were not.
 
     Parameters
     ----------
@@ -129,8 +130,8 @@ def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, 
     Returns
     -------
     tuple of array, shape [event, row, brick, lane]
-        First, whether all streams of the row are backlogged at the brick after the event. Second, how long after the
-        previous event a request of one of these streams was still missing, seconds.
+        First, whether all streams of the row are backlogged at the brick after the event. Second, the time since the
+        previous event during which this was not true, seconds.
     """
     bits = streams[:, None, None]
     waited, waits = ((mask[:, None] & bits) == bits for mask in (log.waited, log.waits))
@@ -217,7 +218,7 @@ def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: 
 
 
 def share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Return the worst unfairness divided by a bound, 0 where there is no unfairness.
+    """Return the worst unfairness divided by a bound; 0 where the unfairness is 0.
 
     Parameters
     ----------

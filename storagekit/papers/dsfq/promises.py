@@ -26,11 +26,13 @@ from storagekit.schedule import FCFS
 from storagekit.workload import FixedSize, Group, RandomRequests, Steps, Threads
 
 DELAYS = {"hybrid": Hybrid, "minimum only": MinimumOnly}
-# Sectors a second of bricks A and B, and sectors of a request to each, so that a request takes one second.
+# Throughput of bricks A and B in sectors a second, and size of a request to A and to B in sectors. A request takes one
+# second at either brick.
 RATE, COST = (100.0, 20.0), (100, 20)
-# Seconds for which g is away from A; seconds that count as a few requests; and chunks of events until g is served.
+# AWAY: seconds for which g is away from A. FEW: seconds that count as a few requests. LONG: number of chunks of events
+# of a run, enough for g to be served.
 AWAY, FEW, LONG = 1000.0, 6.0, 64
-# Threads of g at A and at B before it comes to A, and at B from then on.
+# Numbers of threads of g: at A before g comes to A, at B before g comes to A, and at B from then on.
 BEFORE = {"nowhere": (0, 0, 0), "A": (3, 0, 0), "B": (0, 2, 2), "nowhere, then B": (0, 0, 2)}
 
 
@@ -90,7 +92,7 @@ def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream la
 
 
 def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return how often a brick under TOTAL-DSFQ has waiting requests although its devices could take one more.
+    """Return how often a brick under TOTAL-DSFQ has waiting requests while its devices could take one more request.
 
     Parameters
     ----------
@@ -100,8 +102,9 @@ def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Counts over `setting`, summed over bricks. `events`: events after which the brick had waiting requests. `free`:
-        events after which it also had fewer than D requests in its devices, so that they could take one more.
+        Counts over `setting`, summed over bricks. `events`: number of events after which the brick had waiting
+        requests. `free`: number of these events after which the devices of the brick had fewer than D requests, so that
+        they could take one more request.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 3])
     settings = drawn(generator, effort.settings)
@@ -130,7 +133,7 @@ def left_free(
 
 
 def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return how long a stream that comes to a brick waits for its first service, by what it did before.
+    """Return the time that a stream waits for its first service at a brick, by its use of bricks before.
 
     Streams f and g both come to brick A after 1,000 s. Weights are equal and D is 1. Each stream then has three threads
     at A. If g uses brick B, it has two threads there. B has a fifth of the speed of A.
@@ -204,8 +207,8 @@ def _minimum(data: xr.Dataset) -> Measurement:
     shares = " and ".join(f"{float(furthest.sel(delay=name)):.3f} ({name})" for name in DELAYS)
     note = (
         "The value is the largest shortfall of a stream below its minimum share in any interval, divided by the "
-        f"shortfall that the bound allows. It is the largest over {data.sizes['setting']:,} settings. By policy it is "
-        f"{shares}."
+        "shortfall that the bound allows. The claim holds if the value is at most 1. The value is the largest over "
+        f"{data.sizes['setting']:,} settings and two policies. By policy, the largest ratio is {shares}."
     )
     worst = float(furthest.max())
     return Measurement("dsfq.hybrid.minimum", worst, note=note, holds=worst <= 1)
@@ -214,8 +217,9 @@ def _minimum(data: xr.Dataset) -> Measurement:
 def _never_idle(data: xr.Dataset) -> Measurement:
     events, free = int(data.events.sum()), int(data.free.sum())
     note = (
-        f"After {events:,} events a brick had waiting requests. After {free:,} of these events its disks could have "
-        "taken one more request."
+        "The claim holds if the disks of a brick with waiting requests can never take one more request. After "
+        f"{events:,} events a brick had waiting requests. After {free:,} of these events its disks could have taken "
+        "one more request."
     )
     return Measurement("dsfq.work_conserving.never_idle", free, note=note, holds=free == 0 < events)
 
@@ -223,10 +227,11 @@ def _never_idle(data: xr.Dataset) -> Measurement:
 def _use_or_lose(data: xr.Dataset) -> Measurement:
     wait = {name: float(data.wait.sel(before=name)) for name in BEFORE}
     one_brick, across = wait["A"] - wait["nowhere"], wait["B"] - wait["nowhere, then B"]
-    # Seconds, which are requests here: each takes one second.
+    # The differences are in seconds. They are also numbers of requests, because each request takes one second.
     here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
     note = (
-        f"On one brick the use-it-or-lose-it property {here}. If stream g had brick A alone for the first 500 s, and "
+        "The use-it-or-lose-it property holds if the earlier service of a stream changes its later waiting time by at "
+        f"most {FEW:g} s. On one brick the property {here}. If stream g had brick A alone for the first 500 s, and "
         f"returns when stream f arrives at 1,000 s, g waits {wait['A']:.0f} s. If g had no requests before, it waits "
         f"{wait['nowhere']:.0f} s. Across bricks the property {there}. If g used brick B for 1,000 s while A was idle, "
         f"it waits {wait['B']:.0f} s at A. If g arrives at both bricks simultaneously, it waits "

@@ -1,4 +1,4 @@
-"""Search for settings in which a run exceeds a bound: random settings, then changes of the settings nearest to it."""
+"""Search for settings in which a run exceeds a bound: first random settings, then changes of the worst settings."""
 
 import time
 from dataclasses import dataclass, replace
@@ -18,7 +18,8 @@ from storagekit.papers.dsfq.watching import watched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.simulation import described
 
-# Bounds that should hold, which the search maximizes; and two bounds that other schedulers need not observe.
+# BOUNDS: bounds that should hold; the search maximizes the unfairness divided by each of these bounds. CONTROLS: two
+# bounds under other schedulers, which need not observe them.
 BOUNDS = ("theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired")
 CONTROLS = ("theorem1.unscheduled", "theorem2.single")
 
@@ -36,7 +37,8 @@ class SearchEffort(Effort):
     children : int
         Number of changed settings for each bound in a round, by default 32.
     parents : int
-        Number of settings nearest to each bound that are changed in the next round, by default 6.
+        Number of settings with the largest unfairness relative to each bound that are changed in the next round, by
+        default 6.
     chunks : int
         Length of a run, in chunks of 128 events, by default 16.
     first_seed : int
@@ -54,7 +56,7 @@ QUICK, FULL = SearchEffort(), SearchEffort(settings=10_000, rounds=40, children=
 
 
 def search_effort(profile: str, first_seed: int = 0) -> SearchEffort:
-    """Return the effort of a profile for the search and its related exhibits.
+    """Return the extent of the search and of its related exhibits for a profile, "quick" or "full".
 
     Parameters
     ----------
@@ -84,9 +86,9 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
     Dataset
         `share`, over `bound` and `setting`: the largest unfairness of any pair of streams divided by the bound, in
         random settings; NaN if the bound does not apply to the setting (theorem 2 is for one coordinator, theorem 4 for
-        several). `tightest`, over `bound`: the largest ratio found. `climbed`, over `target` (a bound that the search
-        maximizes) and `round`: the largest ratio so far. Over `target`: the setting with the largest ratio, in the
-        variables of `settings.Settings`, and `found_at`, the seed of its run.
+        several). `tightest`, over `bound`: the largest ratio found. `climbed`, over `target` (a bound of `BOUNDS`) and
+        `round`: the largest ratio up to this round. Over `target`: the setting with the largest ratio, in the variables
+        of `settings.Settings`, and `found_at`, the seed of its run.
     """
     began, generator = time.perf_counter(), np.random.default_rng(effort.first_seed)
     settings = drawn(generator, effort.settings)
@@ -114,7 +116,9 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
 def held_against(
     settings: Settings, seeds: Int[np.ndarray, " n"], chunks: int, bounds: tuple[str, ...]
 ) -> dict[str, Float[np.ndarray, " n"]]:
-    """Return, by bound, the largest unfairness in each setting divided by the bound; NaN if the bound does not apply.
+    """Return, by name of the bound, the largest unfairness in each setting divided by the bound.
+
+    The ratio is NaN if the bound does not apply to the setting.
 
     Parameters
     ----------
@@ -175,7 +179,7 @@ class _Pool:
 def _begun(
     settings: Settings, seeds: np.ndarray, share: dict[str, np.ndarray], effort: SearchEffort
 ) -> dict[str, _Pool]:
-    """Return the pool of each bound at the start: the best of the random settings and of `constructed()`."""
+    """Return the pool of each bound at the start: the worst of the random settings and of `constructed()`."""
     made, first = constructed(), np.full(2, effort.first_seed)
     theirs = held_against(made, first, effort.chunks, BOUNDS)
     together, all_seeds = settings.beside(made), np.concatenate([seeds, first])
@@ -206,7 +210,7 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
     shares = held_against(of_total, np.concatenate(seeds[1:]), effort.chunks, BOUNDS[1:])
     shares["theorem1"] = held_against(children[0], seeds[0], effort.chunks, BOUNDS[:1])["theorem1"]
     for place, (bound, pool) in enumerate(pools.items()):
-        # A setting that was changed for one bound may be the best for another.
+        # A setting that was changed for one bound may have the largest ratio to another bound.
         fresh, theirs = (children[0], seeds[0]) if place == 0 else (of_total, np.concatenate(seeds[1:]))
         together, share = pool.settings.beside(fresh), np.concatenate([pool.share, shares[bound]])
         found[bound] = _best(together, np.concatenate([pool.seeds, theirs]), share, effort.parents)

@@ -24,9 +24,9 @@ from storagekit.workload.randomness import below, fraction, scramble, word_at
 from storagekit.workload.threads import WORDS
 
 STREAMS, BRICKS = 3, 3
-# Kinds of threads of a stream.
+# Number of kinds of threads of a stream.
 KINDS = 3
-# Most threads of all streams together, which is the number of slots of the engine.
+# Largest number of threads of all streams together. It is also the number of slots of the engine.
 MOST_THREADS = 64
 MOST_COORDINATORS = 20
 # Sectors of a brick's stripe unit: longer than the longest request.
@@ -42,8 +42,8 @@ class Settings:
     weights : array, shape [stream, n]
         Weight of each stream.
     threads : array of int, shape [kind, n]
-        Number of threads of each kind: first the `KINDS` kinds of stream 0, then those of stream 1, then those of
-        stream 2.
+        Number of threads of each kind: first the `KINDS` kinds of stream 0, then the kinds of stream 1, then the kinds
+        of stream 2.
     burst : array of int, shape [kind, brick, n]
         Number of requests that a thread of the kind sends to each brick in one cycle, one brick after the other.
     begins : array of int, shape [kind, n]
@@ -60,7 +60,7 @@ class Settings:
     coordinators : array of int, shape [n]
         Number of coordinators of each stream.
     random : array of int, shape [n]
-        1 if the coordinators are selected at random, 0 in turn.
+        1 if the coordinators are selected at random, 0 if they are selected in turn.
     """
 
     weights: Float[np.ndarray, "stream n"]

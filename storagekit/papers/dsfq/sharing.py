@@ -31,20 +31,21 @@ from storagekit.workload import UniformSize
 MB_S = 1e6
 A, B, C = range(3)
 F, G = 0, 1
-# Threads on the shared brick: of f, and of g in figures 9 and 11; and of both in figure 12.
+# THREADS: number of threads on the shared brick, of f in figures 8 to 11, and of g in figures 9 and 11. HYBRID_THREADS:
+# number of threads of each stream on the shared brick in figure 12.
 THREADS, HYBRID_THREADS = 30, 20
 ON_B = (0, 2, 5, 10, 20, 30)
-# Figure 10: total threads of g. Each sends requests to three bricks in turn.
+# Figure 10: total numbers of threads of g. Each thread sends requests to three bricks in turn.
 OVER_THREE = (3, 6, 9, 12, 15, 21, 30)
 COORDINATORS = (1, 2, 4)
 # Section 4.3: the minimum share of g on A. Stream f is served only on A, so that it is never delayed.
 MINIMUM = 1 / 12
-# Figure 9(b), bytes a second: throughput of f and g on A while g has no threads on B, and throughput of g on B at the
-# end.
+# Throughput of A and of B in figure 9(b), bytes a second. For A it is the total throughput of f and g while g has no
+# threads on B. For B it is the throughput of g with the largest number of threads on B.
 CALIBRATED = (200e6, 175e6)
 # Section 4.3: throughput of a brick, MB/s.
 PAPER_BRICK = 6.0
-# Seconds of warm-up.
+# Length of the warm-up, seconds.
 WARM_UP = 3.0
 # Differences that count as equal and as roughly equal in the figures, and the fraction of a level that counts as
 # reached.
@@ -63,7 +64,7 @@ def fig8(
     effort : ShareEffort
         Number and length of the runs.
     threads : sequence of int
-        Threads of g, by default 0 to 20.
+        Numbers of threads of g, by default 0 to 20.
     depths : sequence of int
         Depths D of the fair queue of the brick.
 
@@ -110,9 +111,9 @@ def fig9(
     -------
     Dataset
         Variables over `panel`, `threads` and `seed`. `total`, over `stream` too: throughput on all bricks, bytes a
-        second. `service`, over `stream` and `brick` too: throughput on one brick, bytes a second. `spread`: how much
-        the totals of the streams differ from second to second. Each total in a second is divided by the weight of its
-        stream, f's quotient is subtracted from g's, and `spread` is the standard deviation of the differences.
+        second. `service`, over `stream` and `brick` too: throughput on one brick, bytes a second. `spread`: standard
+        deviation of the difference of the totals of g and f in the seconds of a run. Each total is divided by the
+        weight of its stream before the subtraction.
     """
 
     def servers(threads: int) -> Scenario:
@@ -136,7 +137,7 @@ def fig10(effort: ShareEffort = QUICK, *, threads: Sequence[int] = OVER_THREE) -
     effort : ShareEffort
         Number and length of the runs.
     threads : sequence of int
-        Total threads of g.
+        Total numbers of threads of g.
 
     Returns
     -------
@@ -168,7 +169,7 @@ def fig11(
     Returns
     -------
     Dataset
-        The variables of `fig9`, with a dimension `coordinators` in place of `panel`.
+        The variables of `fig9`. The dimension `coordinators` replaces `panel`.
     """
     return _two_bricks(effort, threads, coordinators).assign_attrs(exhibit="dsfq.fig11")
 
@@ -225,14 +226,16 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     levels = all(abs(change) < EQUAL for change in (*rises.values(), waits["f"])) and waits["g"] > EQUAL
     ends = f"From {first:.0f} to {float(beyond.threads[-1]):.0f} threads of g"
     note = (
+        "The claim holds if, after g has reached its share, the throughput of both streams and the response time of f "
+        f"change by less than {EQUAL:.0%} with further threads of g, and the response time of g rises by more. "
         f"{ends}, the throughput changes by {rises['g']:+.1%} (g) and {rises['f']:+.1%} (f), and the response time by "
-        f"{waits['g']:+.0%} (g) and {waits['f']:+.1%} (f). Up to half of the first number of threads, the response "
-        f"time of g changes by {before:+.1%}."
+        f"{waits['g']:+.0%} (g) and {waits['f']:+.1%} (f). From 1 to {first / 2:g} threads of g, the response time of "
+        f"g changes by {before:+.1%}."
     )
     reached = (
         f"The value is the smallest number of threads at which g receives {REACHED:.0%} of its share of two thirds "
         "(mean over runs). It depends on the depth D, which the paper does not give, and on the limit of "
-        f"{REACHED:.0%}. For other depths and limits it is {told}."
+        f"{REACHED:.0%}. For several depths and limits, the value is {told}."
     )
     return [
         with_interval("dsfq.fig8.share_at", at, reached),
@@ -241,8 +244,8 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 B_RATIO = (
-    "The value is the total of f divided by the total of g, each a mean over the numbers of threads of g on B. One "
-    "thread is enough to saturate B."
+    "The value is the total throughput of f divided by the total throughput of g. Each total is a mean over the "
+    "numbers of threads of g on B. One thread is enough to saturate B."
 )
 
 
@@ -258,10 +261,10 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     apart = _apart(small).mean("seed")
     widest = float(abs(apart).max())
     equal_note = (
-        "The total of g minus the total of f, divided by the mean of both totals, is "
-        f"{float(apart.min()):+.1%} to {float(apart.max()):+.1%}. We call totals roughly equal if this is less than "
-        f"{ROUGHLY:.0%}. In panel (a) B has a higher throughput than A. With the largest number of threads on B, the "
-        "totals therefore cannot become equal."
+        "The claim holds if in panel (a) the total throughputs of f and g differ by less than "
+        f"{ROUGHLY:.0%} of their mean for every number of threads of g on B. The total of g minus the total of f, "
+        f"divided by their mean, is {float(apart.min()):+.1%} to {float(apart.max()):+.1%}. B has a higher throughput "
+        "than A. With the largest number of threads on B, the totals therefore cannot become equal."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
     end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
@@ -281,9 +284,10 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     gaps = [float(abs(_apart(one)).mean()) for one in (few, many)]
     first, last = (int(one.threads) for one in (few, many))
     looser = (
-        "The total of g minus the total of f varies from second to second. Its standard deviation is "
-        f"{float(few.spread.mean()) / MB_S:.3f} MB/s with {first} threads on B, and "
-        f"{float(many.spread.mean()) / MB_S:.3f} MB/s with {last} threads. The second minus the first is "
+        "The total throughput of g minus the total of f varies from second to second. The claim holds if with more "
+        "threads on B the standard deviation of this difference is larger, with 95% confidence, and the mean totals "
+        f"differ more. The standard deviation is {float(few.spread.mean()) / MB_S:.3f} MB/s with {first} threads on B, "
+        f"and {float(many.spread.mean()) / MB_S:.3f} MB/s with {last} threads. The second minus the first is "
         f"{_span(wider)} (95% interval in brackets). The mean totals differ by {gaps[0]:.1%} with {first} threads, "
         f"and by {gaps[1]:.1%} with {last} threads."
     )
@@ -310,10 +314,10 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
         f"{float(short.sel(threads=threads)):.1%} ({threads / 3:.0f})" for threads in data.threads.values.tolist()
     )
     note = (
-        "The threads of g access three bricks in turn. The value is the smallest number of threads of g per brick at "
-        f"which the total of g is within {EQUAL:.0%} of the total of f. The total of g is below the total of f by "
-        f"{told} (threads per brick in brackets). The value depends on the depth D, here {DEPTH}, because g needs a "
-        "quarter of the D requests that A serves at a time."
+        "The value is the smallest number of threads of g per brick with which the total throughput of g is within "
+        f"{EQUAL:.0%} of the total of f. The threads of g access three bricks in turn. The total of g is below the "
+        f"total of f by {told} (number of threads per brick in brackets). The value depends on the depth D, here "
+        f"{DEPTH}, because g needs a quarter of the D requests that A serves at a time."
     )
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
 
@@ -336,10 +340,12 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
         for one in (spread, gap)
     )
     note = (
-        "The total of g minus the total of f varies from second to second. By number of coordinators, its standard "
-        f"deviation in MB/s is {seconds}. The last of these values minus the first is {_span(changes[0])} (95% "
-        f"interval in brackets). The difference of the mean totals, in %, is {means}. The last of these values minus "
-        f"the first is {_span(changes[1])}."
+        "The total throughput of g minus the total of f varies from second to second. The claim holds if with the most "
+        "coordinators both the standard deviation of this difference and the difference of the mean totals are smaller "
+        "than with the fewest coordinators, with 95% confidence. By number of coordinators, the standard deviation in "
+        f"MB/s is {seconds}. The last of these values minus the first is {_span(changes[0])} (95% interval in "
+        f"brackets). By number of coordinators, the difference of the mean totals in % is {means}. The last of these "
+        f"values minus the first is {_span(changes[1])}."
     )
     tighter = all(bool(change.sel(statistic="high") < 0) for change in changes)
     return [Measurement("dsfq.fig11.tighter", tighter, note=note)]
@@ -362,8 +368,8 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     scaled = {limit: None if found is None else found * PAPER_BRICK / (made / MB_S) for limit, found in at.items()}
     stricter = scaled[EQUAL]
     note = (
-        f"The value is the throughput of g on B at which the total of g is {ROUGHLY:.0%} above the total of f, the "
-        "tolerance of figure 9. Brick A has a throughput of 6 MB/s in the paper and of "
+        f"The value is the throughput of g on B at which the total throughput of g is {ROUGHLY:.0%} above the total of "
+        "f. This is the tolerance of figure 9. Brick A has a throughput of 6 MB/s in the paper and of "
         f"{made / MB_S:.2f} MB/s in the simulation. The value is therefore multiplied by 6 MB/s divided by "
         f"{made / MB_S:.2f} MB/s."
         + ("" if stricter is None else f" With a tolerance of {EQUAL:.0%} the value is {stricter:.1f} MB/s.")
@@ -378,9 +384,9 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     lowest = float(share.min())
     floor = (
         "The value is the largest shortfall of g below a twelfth of A in any interval, divided by the largest "
-        "shortfall that the bound allows. Only intervals in which g is backlogged on A count. With "
-        f"{int(beyond.threads)} threads on B, g receives at least {lowest:.1%} of A over a run. The minimum share is "
-        f"{MINIMUM:.1%}."
+        "shortfall that the bound allows. The claim holds if the value is at most 1. Only intervals where g is "
+        f"backlogged on A count. With {int(beyond.threads)} threads on B, g receives at least {lowest:.1%} of A over a "
+        f"run. The minimum share is {MINIMUM:.1%}."
     )
     return [
         Measurement("dsfq.fig12.balanced_below", scaled[ROUGHLY], note=note),
@@ -407,7 +413,10 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
         worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
     told = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
-    note = f"The total rate of a stream differs from the rate by theorem 3 by at most {told}."
+    note = (
+        f"The claim holds if the total rate of each stream differs by less than {EQUAL:.0%} from its rate by theorem "
+        f"3. The largest difference is {told}."
+    )
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
 
@@ -499,7 +508,10 @@ def _apart(data: xr.Dataset) -> xr.DataArray:
 
 
 def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
-    """Return, for each seed, the fewest threads with which g has `limit` times two thirds of the brick's throughput."""
+    """Return, for each seed, the smallest number of threads with which g has its share of the brick's throughput.
+
+    limit: fraction of the share of two thirds that counts as the share.
+    """
     rising = data.throughput.sel(stream="g")
     short = 1 - rising / data.throughput.sum("stream") / (2 / 3)
     places = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
@@ -507,7 +519,7 @@ def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
 
 
 def _first_below(values: np.ndarray, limit: float) -> int:
-    """Return the first index after which no value is above the limit; the last index if there is none."""
+    """Return the first index from which on no value is above the limit; the last index if there is no such index."""
     above = np.flatnonzero(values > limit)
     return min(int(above[-1]) + 1, len(values) - 1) if above.size else 0
 

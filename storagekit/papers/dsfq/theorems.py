@@ -16,12 +16,12 @@ from storagekit.papers.dsfq.watching import Watched, watched
 from storagekit.papers.measurement import Measurement
 from storagekit.queue import ByBrick, FairQueue, Total
 
-# Number of settings of one brick, and of runs of the partition; a few suffice.
+# Number of settings with one brick, and number of runs of `partition`; a few are enough.
 OF_ONE_BRICK, RUNS = 128, 8
 
 
 def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return how many requests TOTAL-DSFQ and SFQ(D) serve identically.
+    """Return the number of requests that TOTAL-DSFQ and SFQ(D) serve identically.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def theorem_findings(
     """
     return [
         _theorem1(search),
-        _as_printed(search, "theorem2", "the largest cost at any brick in place of the largest cost at this brick"),
+        _as_printed(search, "theorem2", "the largest cost at any brick instead of the largest cost at this brick"),
         _as_repaired(search, "theorem2"),
         _reduces(reduces),
         _theorem4(search, unit),
@@ -134,9 +134,10 @@ def theorem_findings(
 def _theorem1(search: xr.Dataset) -> Measurement:
     share, broken = _tightest(search, "theorem1"), _broken(search, "theorem1.unscheduled")
     note = (
-        f"In the worst interval, the unfairness divided by the bound is {share:.3f}. {_searched(search)} For "
-        "comparison, a brick without scheduling sends requests to its disks in order of arrival. Without scheduling "
-        f"the bound is broken in {broken}, by a factor of at most {_tightest(search, 'theorem1.unscheduled'):,.0f}."
+        "The value is the unfairness divided by the bound in the worst interval. The claim holds if the value is at "
+        f"most 1. {_searched(search)} For comparison, a brick without scheduling sends requests to its disks in order "
+        f"of arrival. Without scheduling, the bound is broken in {broken}, by a factor of at most "
+        f"{_tightest(search, 'theorem1.unscheduled'):,.0f}."
     )
     return Measurement("dsfq.theorem1.bound", share, note=note, holds=share <= 1)
 
@@ -145,9 +146,10 @@ def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
     printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
     note = (
         f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} "
-        f"times the bound. {_searched(search)} Random settings break it in {_broken(search, f'{theorem}.printed')}. "
-        f"If the bound is corrected to contain {repair}, the bound {'holds' if repaired <= 1 else 'is also broken'}: "
-        f"the unfairness divided by the bound is at most {repaired:.3f}."
+        f"times the bound. {_searched(search)} Of the random settings, the printed bound is broken in "
+        f"{_broken(search, f'{theorem}.printed')}. If the bound is corrected to contain {repair}, the bound "
+        f"{'holds' if repaired <= 1 else 'is also broken'}: the unfairness divided by the corrected bound is at most "
+        f"{repaired:.3f}."
     )
     return Measurement(f"dsfq.{theorem}.bound", printed, note=note, holds=printed <= 1)
 
@@ -168,9 +170,12 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
 
 def _as_repaired(search: xr.Dataset, theorem: str) -> Measurement:
     share = _tightest(search, f"{theorem}.repaired")
-    note = f"In the worst interval, the unfairness divided by the corrected bound is {share:.3f}. {_searched(search)}"
+    note = (
+        "The value is the unfairness divided by the corrected bound in the worst interval. The claim holds if the "
+        f"value is at most 1. {_searched(search)}"
+    )
     if theorem == "theorem2":
-        note += f" Separate sharing of each brick breaks the bound in {_broken(search, 'theorem2.single')}."
+        note += f" If each brick is shared separately, the bound is broken in {_broken(search, 'theorem2.single')}."
     return Measurement(f"dsfq.{theorem}.repaired", share, note=note, holds=share <= 1)
 
 
@@ -179,9 +184,9 @@ def _reduces(data: xr.Dataset) -> Measurement:
     requests, alike = (int(data[name].where(one, 0).sum()) for name in ("requests", "alike"))
     others = float(data.alike.where(~one).sum() / data.requests.where(~one).sum())
     note = (
-        f"TOTAL-DSFQ and SFQ(D) are compared. In {int(one.sum())} settings with one brick, both served {alike:,} of "
-        f"{requests:,} requests in the same order and at the same time. In settings with several bricks, this is "
-        f"true of {others:.0%} of the requests."
+        "The claim holds if TOTAL-DSFQ and SFQ(D) serve all requests in the same order and at the same time on one "
+        f"brick. In {int(one.sum())} settings with one brick, this is true of {alike:,} of {requests:,} requests. In "
+        f"settings with several bricks, this is true of {others:.0%} of the requests."
     )
     return Measurement("dsfq.theorem2.reduces", alike == requests and requests > 0, note=note)
 
@@ -190,9 +195,11 @@ def _partition(data: xr.Dataset) -> Measurement:
     ratio = data.service.sel(stream="f") / data.service.sel(stream="g")
     one, split = (ratio.sel(coordinators=name) for name in ("one", "by brick"))
     note = (
-        "Streams f and g have equal weights. The service of f divided by the service of g is "
-        f"{float(one.mean()):.3f} if f has one coordinator. It is {float(split.mean()):.3f} if f has one coordinator "
-        f"for each brick (means over {split.sizes['seed']} runs)."
+        "Streams f and g have equal weights. The claim holds if f receives clearly more service than g when f has one "
+        "coordinator for each brick: the service of f divided by the service of g is above 1.25 in every run, and "
+        "differs from 1 more than five times as much as when f has one coordinator. The ratio is "
+        f"{float(one.mean()):.3f} if f has one coordinator, and {float(split.mean()):.3f} if f has one coordinator for "
+        f"each brick (means over {split.sizes['seed']} runs)."
     )
     # The ratio must be much further from 1, the ratio of the weights, in every run.
     escapes = bool(np.all(np.abs(split - 1) > 5 * np.abs(one - 1)) and float(split.min()) > 1.25)
@@ -204,7 +211,7 @@ def _tightest(search: xr.Dataset, bound: str) -> float:
 
 
 def _broken(search: xr.Dataset, bound: str) -> str:
-    """Return a phrase: how many of the random settings with two waiting streams at a brick exceed a bound."""
+    """Return a phrase: the number of random settings with two waiting streams at a brick that exceed a bound."""
     share = search.share.sel(bound=bound).values
     broken, waiting = int((share > 1).sum()), int((share > 0).sum())
     return f"{broken:,} of {waiting:,} settings with two waiting streams at a brick"
@@ -212,7 +219,10 @@ def _broken(search: xr.Dataset, bound: str) -> str:
 
 def _searched(search: xr.Dataset) -> str:
     settings, rounds = (search.attrs[name] for name in ("settings", "rounds"))
-    return f"The search covers {settings:,} random settings, two settings made by hand, and {rounds} rounds of hill climbing."
+    return (
+        f"The search covers {settings:,} random settings, two settings made by hand, and {rounds} rounds of hill "
+        "climbing."
+    )
 
 
 def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
@@ -237,7 +247,7 @@ def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
     Parameters
     ----------
     effort : SearchEffort
-        Its `first_seed` is the first of these seeds.
+        Its `first_seed` is the first of the consecutive seeds.
     lanes : int
         Number of runs.
     """

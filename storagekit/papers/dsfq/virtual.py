@@ -93,7 +93,7 @@ class _Brick:
 
 
 def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
-    """Return how long a returning stream waits for service at a brick, under equation 5 and under broadcast.
+    """Return the time that a returning stream waits for service at a brick, under equation 5 and under broadcast.
 
     Another stream is always backlogged at the brick. The first stream is served once and is then away. On its return it
     sends `batch` requests to other bricks simultaneously, and then one request to this brick.
@@ -231,10 +231,11 @@ def equation5_findings(back: xr.Dataset) -> list[Measurement]:
             "dsfq.equation5.equivalent",
             by_delay == by_broadcast,
             basis="analytic",
-            note=f"A stream was away for {back.attrs['away']} s and then sent {back.attrs['batch']} requests to "
-            f"other bricks. The stream is served after {by_delay:g} s under equation 5 and after {by_broadcast:g} s "
-            "under broadcast. Under broadcast the start tag of each virtual request is at least the virtual time of "
-            "its arrival. Equation 5 adds the cost of the requests to other bricks to the finish tag of the stream's "
-            "last request. The virtual time may be above this tag when the stream returns.",
+            note="The claim holds if a stream waits equally long for service under equation 5 and under broadcast. A "
+            f"stream was away for {back.attrs['away']} s and then sent {back.attrs['batch']} requests to other "
+            f"bricks. The stream is served after {by_delay:g} s under equation 5 and after {by_broadcast:g} s under "
+            "broadcast. Under broadcast the start tag of each virtual request is at least the virtual time of its "
+            "arrival. Equation 5 adds the cost of the requests to other bricks to the finish tag of the last request "
+            "of the stream. When the stream returns, the virtual time may be above this finish tag.",
         )
     ]

@@ -1,4 +1,4 @@
-"""Log of what a bound depends on: the requests served, waiting, and sent by coordinators at each event of a run."""
+"""Log of the requests that are served, that wait, and that coordinators send at each event of a run."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ class Sent(NamedTuple):
 class Noted(AbstractCoordinators):
     """Coordinators that record the last request sent.
 
-    A stream selects its coordinators in turn, or at random where `random` is 1.
+    A stream selects its coordinators at random where `random` is 1, and in turn elsewhere.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Noted(AbstractCoordinators):
     chance : AtRandom
         The selection at random.
     random : array of int, shape `[1, *batch]`
-        1 for a selection at random, 0 in turn.
+        1 for a selection at random, 0 for a selection in turn.
     unit : int
         Number of sectors of a volume. Each brick has one volume.
     """
@@ -140,14 +140,16 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
 
 
 def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int, unit: int) -> Noted:
-    """Return coordinators that record the last request sent; each run has its number of coordinators and its selection.
+    """Return coordinators that record the last request sent.
+
+    Runs may differ in the number of coordinators and in their selection.
 
     Parameters
     ----------
     count : array of int, shape [n]
         Number of coordinators of each run.
     random : array of int, shape [n]
-        1 for a selection at random, 0 in turn.
+        1 for a selection at random, 0 for a selection in turn.
     most : int
         Number of coordinators for which memory is reserved.
     unit : int

@@ -24,8 +24,8 @@ def two_streams(
     weights : mapping of str to float
         Weights of "f" and "g".
     minimum : float
-        Minimum share of each brick for each stream; 0 for none. A minimum above the smaller of the two weights divided
-        by their sum is lowered to that quotient.
+        Minimum share of each brick for each stream; 0 for no minimum. The share of a stream by weight is its weight
+        divided by the sum of both weights. A minimum above the smaller share by weight is lowered to this share.
     rates : tuple of float
         Throughput of A and B, bytes a second.
     policy : str
@@ -56,7 +56,7 @@ def what_if(
     weight_f, weight_g : float
         Weights of the streams.
     minimum : float
-        Minimum share of each brick for each stream; 0 for none.
+        Minimum share of each brick for each stream; 0 for no minimum.
     threads_f, threads_g : int
         Number of threads of f on A, and number of threads of g on each of A and B.
     coordinators : int
@@ -68,8 +68,8 @@ def what_if(
     -------
     Dataset
         `rate`, over `policy`, `stream` and `brick`: bytes a second. `latency`, over `policy` and `stream`: mean
-        response time, seconds. `bound`: upper bound of the unfairness over any interval, the difference of the streams'
-        services in bytes, each divided by the weight.
+        response time, seconds. `bound`: upper bound of the unfairness in any interval. The unfairness is the difference
+        of the services of the streams in bytes, each divided by the weight of the stream.
 
     Raises
     ------

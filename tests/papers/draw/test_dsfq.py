@@ -12,7 +12,7 @@ from storagekit.simulation import interval
 
 SEEDS, STREAMS, BRICKS = 3, ["f", "g"], 2
 ON_B = [0, 10, 30]
-PRINTED, REPAIRED = "theorem 4, printed", "theorem 4, repaired"
+PRINTED, REPAIRED = "theorem 4 as printed", "theorem 4 as corrected"
 
 
 @pytest.fixture(scope="module")
@@ -138,5 +138,5 @@ def test_exceeded_bounds_are_named_and_both_bounds_are_drawn():
     assert REPAIRED not in heading(draw.search(attacked()).to_dict())
     spec = draw.counterexample(broken()).to_dict()
     assert [row["level"] for row in rows(spec) if "level" in row] == [200]
-    assert "differs by 298 sectors. The printed bound is 200, and the repaired bound is 900." in heading(spec)
+    assert "differs by 298 sectors. The printed bound is 200, and our corrected bound is 900." in heading(spec)
     assert {row["where"] for row in rows(spec) if "where" in row} == {"f on B", "g on A"}

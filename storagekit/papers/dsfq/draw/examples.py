@@ -17,7 +17,9 @@ ONE, TWO = ("first", "second", "third"), ("first", "second")
 
 
 def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart with a box for each request, which shows its delay, the delay in the paper, and its coordinator.
+    """Return a chart with a box for each request.
+
+    A box shows the delay of the request, its delay in the paper, and its coordinator.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a curve of the delay with which the total of f follows the total of g, against the depth D.
+    """Return a curve of the delay between the falls of the totals of g and f, against the depth D.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
         "Figure 13: delay between the falls of the totals of g and f, by depth D",
         f"The delay is {float(mean[0]):.2f} s with D = {int(mean.depth[0])}, and {float(mean[-1]):.2f} s with "
         f"D = {int(mean.depth[-1])}.",
-        "After stream h starts on B, the total of g falls first, then the total of f. The delay is the time between "
-        f"the midpoints of the two falls. {WHISKERS}",
+        "After stream h starts on B, the total throughput of g falls first, then the total of f. The delay is the time "
+        f"between the midpoints of the two falls. {WHISKERS}",
     )
 
 

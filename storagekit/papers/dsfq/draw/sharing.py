@@ -16,7 +16,7 @@ WHISKERS = "Whiskers are 95% intervals over runs. Most are smaller than the mark
 
 
 def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the throughput and the response time of both streams against the threads of g.
+    """Return curves of the throughput and the response time of both streams against the number of threads of g.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
 
 
 def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the total throughputs, and of the throughput of g on each brick, against g's threads on B.
+    """Return curves of the total throughputs, and of the throughput of g by brick, against the threads of g on B.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return curves of the total throughputs against the threads of g per brick, a third of the threads of g.
+    """Return curves of the total throughputs against the number of threads of g per brick.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         alt.layer(_totals(on_a, "Threads of g per brick"), rule),
         "Figure 10: total throughput of f on one brick and of g striped over three bricks",
         f"With {said:g} threads of g per brick, the total of g is {there:.1%} below the total of f (paper: equal). "
-        f"With {few:g} threads per brick, it is {float(behind[0]):.0%} below.",
+        f"With {few:g} threads of g per brick, the total of g is {float(behind[0]):.0%} below.",
+        "The threads of g use three bricks in turn, so the number of threads per brick is a third of their number. "
         "Stream f has 30 threads on A. Whiskers are 95% intervals over runs.",
     )
 
@@ -128,8 +129,8 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 11: total throughput of f and g with one, two and four coordinators",
-        f"The largest difference between the totals of f and g is {told}.",
-        f"The streams are those of figure 9(a). Each stream uses its coordinators in turn. {WHISKERS}",
+        f"By number of coordinators, the largest difference between the totals of f and g is {told}.",
+        f"The streams are the streams of figure 9(a). Each stream uses its coordinators in turn. {WHISKERS}",
     )
 
 

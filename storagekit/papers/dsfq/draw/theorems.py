@@ -12,10 +12,10 @@ from storagekit.papers.dsfq.draw.palette import BLACK, BLUE, SKY, VERMILION
 
 NAMES = {
     "theorem1": "theorem 1",
-    "theorem2.printed": "theorem 2, printed",
-    "theorem2.repaired": "theorem 2, repaired",
-    "theorem4.printed": "theorem 4, printed",
-    "theorem4.repaired": "theorem 4, repaired",
+    "theorem2.printed": "theorem 2 as printed",
+    "theorem2.repaired": "theorem 2 as corrected",
+    "theorem4.printed": "theorem 4 as printed",
+    "theorem4.repaired": "theorem 4 as corrected",
     "theorem1.unscheduled": "theorem 1, no scheduling",
     "theorem2.single": "theorem 2, each brick separately",
 }
@@ -43,9 +43,9 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
         alt.hconcat(*panels, spacing=30).resolve_scale(color="shared"),
         "Largest unfairness found by search, divided by each bound",
         f"A ratio above 1 breaks a bound. The search breaks these bounds: {broken or 'none'}.",
-        f"The search uses {data.attrs['settings']:,} random settings, then hill climbing. The last two lines of the "
-        f"legend are other schedulers, for which the paper does not claim the bound. Ratios below {LEAST:g} are not "
-        "shown.",
+        f"The search uses {data.attrs['settings']:,} random settings, then hill climbing. We corrected the bounds of "
+        "theorems 2 and 4. The last two lines of the legend are other schedulers, for which the paper does not claim "
+        f"the bound. Ratios below {LEAST:g} are not shown.",
     )
 
 
@@ -74,7 +74,7 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
         alt.hconcat(*panels, spacing=30),
         "A counterexample to the printed bound of theorem 4",
         f"After {of['requests']} requests, the service of f and g differs by {of['unfair']:,.0f} sectors. The printed "
-        f"bound is {of['bound']:,.0f}, and the repaired bound is {of['repaired']:,.0f}.",
+        f"bound is {of['bound']:,.0f}, and our corrected bound is {of['repaired']:,.0f}.",
         f"Each stream has {of['coordinators']} coordinators, and the depth D is {of['depth']}. A sector is a unit of "
         "cost.",
     )
@@ -115,7 +115,7 @@ def _milliseconds() -> alt.X:
 
 
 def _settings(data: xr.Dataset) -> Layered:
-    """Return the distribution, over the random settings, of the largest unfairness divided by each bound."""
+    """Return the cumulative distribution over the random settings of the largest unfairness divided by each bound."""
     parts = np.linspace(0, 1, 101)
     rows = []
     for bound in data.bound.values.tolist():
@@ -138,7 +138,7 @@ def _settings(data: xr.Dataset) -> Layered:
                 axis=alt.Axis(values=[10.0**power for power in range(-3, 7)], format="~g"),
                 title=SHARE,
             ),
-            y=alt.Y("part:Q", title="Fraction of the settings", axis=alt.Axis(format="%")),
+            y=alt.Y("part:Q", title="Settings with at most this ratio", axis=alt.Axis(format="%")),
             color=_bounds(),
         )
     )

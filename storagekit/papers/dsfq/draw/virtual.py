@@ -68,6 +68,7 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
         "Difference of service between two streams and the bound of theorem 4, with unit costs",
         f"For {broken} of {len(rows)} numbers of coordinators, the difference exceeds the bound under every "
         "interpretation of D_SFQ.",
-        "Each coordinator has sent one request to another brick, and has not yet sent the request to this brick that "
-        "reports it. Two requests of each stream wait at this brick, and the depth D is 1.",
+        "Each coordinator has sent one request to another brick. It reports the cost of this request with its next "
+        "request to this brick, which it has not yet sent. Two requests of each stream wait at this brick, and the "
+        "depth D is 1.",
     )
