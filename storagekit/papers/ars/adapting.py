@@ -135,7 +135,7 @@ def adapting(
             "filled": (
                 dims,
                 kept.filled[last] / ONE,
-                {"units": "1", "long_name": "fraction of the interval that is mapped"},
+                {"units": "1", "long_name": "fraction of the interval that the node fills"},
             ),
         },
         coords={"time": ("time", moments, {"units": "s"}), "subregion": np.arange(kept.owner.shape[1])},

@@ -195,7 +195,7 @@ def extra(
     dims = ("extra", "seed", "number")
     data = xr.Dataset(
         {
-            "asked": (dims, nodes, {"units": "1", "long_name": "nodes that a read is sent to initially"}),
+            "asked": (dims, nodes, {"units": "1", "long_name": "number of nodes that a read is sent to initially"}),
             "response": (dims, response, {"units": "s", "long_name": "mean response time"}),
         },
         coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * STRETCH},

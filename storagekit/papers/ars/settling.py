@@ -102,7 +102,7 @@ def equal(
     data = xr.Dataset(
         {
             "outstanding": (dims, held.mean(axis=-1), {"units": "1", "long_name": "outstanding requests"}),
-            "rate": (dims, rate, {"units": "1/s", "long_name": "requests completed"}),
+            "rate": (dims, rate, {"units": "1/s", "long_name": "throughput of the node"}),
             "swing": (dims, swing, {"units": "1", "long_name": (
                 "standard deviation over time of the share of outstanding requests"
             )}),
@@ -180,7 +180,7 @@ def halved(
     dispatchers: dict[str, AbstractDispatch] = {
         f"{ADAPTIVE}, {window:g} s": ARS(clients=CLIENTS, window=window) for window in windows
     }
-    # Of the centralized protocols, only this one uses the present duration of an access, so only it sees the slowdown.
+    # Of the centralized protocols, only this one uses the present duration of an access, so only it adapts.
     dispatchers[CENTRAL_HEADS] = PROTOCOLS[CENTRAL_HEADS]()
     largest = len(NODES) - 1
 
@@ -208,9 +208,9 @@ def settled(data: xr.Dataset) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Settling time by protocol, seconds. It ends with the last interval of time in which the mean share differs from
-        its final value by more than the tolerance. It is 0 if there is no such interval. Its resolution is the length
-        of an interval.
+        Settling time by protocol, seconds: the time from the slowdown to the end of the last interval of time in which
+        the mean share differs from its final value by more than the tolerance. It is 0 if there is no such interval.
+        Its resolution is the length of an interval.
 
     Notes
     -----

@@ -55,7 +55,7 @@ def waves() -> xr.Dataset:
 
 
 def attacked() -> xr.Dataset:
-    """The bound of theorem 4 as printed is exceeded by a third; the repaired bound holds."""
+    """The bound of theorem 4 as printed is exceeded by a third; the corrected bound holds."""
     names = ["theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired"]
     every = [*names, "theorem1.unscheduled", "theorem2.single"]
     tightest = np.array([0.8, 0.7, 0.6, 1.33, 0.5, 9.0, 5.0])
