@@ -219,7 +219,7 @@ WHERE = {"replicated": "for replicated data", "erasure-coded": "for erasure-code
 
 
 def appears(busy: xr.Dataset) -> str:
-    """Return a sentence for each volume on the loads at which the response time of ARS is close to that of Central.
+    """Return a sentence for each volume on the loads at which the response times of ARS and Central are close.
 
     Parameters
     ----------
@@ -255,7 +255,10 @@ def _heads_known(response: xr.DataArray, dim: str) -> str:
 
 
 def _orders(response: xr.DataArray) -> dict[tuple[str, str], int]:
-    """Return, for each pair of protocols, 1 if the first is slower with 95% confidence, -1 if faster, otherwise 0."""
+    """Return, for each pair of protocols, 1 if the first protocol is slower, -1 if it is faster, otherwise 0.
+
+    A protocol is slower or faster if its response time differs with 95% confidence.
+    """
     signs = {}
     for pair in itertools.combinations(FOUR, 2):
         taken = beside(response, *pair)

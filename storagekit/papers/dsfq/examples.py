@@ -19,7 +19,7 @@ SETTINGS: dict[str, AbstractCoordinators] = {"one coordinator": OneCoordinator()
 
 
 def example_delays(stream: Sequence[int] = STREAM) -> xr.Dataset:
-    """Return the delays of requests of cost one, with one and with two coordinators (figures 5 and 7).
+    """Return the delays of requests of cost 1, with one and with two coordinators (figures 5 and 7).
 
     Parameters
     ----------

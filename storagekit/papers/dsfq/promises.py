@@ -68,7 +68,7 @@ def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
 def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]) -> Float[np.ndarray, " lane"]:
     """Return, for each run, the largest shortfall of a stream at a brick divided by the allowed shortfall.
 
-    The shortfall is the service below the minimum share.
+    The shortfall is the amount by which the service of the stream is below its minimum share.
 
     Parameters
     ----------

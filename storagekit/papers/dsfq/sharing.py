@@ -525,7 +525,10 @@ def _first_below(values: np.ndarray, limit: float) -> int:
 
 
 def _last_below(at: np.ndarray, values: np.ndarray, limit: float) -> float | None:
-    """Return the position in `at`, interpolated, where the values finally rise above a limit; None if they do not."""
+    """Return the position in `at`, interpolated, after which all values are above a limit.
+
+    The result is None if there is no such position.
+    """
     below = np.flatnonzero(values < limit)
     if not below.size or below[-1] == len(at) - 1:
         return None

@@ -53,11 +53,11 @@ def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
-    """Return the service of two streams of equal weight, if f has one coordinator, or one coordinator for each brick.
+    """Return the service of streams f and g of equal weight.
 
-    Stream f is at bricks A and B, and stream g is at A. With one coordinator, the requests of f to B delay its requests
-    to A. With a coordinator for each brick, no coordinator forwards requests to both bricks. B has half of the speed of
-    A, so that equal totals are possible.
+    Stream f is at bricks A and B, and has one coordinator, or one coordinator for each brick. Stream g is at A. With
+    one coordinator, the requests of f to B delay its requests to A. With a coordinator for each brick, no coordinator
+    forwards requests to both bricks. B has half of the speed of A, so that equal totals are possible.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Arrival(NamedTuple):
 
 
 def served(arrivals: Sequence[Arrival]) -> list[float]:
-    """Return the time at which the service of each request begins, seconds.
+    """Return the time in seconds at which the service of each request begins.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
 
 
 def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
-    """Return the unfairness between two streams, the first with many coordinators, and the bound of theorem 4.
+    """Return the unfairness between two streams and the bound of theorem 4. One stream has several coordinators.
 
     All costs are 1. Each stream always has two requests waiting at the brick. The first stream sends its requests
     through its coordinators in turn. At one time each of these coordinators also sends a request to another brick,

@@ -233,7 +233,7 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
 
 
 def table6_findings(data: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 6, for reads only and the paper's latency. The notes have the other settings.
+    """Return the findings on table 6, for reads only and the paper's latency. The notes give the other results.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Return curves of the throughput of ARS against the window, in one panel for each volume.
+    """Return curves of the throughput of ARS against the window of ARS, in one panel for each volume.
 
     Parameters
     ----------

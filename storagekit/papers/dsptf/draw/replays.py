@@ -43,7 +43,7 @@ READINGS = {
 def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Draw the response times by scheme on two equal bricks, in a panel for each trace.
 
-    Marks show our time of D-SPTF, multiplied by the paper's ratios to D-SPTF.
+    Marks show the paper's ratios to D-SPTF: our response time under D-SPTF, multiplied by the ratio of the scheme.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
 
 
 def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    """Return our time of D-SPTF multiplied by the paper's ratios to D-SPTF, for the schemes that ran."""
+    """Return, for each scheme that ran, our time of D-SPTF multiplied by the paper's ratio of the scheme to D-SPTF."""
     there = times.scheme.values.tolist()
     if "D-SPTF" not in there:
         return []
@@ -107,7 +107,10 @@ def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list
 
 
 def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return the ranges of the paper's ratios to D-SPTF with their schemes. For SAP, hashing has two ranges."""
+    """Return the schemes with the paper's ratio of their response times to the response time of D-SPTF.
+
+    A ratio is a range. For SAP, hashing has two ranges.
+    """
     if trace not in ("sap", "financial"):
         rest = paper["dsptf.fig6.rest"]
         return [("Hashing", rest, rest), ("LARD", rest, rest)]
@@ -204,7 +207,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
 
 
 def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
-    """Return the runs of D-SPTF and hashing under other interpretations. The names of schemes contain them."""
+    """Return the runs of D-SPTF and hashing under other interpretations. Names of schemes end in the interpretation."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
     parts = {

@@ -94,7 +94,7 @@ def _errors(compared: xr.Dataset) -> pd.DataFrame:
 
 
 def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
-    """Draw our hit rates of reads and the paper's by scheme, in a panel for each trace.
+    """Draw our hit rates of reads and the paper's hit rates by scheme, in a panel for each trace.
 
     Parameters
     ----------
