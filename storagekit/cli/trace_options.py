@@ -77,6 +77,15 @@ class Selection:
     until: float | None = None
     sample: float | None = None
 
+    def __post_init__(self):
+        from storagekit.core.validation import SHARE, Validator
+
+        seconds = Validator(least=0, unit="s")
+        seconds("--from", self.start)
+        for option, validator, value in (("--until", seconds, self.until), ("--sample", SHARE, self.sample)):
+            if value is not None:
+                validator(option, value)
+
     def of(self, trace: "RequestTrace") -> "RequestTrace":
         """Return the selected requests of a trace. Raises InputError if there is none."""
         return next(self.parts(iter([trace])))

@@ -19,11 +19,13 @@ ARGUMENTS = {
     ("plan", "memory"): ["--cache-mb", "100", "--disks", "2", "--disk-mb", "9000"],
     ("plan", "sessions"): ["--rate-mb", "1"],
     ("plan", "schemes"): ["--disks", "4", "--data-tb", "0.01"],
+    ("trace", "info"): [TRACE],
+    ("trace", "convert"): [TRACE, "trace.parquet"],
 }
 # options with text values
 WORDS = (
     "--profile --out -p --traces --drive --layout --dispatch --schedule --write --slow --stop --format --schemes --against "
-    "--scheduler-file --store --folder --goal --scheduler --charts --start"
+    "--scheduler-file --store --folder --goal --scheduler --charts --start --columns --devices"
 )
 # invalid for any option that counts or measures
 INVALID = ["nan", "-inf", "inf", "-7", "1e400", "-1e300", "x", ""]
