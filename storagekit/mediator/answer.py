@@ -18,8 +18,8 @@ ASSUMPTIONS = (
     "every disk, processor, ring and link serves blocks in order of arrival, and only sessions use it",
     "a session releases one stripe per period, with all its blocks at the same time; the deadline of each stage is "
     "one period",
-    "times of processors and network are constant, the token takes its mean time, and requests and acknowledgements "
-    "take no time",
+    "processor and network times are constant, the wait for the token always has its mean length, and requests and "
+    "acknowledgements take no time",
     "a block is reserved at every agent for each period, including parity, so that a read keeps its rate if an agent "
     "fails",
     "no session starts or ends within a busy period of a disk",
@@ -36,13 +36,13 @@ class Utilization:
     Parameters
     ----------
     disks, processors : ndarray, shape [agent]
-        Shares of the disk and of the processor of each agent.
+        Share of the disk (`disks`) and of the processor (`processors`) of each agent.
     links : ndarray, shape [agent], or None
         Share of the link of each agent; None on a ring.
     ring : float or None
         Share of the ring; None on a switch.
     clients : mapping of str to (float, float)
-        Shares of the processor and of the link of each client, keyed by client name.
+        Share of the processor and share of the link of each client, keyed by client name.
     """
 
     disks: NDArray
@@ -53,7 +53,7 @@ class Utilization:
 
     @property
     def most(self) -> float:
-        """Return the largest share of all resources."""
+        """Return the largest reserved share of any resource."""
         parts = [
             self.disks,
             self.processors,
@@ -159,11 +159,12 @@ class Admitted:
 
     def __str__(self) -> str:
         layout, asked = self.layout, self.request
-        redundancy = f", {layout.parities} for parity" if layout.parity else ""
+        redundancy = f"; parity blocks per stripe: {layout.parities}" if layout.parity else ""
         lines = [
             f"session {self.session}: {'write' if asked.write else 'read'} of {asked.size} bytes at {asked.rate:g} bytes/s",
             f"unit {layout.unit} bytes, agents {', '.join(map(str, layout.agents))}{redundancy}",
-            f"one stripe per {self.plan.period:.6g} s, the first {2 * self.plan.period:.6g} s after the start",
+            f"one stripe per {self.plan.period:.6g} s; the first is complete {2 * self.plan.period:.6g} s after the "
+            "start",
             f"reserved time: {self.utilization}",
         ]
         return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])

@@ -28,9 +28,9 @@ class Client:
     number : int
         Number of the client, which is the number of its first session.
     seconds : float
-        Total time that one stripe of each session takes at the client, seconds.
+        Time of one stripe at the client, summed over the client's sessions, seconds.
     processor, link : float
-        Reserved shares of time of the client's processor and of its link.
+        Reserved shares of time of the client's processor and of the client's link.
     sessions : int
         Number of the client's sessions.
     """
@@ -68,7 +68,7 @@ class Held:
     agents : ndarray of int
         Agents of the session.
     busy : ndarray
-        Mean share of time for which the session uses the disk of each of these agents.
+        Mean share of time for which the session uses the disk of each agent in `agents`.
     """
 
     proposal: Proposal
@@ -80,7 +80,7 @@ class Held:
 
 @dataclass(frozen=True)
 class BookTable:
-    """A table with one row for each session. A row that uses no agent is free.
+    """A table with one row for each session. A row without agents belongs to no session; it is free.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ class BookTable:
     budget : ndarray, shape [row]
         Largest allowed probability that a block is late.
     client : ndarray of int, shape [row]
-        Number of the client.
+        Number of the session's client.
     reception : ndarray, shape [row]
-        Total time that one stripe of each session of this client takes at the client, seconds.
+        Time of one stripe at this client, summed over all sessions of the client, seconds.
     """
 
     on: NDArray
@@ -131,13 +131,13 @@ class Sums:
     count : ndarray, shape [agent]
         Number of sessions.
     transfer : ndarray, shape [agent]
-        Total transfer time of one block of each session, seconds.
+        Transfer time of one block, summed over the sessions, seconds.
     path : ndarray, shape [agent]
-        Total time of one block of each session at the agent's processor and link, seconds.
+        Time of one block at the agent's processor and link, summed over the sessions, seconds.
     busy, processor, link : ndarray, shape [agent]
         Reserved shares of time of the agent's disk, processor and link.
     ring : float
-        Total time of one stripe of each session on the ring, seconds.
+        Time of one stripe on the ring, summed over the sessions, seconds.
     ring_busy : float
         Reserved share of time of the ring.
     """
@@ -211,7 +211,7 @@ class Book:
         return cls(Sums.none(cluster.agents), BookTable.of(_ROWS, cluster.agents))
 
     def added(self, cluster: Cluster, proposal: Proposal) -> "Book":
-        """Return a book that also contains the session of `proposal`; its number is `numbered` of the new book."""
+        """Return a book that also contains the session of `proposal`. Its `numbered` is the number of this session."""
         number, agents = self.numbered + 1, np.array(proposal.layout.agents)
         asked = demand(cluster, proposal.request, shape_of(proposal.layout))
         mean = cluster.positioning.sum(axis=0)[agents] + asked.transfer[0, agents]

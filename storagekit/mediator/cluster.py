@@ -61,7 +61,7 @@ class Cluster:
 
     @cached_property
     def positioning(self) -> NDArray:
-        """Return the mean seek and rotation times, seconds, `[2, agent]`."""
+        """Return the mean seek time and the mean rotational latency of each disk, seconds, `[2, agent]`."""
         return np.array([[disk.seek for disk in self.disks], [disk.rotation for disk in self.disks]])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The time that a session needs at each resource, for each possible layout."""
+"""The time that a session needs at each resource, for each possible stripe shape."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
 # Times are rounded up to whole multiples of this value, seconds. Sums of these multiples are exact up to a day. A release
-# therefore subtracts from a ledger exactly what the session added, in any order of arrivals and departures.
+# therefore subtracts from a ledger exactly the times that the session added, in any order of arrivals and departures.
 _QUANTUM = 2.0**-36
 
 
@@ -27,7 +27,7 @@ class Demand:
     Parameters
     ----------
     shapes : StripeShapes
-        The shapes.
+        The stripe shapes, which are the dimension `shape` of all arrays.
     period : ndarray, shape [shape]
         The period tau, seconds.
     transfer : ndarray, shape [shape, agent]
@@ -68,7 +68,7 @@ class Demand:
         return self.client + self.client_link
 
     def where(self, chosen: NDArray) -> "Demand":
-        """Return the demand of the chosen shapes."""
+        """Return the demand of the chosen stripe shapes."""
         columns = {name: column[chosen] for name, column in vars(self).items() if name != "shapes"}
         return Demand(self.shapes.where(chosen), **columns)
 
@@ -78,7 +78,7 @@ _carried, _handled, _checked = unchecked(Network.seconds), unchecked(Host.second
 
 
 def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
-    """Return the demand of a request, for each shape.
+    """Return the demand of a request for each stripe shape.
 
     Parameters
     ----------
@@ -87,18 +87,18 @@ def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
     request : Request
         The request.
     shapes : StripeShapes
-        The shapes.
+        The stripe shapes.
 
     Returns
     -------
     Demand
-        Seconds at each resource.
+        Time at each resource for each stripe shape, seconds.
 
     Notes
     -----
     A write sends every block and computes check data. A read sends the data blocks. If an agent has failed, a read sends
     a parity block instead of the lost block, and the client computes the lost data. Processor time for check data is
-    therefore reserved for reads and writes of every shape with parity.
+    therefore reserved for reads and writes of every stripe shape with parity.
     """
     network, unit = cluster.network, shapes.unit
     parity = shapes.agents > shapes.data
@@ -124,12 +124,16 @@ def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
 
 
 def shape_of(layout: StripeLayout) -> StripeShapes:
-    """Return the single shape of a known layout."""
+    """Return the stripe shape of a given layout, as a `StripeShapes` with one entry."""
     return StripeShapes(np.array([len(layout.agents)]), np.array([layout.data]), np.array([layout.unit]))
 
 
 def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShapes:
-    """Return every shape whose stripe fits into the client's buffer, with a part of the object at each agent."""
+    """Return the stripe shapes (numbers of agents and of data blocks, and block size) that are possible for a request.
+
+    A stripe shape is possible if a stripe fits into the client's buffer, and if the object is large enough to put data
+    into every data block of a stripe.
+    """
     data = np.arange(1, cluster.agents + 1)
     agents = data if request.group is None else data + -(-data // request.group)
     data, agents = data[agents <= cluster.agents], agents[agents <= cluster.agents]

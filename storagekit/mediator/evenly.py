@@ -1,4 +1,4 @@
-"""The number of identical sessions that fit if they are spread evenly over all agents, for each shape.
+"""The number of identical sessions that fit if they are spread evenly over all agents, for each stripe shape.
 
 The admission test of the last session determines this number.
 """
@@ -25,17 +25,17 @@ MOST_EVENLY = 100_000
 
 @dataclass(frozen=True)
 class Even:
-    """Number of identical sessions that fit, spread evenly over the agents of a cluster, for each possible shape.
+    """Number of identical sessions that fit if they are spread evenly over the agents, for each possible stripe shape.
 
     Parameters
     ----------
     shapes : StripeShapes
-        Agents, data blocks and unit of each shape.
+        The possible stripe shapes, which are the dimension `shape` of all arrays.
     sessions : ndarray of int, shape [shape]
         Number of sessions that fit, at most `MOST_EVENLY`.
     disk, network : ndarray, shape [shape]
-        Ratio of needed to allowed time if one more session is added, at the most loaded disk and on the network. A ratio
-        above 1 identifies the binding constraint.
+        Ratios of needed time to allowed time if one more session is added: at the most loaded disk (`disk`) and on the
+        network (`network`). A ratio above 1 identifies the binding constraint.
     busy : ndarray, shape [shape]
         Mean utilization of the busiest disk with `sessions` sessions, computed with the mean positioning time of that
         disk.
@@ -48,30 +48,33 @@ class Even:
     busy: NDArray
 
     def best(self, chosen: NDArray | None = None) -> int:
-        """Return the index of the shape with the most sessions.
+        """Return the index of the stripe shape with the most sessions.
 
-        If several shapes have the most sessions, the shape with the fewest agents is chosen, then the largest unit.
+        Among several stripe shapes with the most sessions, those with the fewest agents are preferred, and among these
+        the one with the largest unit.
 
         Parameters
         ----------
         chosen : ndarray of bool, shape [shape], optional
-            Shapes to choose from; all by default.
+            True for each stripe shape to consider; all by default.
 
         Raises
         ------
         InputError
-            If no shape is chosen.
+            If there is no stripe shape to consider.
         """
         among = np.flatnonzero(np.ones(self.shapes.count, bool) if chosen is None else chosen)
         if not among.size:
-            raise InputError("no shapes to select from; give a larger buffer, or more agents")
+            raise InputError("no stripe shapes to select from; give a larger buffer, or more agents")
         order = np.lexsort((-self.shapes.unit[among], self.shapes.agents[among], -self.sessions[among]))
         return int(among[order[0]])
 
 
 @validate
 def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> Even:
-    """Return the number of sessions like `request` that fit, spread evenly over the agents, for each shape.
+    """Return the number of sessions like `request` that fit if they are spread evenly over the agents.
+
+    The result has a number for each stripe shape.
 
     Parameters
     ----------
@@ -85,17 +88,17 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
     Returns
     -------
     Even
-        Results for each shape.
+        Number of sessions, load of the disks and load of the network, for each stripe shape.
 
     Raises
     ------
     InputError
-        If the units are invalid, or if no shape fits into the client's buffer.
+        If the units are invalid, or if no stripe fits into the client's buffer.
 
     Notes
     -----
-    If all agents have the same disk and `fill` uses a single shape, `fill` finds the same number. If the disks differ,
-    the slowest disk determines the result of this function.
+    If all agents have the same disk and `fill` uses a single stripe shape, `fill` finds the same number. If the disks
+    differ, the slowest disk determines the result of this function.
     """
     shapes = shapes_for(cluster, request, units_of(units))
     if not shapes.count:
@@ -103,7 +106,7 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
             f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe over these agents fits into the "
             "buffer; give a larger buffer or more agents"
         )
-    # Identical disks have the same load here, so one disk of each kind is enough.
+    # Identical disks have the same load here, so only one of them is tested.
     kinds = Cluster(tuple(dict.fromkeys(cluster.disks)), cluster.agent, cluster.client, cluster.network)
     asked, tail = demand(kinds, request, shapes), Tail.of(kinds.disks)
 
@@ -124,7 +127,7 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
 
 
 def met(found: Examined) -> NDArray:
-    """Return whether each shape passes the test at every agent, `[shape]`."""
+    """Return whether each stripe shape passes the admission test at every agent, `[shape]`."""
     return np.asarray(fits(np.maximum(found.shared, found.agent.max(axis=1))))
 
 
@@ -132,15 +135,16 @@ def among_others(tail: Tail, asked: Demand, sessions: NDArray, agents: int) -> A
     """Return the existing reservations against which the last of several identical sessions is tested.
 
     The test of the last session is valid for all these sessions, because identical sessions have equal waiting times.
-    Each session belongs to a different client. The fields of the result have the shape `[shape, 1]`, except `ring`,
-    which has the shape `[shape]`.
+    Each session belongs to a different client. The arrays of the result have the dimensions `[shape, 1]`, with two
+    exceptions: `transfer` is `[shape, agent]`, and `ring` is `[shape]`. `reception` is the number 0, because the client
+    of the last session has no other session.
 
     Parameters
     ----------
     tail : Tail
         The bound on the positioning time at each disk.
     asked : Demand
-        Demand of one session of each shape.
+        Demand of one session of each stripe shape.
     sessions : ndarray of int, shape [shape]
         Number of sessions, spread evenly over the agents.
     agents : int

@@ -18,8 +18,8 @@ meets all deadlines with confidence c if each of its blocks is late with a proba
 therefore passes if e/(1 - e) <= min_j (1 - c_j)/n_j / N. If the sum of the longest possible times is at most T, no block
 is ever late.
 
-**Network.** Network times are deterministic. As long as no session is late, every session has at most one stripe in this
-stage. A block of session i first waits for at most one block of each session at its agent's processor. It then waits
+**Network.** Network times are deterministic. As long as no session is late, every session has at most one stripe on the
+network. A block of session i first waits for at most one block of each session at its agent's processor. It then waits
 for one stripe of each session at the ring (on a switch: at the agent's link and at the client's link). Last, it waits
 for one stripe of each session of its client. If the sum of these times is at most tau_i for every session, no session
 can be the first to be late. A packet takes the ring that becomes free first. With R rings, the sum is therefore divided
@@ -28,8 +28,8 @@ by R, except for the packet's own time.
 **Choice of agents.** The load that a session puts on the ring and on its client does not depend on the agents of the
 session. The test of an agent depends on the sessions at that agent, on the ring and on the clients, but not on the other
 agents of the new session. A set of agents therefore fits under two conditions: each agent of the set passes its own
-test, and the ring and the client leave enough time for sessions at agents that are not chosen (`shared`). If a shape
-needs K agents, any K of the agents that pass form a fitting set. If fewer than K agents pass, no set fits.
+test, and the ring and the client leave enough time for sessions at agents that are not chosen (`shared`). If a stripe
+shape needs K agents, any K of the agents that pass form a fitting set. If fewer than K agents pass, no set fits.
 
 Assumptions: the set of sessions does not change within a busy period of a disk. The confidence allows some blocks to be
 late at their disks; these blocks do not make blocks of other sessions late on the network. Simulations (`rehearse`)
@@ -57,8 +57,9 @@ TOLERANCE = 1e-9
 class AdmissionState:
     """The existing reservations against which the next session of a client is tested.
 
-    `evenly` tests every shape against other sessions of the same shape. Fields of shape `[agent]` then have the shape
-    `[shape, 1]`, and `ring` has the shape `[shape]`.
+    The function `evenly` tests each stripe shape (`StripeShapes`) separately, against sessions of the same stripe
+    shape. Its `AdmissionState` (see `among_others`) has other dimensions: `transfer` is `[shape, agent]`, `ring` is
+    `[shape]`, and the other arrays, listed below as `[agent]`, are `[shape, 1]`.
 
     Parameters
     ----------
@@ -67,24 +68,24 @@ class AdmissionState:
     count : ndarray, shape [agent]
         Number of sessions at each agent.
     transfer : ndarray, shape [agent]
-        Total transfer time of one block of each of these sessions at the disk, seconds.
+        Transfer time of one block at the disk, summed over the sessions at the agent, seconds.
     path : ndarray, shape [agent]
-        Total time of one block of each of these sessions at the agent's processor and link, seconds.
+        Time of one block at the agent's processor and link, summed over the sessions at the agent, seconds.
     period : ndarray, shape [agent]
-        Shortest period of these sessions, seconds.
+        Shortest period of the sessions at the agent, seconds.
     budget : ndarray, shape [agent]
-        Smallest allowed probability, over these sessions, that a block is late.
+        Allowed probability that a block is late: the smallest value over the sessions at the agent.
     other_slack : ndarray, shape [agent]
         Smallest slack of the sessions of other clients at the agent, seconds. The slack is tau minus the time at the
         session's client and minus `Demand.pooled`.
     other_term : ndarray, shape [agent]
         The period tau of the session with the smallest slack, seconds.
     own_slack, own_term : ndarray, shape [agent]
-        The same values for the sessions of this client.
+        As `other_slack` and `other_term`, but for the sessions of the client of the next session.
     ring : float
-        Total time of one stripe of each session on the ring, seconds.
+        Time of one stripe on the ring, summed over all sessions, seconds.
     reception : float
-        Total time of one stripe of each session of this client at the client, seconds.
+        Time of one stripe at the client of the next session, summed over the sessions of this client, seconds.
     """
 
     tail: Tail
@@ -103,7 +104,7 @@ class AdmissionState:
 
 @dataclass(frozen=True)
 class Examined:
-    """Ratios of needed time to allowed time; a ratio above 1 means that the shape does not fit.
+    """Ratios of needed time to allowed time. A ratio above 1 means that the stripe shape does not fit.
 
     Parameters
     ----------
@@ -121,18 +122,18 @@ class Examined:
 
     @property
     def agent(self) -> NDArray:
-        """Return the larger ratio of disk and network, `[shape, agent]`."""
+        """Return the larger of the ratio at the disk and the ratio on the network, `[shape, agent]`."""
         return np.maximum(self.disk, self.network)
 
     def nearest(self, agents: NDArray) -> NDArray:
-        """Return the largest ratio of each shape if it uses the least loaded agents, `[shape]`.
+        """Return the largest ratio of each stripe shape if its stripes use the least loaded agents, `[shape]`.
 
-        The shape does not fit if the ratio is above 1.
+        The stripe shape does not fit if the ratio is above 1.
 
         Parameters
         ----------
         agents : ndarray of int, shape [shape]
-            Number of agents that each shape needs.
+            Number of agents that each stripe shape needs.
         """
         full = np.sort(self.agent, axis=1)
         return np.maximum(self.shared, full[np.arange(agents.size), agents - 1])
@@ -144,13 +145,13 @@ def fits(ratio: NDArray | np.floating) -> NDArray | np.bool_:
 
 
 def examine(state: AdmissionState, asked: Demand) -> Examined:
-    """Return the result of the admission test for every shape at every agent."""
+    """Return the result of the admission test for every stripe shape at every agent."""
     ways, shared = network_ways(state, asked)
     return Examined(_disks(state, asked), ways.max(axis=0), shared.max(axis=(0, 2)))
 
 
 def disk_limit(state: AdmissionState, asked: Demand) -> NDArray:
-    """Return the shortest period at each disk with the new session included, seconds, `[shape, agent]`."""
+    """Return the shortest period of the sessions at each disk, including the new session, seconds, `[shape, agent]`."""
     return np.minimum(state.period, asked.period[:, None])
 
 
@@ -166,14 +167,14 @@ def network_limit(state: AdmissionState, asked: Demand) -> NDArray:
 
 
 def network_ways(state: AdmissionState, asked: Demand) -> tuple[NDArray, NDArray]:
-    """Return the ratio of network time to period at each agent, if the agent is chosen and if it is not.
+    """Return the ratio of network time to period at each agent, if the new session uses the agent and if it does not.
 
     Returns
     -------
     tuple of ndarray
-        Ratios if the agent is chosen, `[3, shape, agent]`, and if it is not, `[2, shape, agent]`. Row 0 is for sessions
-        of other clients at the agent, row 1 for sessions of this client there, and row 2 for the new session itself,
-        which exists only if the agent is chosen.
+        Ratios if the new session uses the agent, `[3, shape, agent]`, and if it does not, `[2, shape, agent]`. Row 0 is
+        for sessions of other clients at the agent. Row 1 is for sessions of the same client at the agent. Row 2 is for
+        the new session itself.
     """
     ring = (asked.ring + state.ring)[:, None] + state.path
     reception = asked.reception[:, None]

@@ -1,4 +1,4 @@
-"""The number of sessions of one kind that a cluster serves, for the planning of video or backup servers."""
+"""The number of identical sessions that a cluster serves, for the planning of video or backup servers."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ MOST = 2_000
 
 @dataclass(frozen=True)
 class FilledCluster:
-    """A cluster that is full of sessions of one kind.
+    """A cluster that is full of identical sessions.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class FilledCluster:
     admitted : tuple of Admitted
         The admitted sessions, in order. Each belongs to a different client.
     refused : Rejected
-        The result for the next session, which is rejected; its `binding` is the constraint that rejects it.
+        The rejection of the next session. Its `binding` is the violated constraint.
     """
 
     cluster: Cluster
@@ -59,11 +59,11 @@ class FilledCluster:
 
     @property
     def binding(self) -> Binding:
-        """Return the constraint that rejects the next session."""
+        """Return the constraint that the next session would violate."""
         return self.refused.binding
 
     def check(self, *, seed: int = 0) -> Rehearsal:
-        """Simulate all sessions together. Their start times are spread evenly over a period.
+        """Simulate all sessions together. The start times of the sessions are spread evenly over a period.
 
         Raises
         ------
@@ -126,7 +126,8 @@ def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, PO
     ------
     InputError
         If the cluster can never serve the request, as in `Mediator.propose`, or if more than 2,000 sessions fit. The
-        second error is raised immediately if more than 2,000 sessions, spread evenly, fit with the first session's shape.
+        second error is raised immediately if more than 2,000 sessions with the first session's stripe shape fit when
+        they are spread evenly over the agents.
     """
     mediator = Mediator(Ledger(cluster), policy)
     admitted: list[Admitted] = []
@@ -143,6 +144,6 @@ def fill(cluster: Cluster, request: Request, policy: Annotated[Policy | None, PO
 
 
 def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
-    """Return whether `sessions` sessions with the shape of `first` fit, spread evenly over all agents."""
+    """Return whether `sessions` sessions with the stripe shape of `first` fit, spread evenly over the agents."""
     asked = demand(cluster, first.request, shape_of(first.layout))
     return bool(met(examine(among_others(tail, asked, np.array([sessions]), cluster.agents), asked))[0])

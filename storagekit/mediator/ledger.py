@@ -34,7 +34,8 @@ class Ledger:
 
     Notes
     -----
-    Totals are exact: a release restores the state without the session, except for the version and the session count.
+    Totals are exact. After a release, the ledger is as if the session had never been admitted, except for the version
+    and the number of sessions that have ever been admitted.
 
     Threads of one process may share a ledger. Processes cannot share it, because each process would have its own copy.
     One process must hold the ledger and serve the others.
@@ -126,7 +127,10 @@ class Ledger:
 
     @validate
     def examined(self, proposal: Annotated[Proposal, _PROPOSAL]) -> tuple[AdmissionState, Demand, Examined]:
-        """Return the state, the demand and the result of the admission test at all agents for a proposal; see `examine`."""
+        """Return the existing reservations, the demand of a proposal, and the result of the admission test (`examine`).
+
+        The result covers all agents, not only the agents of the proposal.
+        """
         return self._examined(self._book, proposal)
 
     def _examined(self, book: Book, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
@@ -138,14 +142,17 @@ class Ledger:
         state, asked, found = self._examined(book, proposal)
         agents = np.array(proposal.layout.agents)
         if agents.max() >= self.cluster.agents:
-            raise InputError(f"agent {agents.max()}: the cluster has agents 0 to {self.cluster.agents - 1}")
+            raise InputError(
+                f"agent {agents.max()}: the cluster has agents 0 to {self.cluster.agents - 1}; give a layout on "
+                "these agents"
+            )
         worst = max(found.shared[0], found.agent[0, agents].max())
         return None if fits(worst) else binding(proposal.request, state, asked, found, 0, agents)
 
 
 def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
     table, sums, held = book.table, book.sums, book.clients.get(client)
-    # There are few pairs of a row and an agent, because most sessions use few agents.
+    # Only pairs of a row and an agent that its session uses are needed: few, because most sessions use few agents.
     rows, agents = np.nonzero(table.on)
     slack = table.slack - table.reception
     own = table.client[rows] == (held.number if held else -1)

@@ -108,11 +108,12 @@ class LoadResult:
     classes : tuple of SessionClass
         The classes.
     arrived, refused : ndarray of int, shape [class, batch]
-        Number of sessions that arrived, and number of these sessions that were rejected.
+        Number of sessions that arrived (`arrived`), and number of these sessions that were rejected (`refused`).
     seconds : ndarray, shape [batch]
         Time from the first arrival of a batch to the first arrival of the next batch, seconds.
     offered, carried : ndarray, shape [batch]
-        Total size of the sessions that arrived, and of the admitted sessions, divided by `seconds`; bytes/s.
+        Total size of the sessions that arrived (`offered`) or that were admitted (`carried`), divided by `seconds`;
+        bytes/s.
     disks, network : ndarray, shape [batch]
         Reserved share of time, averaged over the batch. `disks` is the mean over all disks. `network` is the share of
         the ring, or on a switch the mean over all agents' links.
@@ -128,7 +129,7 @@ class LoadResult:
     network: NDArray
 
     def refused_share(self, number: int | None = None) -> Interval:
-        """Return the share of rejected sessions with its interval, for one class or for all classes.
+        """Return the share of rejected sessions with its confidence interval, for one class or for all classes.
 
         Parameters
         ----------
@@ -148,9 +149,12 @@ class LoadResult:
         }
 
     def __str__(self) -> str:
-        lines = [f"{int(self.arrived.sum())} sessions, {int(self.refused.sum())} rejected: {self.refused_share()}"]
+        lines = [
+            f"{int(self.arrived.sum())} sessions, {int(self.refused.sum())} rejected; rejected share "
+            f"{self.refused_share()}"
+        ]
         lines += [
-            f"  {one.name or f'{one.rate:g} bytes/s'}: {int(self.arrived[row].sum())}, rejected "
+            f"  {one.name or f'{one.rate:g} bytes/s'}: {int(self.arrived[row].sum())} sessions, rejected share "
             f"{self.refused_share(row)}"
             for row, one in enumerate(self.classes)
         ]
@@ -249,7 +253,10 @@ def variable_load(
 def _admit(
     mediator: Mediator, classes: tuple[SessionClass, ...], times: NDArray, kinds: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Return the mask of admitted sessions, and the time and the two reserved shares after each event, `[3, event]`."""
+    """Return the mask of admitted sessions, and an array `[3, event]` of the state after each arrival or release.
+
+    The rows of the array are the time, the reserved share of the disks and the reserved share of the network.
+    """
     ledger = mediator.ledger
     admitted, leaving, events = np.zeros(times.size, bool), [], []
 
@@ -273,7 +280,7 @@ def _admit(
 
 def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: int) -> None:
     if not classes:
-        raise InputError("no classes: give at least 1")
+        raise InputError("no classes: give at least one session class")
     Validator(least=2 * (batches + 1), whole=True, otherwise=", two for each batch and two for the warm-up")(
         "sessions", sessions
     )

@@ -21,10 +21,10 @@ from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import UNIT, StripeLayout
 
 UNITS = tuple(4 * KB << power for power in range(9))
-"""4 KB to 1 MB."""
+"""Default block sizes: the powers of two from 4 KB to 1 MB, in bytes."""
 
-# Number of shapes that are tested together in the first step; each step tests twice as many as the step before. Usually an
-# early shape fits. If no shape fits, all shapes are tested.
+# Number of stripe shapes that are tested together in the first step. Each step tests twice as many as the step before.
+# Usually an early stripe shape fits. If none fits, all are tested.
 _CHUNK = 12
 # Maximum number of bisection steps. The highest rate is found with a relative accuracy of one millionth.
 _HALVINGS = 40
@@ -37,7 +37,7 @@ def units_of(units: Iterable[int]) -> NDArray:
     """
     found = np.array(sorted(set(several(UNIT, of="block sizes")("unit", units))))
     if not found.size:
-        raise InputError("no units: give at least 1, in bytes")
+        raise InputError("no units: give at least one block size in bytes")
     return found
 
 
@@ -75,7 +75,9 @@ class Mediator:
         self.units = units_of(units)
 
     def propose(self, request: Request) -> Proposal | Rejected:
-        """Return a layout that fits the current reservations, or the violated constraint of the closest layout.
+        """Return a layout that fits, or the violated constraint of the layout that comes closest to fitting.
+
+        Nothing is reserved.
 
         Parameters
         ----------
@@ -91,7 +93,7 @@ class Mediator:
         ------
         InputError
             If the cluster can never serve the request: the buffer is too small for the smallest unit, the cluster has
-            fewer agents than a group needs, or it lacks an agent of the layout.
+            fewer agents than a group needs, or the cluster lacks an agent of the layout.
         """
         instance_of(Request, "a Request, such as Request(client, rate, size)")("request", request)
         version = self.ledger.version
@@ -187,12 +189,12 @@ class Mediator:
     def _given(
         self, request: Request, layout: StripeLayout, state: AdmissionState, version: int
     ) -> Proposal | Rejected:
-        """Return a proposal for the layout of an existing object, or the constraint that rejects it."""
+        """Return a proposal for the layout of an existing object, or the constraint that this layout violates."""
         agents = np.array(layout.agents)
         if agents.max() >= self.ledger.cluster.agents:
             raise InputError(
                 f"agent {agents.max()}: the layout has this agent, but the cluster has agents 0 to "
-                f"{self.ledger.cluster.agents - 1}"
+                f"{self.ledger.cluster.agents - 1}; give a layout on these agents"
             )
         asked = demand(self.ledger.cluster, request, shape_of(layout))
         found = examine(state, asked)
@@ -207,9 +209,9 @@ class Mediator:
         return StripeLayout.over(request.size, unit, tuple(np.sort(chosen).tolist()), request.group)
 
     def _impossible(self, request: Request) -> str:
-        """Return the reason why no shape is possible."""
+        """Return the reason why no stripe shape is possible."""
         if request.buffer < self.units[0]:
             return (
-                f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]} bytes; give at least this size"
+                f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]} bytes; give at least this buffer"
             )
         return f"agents {self.ledger.cluster.agents}: a group with parity needs 2 agents; give more agents, or no group"

@@ -12,7 +12,7 @@ from storagekit.core.validation import Sectors, instance_of, validate_fields
 
 @dataclass(frozen=True)
 class StripeShapes:
-    """Shapes of layouts: a shape is a layout without the choice of agents.
+    """Stripe shapes. A stripe shape is a layout without the choice of agents.
 
     Parameters
     ----------
@@ -30,26 +30,28 @@ class StripeShapes:
 
     @property
     def count(self) -> int:
-        """Return the number of shapes."""
+        """Return the number of stripe shapes."""
         return self.unit.size
 
     def where(self, chosen: NDArray) -> "StripeShapes":
-        """Return the shapes that an index array or a mask selects."""
+        """Return the stripe shapes that an index array or a mask selects."""
         return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
 
 
 class Policy(ABC):
-    """Base class of policies, which order the shapes and the agents.
+    """Base class of policies, which order the stripe shapes and the agents.
 
     With any policy, a mediator rejects a request only if no layout fits.
     """
 
     @abstractmethod
     def order(self, shapes: StripeShapes) -> NDArray:
-        """Return the indices of all shapes, in the order in which the mediator tries them."""
+        """Return the indices of all stripe shapes, in the order in which the mediator tries them."""
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
-        """Return the fitting agents in the order of preference; by default the agent with the most free time is first.
+        """Return the agents that fit, in the order of preference.
+
+        By default, the agent whose disk has the most free time is first.
 
         Parameters
         ----------
@@ -65,8 +67,8 @@ class Policy(ABC):
 class Economical(Policy):
     """Prefer the least check data, then the fewest agents, then the largest unit.
 
-    A session with a low rate receives large units on few agents. A session with a high rate receives small units on many
-    agents, as far as the client's buffer requires smaller units (swift, section 2).
+    A session with a low rate receives large units on few agents. A session with a high rate receives many agents, and
+    smaller units if the client's buffer requires smaller units (swift, section 2).
     """
 
     def order(self, shapes: StripeShapes) -> NDArray:
@@ -83,7 +85,7 @@ class Widest(Policy):
 
 @dataclass(frozen=True)
 class FirstFit(Economical):
-    """Order shapes as `Economical` does, but prefer the agents with the lowest numbers.
+    """Order stripe shapes as `Economical` does, but prefer the agents with the lowest numbers.
 
     The other agents stay free for sessions that need many agents simultaneously.
     """
@@ -94,7 +96,7 @@ class FirstFit(Economical):
 
 @dataclass(frozen=True)
 class SmallUnits(Economical):
-    """Order shapes as `Economical` does, but prefer units of at most `limit` bytes over larger units.
+    """Order stripe shapes as `Economical` does, but prefer units of at most `limit` bytes over larger units.
 
     Resources serve in order of arrival. A large block of one session therefore delays sessions with short periods, at
     the disks and on the network.

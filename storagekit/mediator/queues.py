@@ -19,7 +19,7 @@ class Stations:
     Parameters
     ----------
     place : ndarray of int, shape [block]
-        Number of the resource that serves each block.
+        Index of the resource that serves each block.
     service : ndarray, shape [block]
         Service time of each block, seconds.
     servers : int
@@ -52,7 +52,10 @@ class Stations:
         return finish
 
     def _several(self, arrival: NDArray, service: NDArray) -> NDArray:
-        """Return the end of each service if the server that becomes free first takes the next block, seconds."""
+        """Return the time at which each service ends, in seconds.
+
+        The server that becomes free first takes the next block.
+        """
         free = [-np.inf] * self.servers
         finish = np.empty(arrival.size)
         for row, (time, seconds) in enumerate(zip(arrival.tolist(), service.tolist(), strict=True)):
@@ -62,7 +65,7 @@ class Stations:
 
 
 def _one(arrival: NDArray, service: NDArray) -> NDArray:
-    """Return the end of each service at a single server, seconds.
+    """Return the time at which each service at a single server ends, in seconds.
 
     Lindley's recursion F_k = max(A_k, F_(k-1)) + S_k, unrolled:
 
@@ -82,9 +85,9 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
     stations : list of Stations
         The stations.
     write : ndarray of bool, shape [block]
-        Whether the block is written; it is read otherwise.
+        True for a block that is written, False for a block that is read.
     disk : ndarray, shape [block]
-        Earliest time at which a block can arrive at the first station, the disk, seconds.
+        Earliest time at which each block can arrive at the first station (the disk), seconds.
     sent : ndarray, shape [block]
         Earliest time at which a read can arrive at the second station, or a write at the last station, seconds.
 
@@ -132,7 +135,10 @@ def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
 
 
 def _alone(stations: list[Stations], write: NDArray, floor: NDArray) -> NDArray:
-    """Return the end of each service if no block waited for another block, seconds. This is a lower bound."""
+    """Return the time at which each service would end if no block waited for another block, in seconds.
+
+    This time is a lower bound of the actual time.
+    """
     finish = np.zeros_like(floor)
     for chosen, steps in ((~write, range(len(stations))), (write, reversed(range(len(stations))))):
         time = np.full(write.size, -np.inf)

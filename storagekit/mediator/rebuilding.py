@@ -78,7 +78,7 @@ def rebuild(
     -----
     The duration is
 
-        seconds = max over the disks that read or write of (sum of the mean times of the disk's blocks) / share
+        seconds = (largest sum, over the disks, of the mean times of the blocks that a disk reads or writes) / share
 
     The duration is divided into equal periods, one for each lost block. A stripe is read in its first period, sent in
     the second and written in the third.
@@ -97,7 +97,7 @@ def rebuild(
     seconds = times[bottleneck] / share
     pace = seconds / own.count
     reads = Transfers.timed(others, start, pace, write=False)
-    # Restored blocks have the same network stage as the reads. Their disk stage is in the period after it.
+    # Restored blocks have the same network stage as the reads. Their disk stage is one period after the network stage.
     writes = Transfers.timed(written, start + pace, pace, write=True)
     return Rebuild(layout.replaced(failed, spare), failed, spare, reads, writes, bottleneck, seconds)
 
@@ -111,13 +111,17 @@ def _require_possible(layout: StripeLayout, failed: int, spare: int, cluster: Cl
     require(0 < share <= 1, "share", share, "above 0 and at most 1", "of a disk's time")
     if not layout.parity:
         raise InputError(
-            f"agent {failed}: the object has no parity, so the agent cannot be rebuilt; store it with parity "
+            f"agent {failed}: the object has no parity, so the agent cannot be rebuilt; store the object with parity "
             "(argument `group`)"
         )
     if failed not in layout.agents:
-        raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(layout.agents)}")
+        raise InputError(
+            f"agent {failed}: this agent holds no part of the object; give one of the agents {list(layout.agents)}"
+        )
     if spare in layout.agents:
-        raise InputError(f"spare agent {spare}: it already has blocks of the object; give an agent without them")
+        raise InputError(
+            f"spare agent {spare}: this agent already has blocks of the object; give an agent without such blocks"
+        )
     if not 0 <= spare < cluster.agents or max(layout.agents) >= cluster.agents:
         worst = max(spare, *layout.agents) if spare >= 0 else spare
         raise InputError(f"agent {worst}: the cluster has agents 0 to {cluster.agents - 1}; give one of these")

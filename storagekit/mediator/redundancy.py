@@ -17,7 +17,7 @@ _CLUSTER, _LAYOUT = instance_of(Cluster), instance_of(StripeLayout)
 
 @validate
 def storage_overhead(layout: Annotated[StripeLayout, _LAYOUT]) -> float:
-    """Return the number of parity bytes for each byte of the object; a short last stripe is included."""
+    """Return the number of parity bytes divided by the size of the object. A short last stripe is included."""
     return extra_write_bytes(layout) / layout.size
 
 
@@ -35,9 +35,9 @@ def extra_write_bytes(layout: Annotated[StripeLayout, _LAYOUT]) -> int:
 
 @validate
 def check_seconds(cluster: Annotated[Cluster, _CLUSTER], layout: Annotated[StripeLayout, _LAYOUT]) -> float:
-    """Return the time of the client's processor for the check data of a full stripe, seconds; 0 without parity.
+    """Return the time that the client's processor needs for the check data of a full stripe, seconds; 0 without parity.
 
-    Each data byte of the stripe is included in the check data once.
+    The computation reads each data byte of the stripe once.
     """
     return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
 
@@ -108,32 +108,36 @@ def rate_with_agent_down(
 
     Notes
     -----
-    With parity the rate equals `guaranteed_rate`. That rate already includes a block at every agent and the processor
-    time to compute the missing data. A failure therefore does not reduce the rate of a session.
+    With parity the rate equals `guaranteed_rate`, because the reservation for that rate already contains a block at
+    every agent and the processor time to compute the missing data. A failure therefore does not reduce the rate of a
+    session.
     """
     if failed not in layout.agents:
-        raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(layout.agents)}")
+        raise InputError(
+            f"agent {failed}: this agent holds no part of the object; give one of the agents {list(layout.agents)}"
+        )
     return guaranteed_rate(cluster, layout, write, confidence) if layout.parity else 0.0
 
 
 @dataclass(frozen=True)
 class RedundancyCost:
-    """Cost of parity, compared with a layout without parity on the same agents, with the same unit and object.
+    """Cost of parity, compared with a layout of the same object on the same agents, with the same unit, without parity.
 
     Parameters
     ----------
     storage : float
-        Bytes of parity for each byte of the object.
+        Number of parity bytes divided by the size of the object.
     write_bytes : int
-        Bytes of parity in a write of the object.
+        Number of parity bytes in a write of the object.
     check_seconds : float
-        Time of the client's processor for the check data of a stripe, seconds.
+        Time that the client's processor needs for the check data of a stripe, seconds.
     rate : float
-        Guaranteed rate, bytes/s.
+        Guaranteed rate if no agent is down, bytes/s.
     rate_agent_down : float
         Guaranteed rate if one agent of each parity group is down, bytes/s.
     plain_rate : float
-        Guaranteed rate without parity on the same agents if no agent is down, bytes/s. It is 0 if an agent is down.
+        Guaranteed rate of the layout without parity if no agent is down, bytes/s. With an agent down, this layout
+        guarantees no rate.
     """
 
     storage: float
@@ -149,9 +153,10 @@ class RedundancyCost:
 
     def __str__(self) -> str:
         return (
-            f"Parity adds {self.storage:.1%} to the bytes stored and written ({self.write_bytes}), and "
-            f"{self.check_seconds:.3g} s of client processor time per stripe. Guaranteed: {self.rate:.6g} bytes/s, or "
-            f"{self.rate_agent_down:.6g} with an agent down; without parity {self.plain_rate:.6g} and 0."
+            f"Parity adds {self.storage:.1%} to the bytes stored and written ({self.write_bytes} bytes), and "
+            f"{self.check_seconds:.3g} s of client processor time per stripe. The guaranteed rate is {self.rate:.6g} "
+            f"bytes/s, and {self.rate_agent_down:.6g} bytes/s with an agent down. Without parity the guaranteed rate "
+            f"is {self.plain_rate:.6g} bytes/s, and 0 with an agent down."
         )
 
 
@@ -162,7 +167,7 @@ def redundancy_cost(
     write: bool = False,
     confidence: float = 0.99,
 ) -> RedundancyCost:
-    """Return the cost of a layout's parity, and the rate that it preserves when an agent fails.
+    """Return the cost of a layout's parity, and the rate that remains guaranteed when an agent fails.
 
     Parameters
     ----------

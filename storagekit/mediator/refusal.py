@@ -26,7 +26,7 @@ def binding(
     shape: int,
     agents: NDArray | None = None,
 ) -> Binding:
-    """Return the constraint of a shape with the largest ratio of needed to allowed time.
+    """Return the constraint with the largest ratio of needed time to allowed time, for one stripe shape.
 
     On the network, the session with the smallest slack in seconds represents all sessions at an agent.
 
@@ -37,13 +37,13 @@ def binding(
     state : AdmissionState
         The existing reservations against which the request was tested.
     asked : Demand
-        Demand of the request, for each shape.
+        Demand of the request for each stripe shape.
     found : Examined
         Result of the admission test.
     shape : int
-        Index of the shape.
+        Index of the stripe shape.
     agents : ndarray of int, optional
-        Agents of the layout; by default, as many of the least loaded agents as the shape needs.
+        Agents of the layout; by default the least loaded agents, in the number that the stripe shape needs.
 
     Returns
     -------
@@ -65,8 +65,8 @@ def _disk(request: Request, state: AdmissionState, asked: Demand, found: Examine
     limit = float(disk_limit(state, asked)[shape, agent])
     fitting = int(fits(found.agent[shape]).sum())
     where = (
-        f"disk of agent {agent}: seconds needed per period for {unit} bytes and one block of each of its {others} "
-        "sessions"
+        f"disk of agent {agent}: seconds needed per period for {unit} bytes and one block of each of the agent's "
+        f"{others} sessions"
     )
     if request.layout is not None:
         remedy = "wait for a session at this agent to end, or request a lower rate"

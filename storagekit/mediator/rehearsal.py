@@ -48,7 +48,7 @@ class Rehearsal:
         worst = int(self.lateness.argmax())
         return (
             f"{int(self.met.sum())} of {self.met.size} sessions met all deadlines; {self.in_time.mean():.4%} of the "
-            f"stripes were on time; the largest delay was {self.lateness[worst]:.6g} s, in session {worst}"
+            f"stripes were on time; the largest lateness was {self.lateness[worst]:.6g} s, in session {worst}"
         )
 
 
@@ -91,11 +91,11 @@ def rehearse(
     swift, section 5.1.
     """
     if not plans:
-        raise InputError("no plans: give at least 1")
+        raise InputError("no plans: give at least one plan")
     found = [plan.transfers for plan in plans]
     counts = [one.count for one in found]
     if not all(counts):
-        raise InputError(f"plan {counts.index(0)}: it has no transfers, because its agents failed; omit it")
+        raise InputError(f"plan {counts.index(0)}: no transfers are left, because its agents failed; omit this plan")
     session = np.repeat(np.arange(len(plans)), counts)
     agent, length, check, stripe = (
         np.concatenate([getattr(one.blocks, name) for one in found]) for name in ("agent", "length", "check", "stripe")

@@ -24,8 +24,8 @@ class Request:
     write : bool
         Whether the object is written; False by default.
     buffer : int
-        Largest stripe for which the client has space, bytes; 4 MB by default. The client stores two stripes
-        simultaneously, one that arrives and one that is used.
+        Largest stripe that the client can buffer, bytes; 4 MB by default. The client stores two stripes simultaneously:
+        one arrives while the other is used.
     group : int, optional
         Number of data blocks for each parity block; by default there is no redundancy.
     layout : StripeLayout, optional
@@ -59,11 +59,13 @@ class Request:
 
     def _agree(self, layout: StripeLayout) -> None:
         if layout.size != self.size:
-            raise InputError(f"size {self.size}: the object of this layout has {layout.size} bytes; give this size")
+            raise InputError(
+                f"size {self.size}: the object of this layout has {layout.size} bytes; give the size of the object"
+            )
         if self.group is not None:
             raise InputError(f"group {self.group}: the layout already defines the redundancy; omit group")
         if layout.stripe_bytes > self.buffer:
             raise InputError(
                 f"buffer {self.buffer} bytes: a stripe of this layout has {layout.stripe_bytes} bytes; give at least "
-                "this size"
+                "this buffer"
             )

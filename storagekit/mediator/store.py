@@ -56,7 +56,7 @@ class Agents:
             self.lose(agent)
 
     def retrieve(self, plan: TransferPlan) -> bytes:
-        """Return the object. Its blocks are read according to the plan of a read, in the order of the disk stages.
+        """Return the object. The blocks are read according to the plan, in the order of their disk stages.
 
         An agent that fails returns nothing after the time of its failure.
 
@@ -85,7 +85,10 @@ class Agents:
         for row in np.argsort(transfers.disk_by, kind="stable"):
             agent = int(blocks.agent[row])
             if transfers.disk_by[row] > moments.get(agent, np.inf):
-                raise InputError(f"agent {agent}: it failed at {moments[agent]:g} s; use a plan without this agent")
+                raise InputError(
+                    f"agent {agent}: this agent failed at {moments[agent]:g} s, but the plan reads a later block; use "
+                    "a plan without this agent"
+                )
             block = self._get(agent, int(blocks.offset[row]), int(blocks.length[row]))
             key = int(blocks.stripe[row]), int(blocks.group[row])
             if blocks.parity[row]:
@@ -125,8 +128,8 @@ class Agents:
         part = self.parts.get(agent, bytearray())
         if len(part) < offset + length:
             raise InputError(
-                f"agent {agent}: it has {len(part)} bytes, but the plan reads {length} bytes at offset {offset}; use "
-                "a plan without this agent"
+                f"agent {agent}: this agent has {len(part)} bytes, but the plan reads {length} bytes at offset "
+                f"{offset}; use a plan without this agent"
             )
         return np.frombuffer(bytes(part[offset : offset + length]), np.uint8)
 

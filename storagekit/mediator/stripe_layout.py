@@ -50,7 +50,7 @@ class Blocks:
     position : ndarray of int, shape [block]
         First byte in the object; -1 for a parity block.
     length : ndarray of int, shape [block]
-        Bytes of the block.
+        Length of the block, bytes.
     check : ndarray of int, shape [block]
         Number of data bytes from which a parity block is computed; 0 for a data block.
     """
@@ -119,7 +119,7 @@ class StripeLayout:
         validate_fields(self)
         groups = self.groups
         if not self.agents:
-            raise InputError(f"groups {list(groups)}: no agents; give at least 1")
+            raise InputError(f"groups {list(groups)}: no agents; give at least one agent")
         if len(set(self.agents)) < len(self.agents):
             raise InputError(f"agents {list(self.agents)}: give each agent once, numbered from 0")
         if min(len(group) for group in groups) < 1 + self.parity:
@@ -151,7 +151,7 @@ class StripeLayout:
         Raises
         ------
         InputError
-            If stripes with at most `group` data blocks for each parity block cannot use exactly these agents.
+            If stripes with at most `group` data blocks for each parity block cannot use exactly this number of agents.
         """
         agents = agents_of("agents", agents)
         if group is None:
@@ -162,7 +162,7 @@ class StripeLayout:
         if not data or data + parity != len(agents):
             raise InputError(
                 f"agents {len(agents)}: stripes with one parity block for every {group} data blocks do not fit this "
-                "number; omit one agent"
+                "number of agents; omit one agent"
             )
         parts = np.array_split(np.asarray(agents), parity)
         return cls(size, unit, tuple(tuple(part.tolist()) for part in parts), True)
@@ -194,12 +194,12 @@ class StripeLayout:
 
     @validate
     def period(self, rate: Speed) -> float:
-        """Return the period of a stripe at `rate` bytes/s, seconds."""
+        """Return the time between the releases of two stripes at a data-rate of `rate` bytes/s, in seconds."""
         return self.stripe_bytes / rate
 
     @validate
     def group_of(self, agent: Whole) -> int | None:
-        """Return the number of an agent's parity group, or None if the agent holds nothing of the object."""
+        """Return the number of an agent's parity group, or None if the agent holds no part of the object."""
         return next((number for number, group in enumerate(self.groups) if agent in group), None)
 
     @validate
@@ -209,10 +209,12 @@ class StripeLayout:
         Raises
         ------
         InputError
-            If the failed agent holds nothing of the object, or if the spare agent holds a part of it.
+            If the failed agent holds no part of the object, or if the spare agent holds a part of the object.
         """
         if failed not in self.agents:
-            raise InputError(f"agent {failed}: it has no data of the object, which is on agents {list(self.agents)}")
+            raise InputError(
+                f"agent {failed}: this agent holds no part of the object; give one of the agents {list(self.agents)}"
+            )
         groups = tuple(tuple(spare if agent == failed else agent for agent in group) for group in self.groups)
         return StripeLayout(self.size, self.unit, groups, self.parity)
 
@@ -249,8 +251,8 @@ class StripeLayout:
     def _filled(self, stripe: NDArray, index: NDArray, first: NDArray, width: NDArray) -> Blocks:
         """Return the blocks with their lengths, without empty blocks.
 
-        first: number of the first data block of the agent's group, `[agent]`. width: number of data blocks of that group,
-        `[agent]`.
+        first: index of the first data block of the agent's group, `[agent]`. width: how many data blocks that group
+        has in a stripe, `[agent]`.
         """
         parity = index < 0
         position = (stripe * self.data + np.where(parity, first, index)) * self.unit

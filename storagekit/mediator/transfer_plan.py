@@ -20,7 +20,7 @@ _LOST_AT = Validator(unit="s", endless=True, otherwise=" of seconds; omit it for
 
 
 def _failure(label: str, value: object) -> tuple[int, float]:
-    """Return an agent's number and the time at which it is lost, or raise InputError for another value."""
+    """Return an agent's number and the time of its failure, or raise InputError for an invalid value."""
     if not isinstance(value, Sequence) or len(value) != 2 or isinstance(value, str | bytes):
         raise InputError(
             f"{label} {shown(value)}: give an agent and the time of its failure in seconds, such as (3, 1.5)"
@@ -45,7 +45,7 @@ class TransferPlan:
     start : float
         Time at which the first stripe is released, seconds; 0 by default.
     failures : tuple of (int, float)
-        Agents that fail, each with the time at which it is lost, seconds; none by default.
+        Numbers of the agents that fail, each with the time of its failure in seconds; none by default.
 
     Raises
     ------
@@ -54,9 +54,9 @@ class TransferPlan:
 
     Notes
     -----
-    With tau as the period, stripe n of a read is at its disks from start + n tau until start + (n + 1) tau. It is on
-    the network from then until start + (n + 2) tau. A stripe of a write is on the network first. The blocks of a stripe
-    are released together at the start of a period, and each stage lasts one period.
+    With tau as the period, stripe n of a read is at its disks from start + n tau until start + (n + 1) tau, and on the
+    network from start + (n + 1) tau until start + (n + 2) tau. A stripe of a write is on the network first. The blocks
+    of a stripe are released together at the start of a period, and each stage lasts one period.
     """
 
     layout: StripeLayout
@@ -76,7 +76,7 @@ class TransferPlan:
 
     @property
     def end(self) -> float:
-        """Return the time at which the last stripe is complete, seconds: one period after its second stage begins."""
+        """Return the time at which the last stripe is complete, in seconds: the end of its second stage."""
         return self.start + (self.layout.stripes + 1) * self.period
 
     @property
@@ -100,8 +100,8 @@ class TransferPlan:
         failed : int or sequence of int
             Agents that fail. An agent that holds no part of the object is ignored.
         at : float or sequence of float
-            Time at which each agent fails, seconds: one value for all agents, or one value for each agent. By default it
-            is before the start of the plan. If an agent has several times, the earliest time is used.
+            Time at which each agent fails, seconds: one value for all agents, or one value for each agent. By default
+            the agents fail before the start of the plan. If an agent has several times, the earliest time is used.
 
         Raises
         ------
@@ -113,9 +113,10 @@ class TransferPlan:
         -----
         A block is not lost if its disk stage ends by the time of the failure. For every lost block of a read, the plan
         reads the parity block of the same group and stripe instead. The other blocks of the group are read in any case.
-        The agent of the parity block has no other block to read in that stripe. If a stripe is at its disks at the time
-        of the failure, its parity block is released at that time, up to a period later than planned. The parity blocks
-        of all later stripes meet their deadlines, because a session reserves a block for each period at every agent.
+        The agent of the parity block has no other block to read in that stripe. If an agent fails while a stripe is at
+        its disks, the parity block of this stripe is released at the time of the failure, up to a period later than
+        planned. The parity blocks of all later stripes meet their deadlines, because a session reserves a block for
+        each period at every agent.
 
         A write continues without the failed agent's blocks. The object can be read as long as no second agent of a
         group fails.
@@ -147,7 +148,7 @@ class TransferPlan:
         groups = f", groups {list(layout.groups)} with parity" if layout.parity else ""
         lines = [
             f"{'write' if self.write else 'read'} of {layout.size} bytes at {self.rate:g} bytes/s for {self.client}",
-            f"{layout.data} blocks of {layout.unit} bytes in a stripe on agents {list(layout.agents)}{groups}",
+            f"{layout.data} data blocks of {layout.unit} bytes in a stripe on agents {list(layout.agents)}{groups}",
             f"{layout.stripes} stripes, one per {self.period:.6g} s, {self.transfers.count} transfers",
         ]
         lines += [f"agent {agent} fails at {at:g} s" for agent, at in self.failures]
@@ -157,13 +158,13 @@ class TransferPlan:
         group = self.layout.groups[number]
         if not self.layout.parity:
             raise InputError(
-                f"agent {agent} fails: the object on agents {list(group)} has no parity and cannot be read without it; "
-                "store it with a group"
+                f"agent {agent} fails: the object on agents {list(group)} has no parity and cannot be read without "
+                "this agent; store the object with parity (argument `group`)"
             )
         if lost := [other for other in others if other in group]:
             raise InputError(
-                f"agents {lost[0]} and {agent} fail: both are in group {number}, agents {list(group)}, whose parity "
-                "can replace only 1; use smaller groups"
+                f"agents {lost[0]} and {agent} fail: both are in group {number} (agents {list(group)}), and the parity "
+                "of a group replaces only one failed agent; use smaller groups"
             )
 
     def _lost(self, every: Transfers) -> NDArray:

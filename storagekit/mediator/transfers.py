@@ -40,7 +40,7 @@ class Transfers:
 
     @classmethod
     def timed(cls, blocks: Blocks, start: float, period: float, write: bool) -> "Transfers":
-        """Return transfers that release one stripe in each period, beginning at `start`.
+        """Return transfers that release one stripe in each period. The first period begins at `start`.
 
         The first stage of a stripe lasts one period, and its second stage lasts the next period.
         """
@@ -67,7 +67,7 @@ class Transfers:
         return Transfers(self.blocks.where(chosen), self.disk[chosen], self.sent[chosen], self.period)
 
     def delayed(self, by: NDArray) -> "Transfers":
-        """Return the transfers with both stages delayed by the number of seconds in `by`, `[transfer]`."""
+        """Return the transfers, with both stages of each transfer delayed by `by` seconds, `[transfer]`."""
         return replace(self, disk=self.disk + by, sent=self.sent + by)
 
     def to_frame(self) -> "pandas.DataFrame":

@@ -203,7 +203,7 @@ def test_any_rate_and_size_gets_a_decision(rate, size):
         ({"rate": float("nan")}, "rate nan"),
         ({"size": 1.5}, "size 1.5: give a whole number"),
         ({"buffer": 0}, "buffer 0: give a whole number"),
-        ({"buffer": 1000}, "buffer 1000 bytes: the smallest unit has 4096 bytes; give at least this size"),
+        ({"buffer": 1000}, "buffer 1000 bytes: the smallest unit has 4096 bytes; give at least this buffer"),
         ({"group": 0}, "group 0: give a whole number"),
         ({"confidence": 1.0}, "confidence 1: it must be above 0 and below 1"),
         ({"start": float("inf")}, "start inf"),

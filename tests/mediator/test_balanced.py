@@ -71,5 +71,5 @@ def test_without_a_shape_the_error_names_the_remedy():
     with pytest.raises(InputError, match="buffer 1024 bytes"):
         evenly(Cluster((DISK,), Host(), Host(), NETWORKS[0]), Request("client", 1e6, MB, buffer=KB))
     found = evenly(Cluster((DISK,), Host(), Host(), NETWORKS[0]), Request("client", 1e6, MB))
-    with pytest.raises(InputError, match="no shapes to select from"):
+    with pytest.raises(InputError, match="no stripe shapes to select from"):
         found.best(found.sessions < 0)

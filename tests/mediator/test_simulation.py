@@ -205,6 +205,9 @@ def test_a_seed_is_a_whole_number_from_0(oracle):
 
 def test_impossible_simulations_raise(oracle):
     plan = TransferPlan(StripeLayout.over(100, 4, (0, 9)), "a", 1.0, False)
-    for plans, message in (([], "no plans: give at least 1"), ([plan], "agent 9: the cluster has agents 0 to 3")):
+    for plans, message in (
+        ([], "no plans: give at least one plan"),
+        ([plan], "agent 9: the cluster has agents 0 to 3"),
+    ):
         with pytest.raises(InputError, match=message):
             rehearse(oracle.cluster_of(4), plans)

@@ -201,7 +201,7 @@ def test_a_failure_without_parity_raises():
         (lambda: StripeLayout(9, 4, ((0, 1.5),)), "agent 1.5: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0, np.nan),)), "agent nan: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0,),), True), "each group needs at least 2 agents"),
-        (lambda: StripeLayout(9, 4, ()), "groups ..: no agents; give at least 1"),
+        (lambda: StripeLayout(9, 4, ()), "groups ..: no agents; give at least one agent"),
         (StripeLayout(10**12, 4096, ((0, 1),)).blocks, "244140626 blocks: at most 10000000 .* give a larger unit"),
         (
             lambda: StripeLayout.over(9, 4, (0, 1, 2, 3, 4, 5), 4),
@@ -243,12 +243,12 @@ def test_stores_reject_plans_of_other_kinds(oracle):
     assert_refused(lambda: store.store(read, bytes(30)), "the plan is for a read")
     assert_refused(lambda: store.store(write, bytes(3)), "data of 3 bytes")
     assert_refused(lambda: store.retrieve(write), "the plan is for a write")
-    assert_refused(lambda: store.retrieve(read), "agent 0: it has 0 bytes")
+    assert_refused(lambda: store.retrieve(read), "agent 0: this agent has 0 bytes")
     cluster = oracle.cluster_of(4)
     for arguments, message in [
         ((0, 3, cluster, 0.0), "share 0"),
-        ((3, 3, cluster), "agent 3: it has no data"),
-        ((0, 1, cluster), "spare agent 1: it already has blocks"),
+        ((3, 3, cluster), "agent 3: this agent holds no part"),
+        ((0, 1, cluster), "spare agent 1: this agent already has blocks"),
         ((0, 4, cluster), "agent 4: the cluster has agents 0 to 3"),
     ]:
         assert_refused(partial(read.rebuild, *arguments), message)
