@@ -16,8 +16,8 @@ class ClaimTable:
     pattern : str
         Pattern of the identifiers. The name of each axis, in braces, stands for a word of the identifier.
     **axes : mapping or iterable
-        The axes of the table. A mapping has the words of an axis, and the label of the Dataset for each word. An
-        iterable has words that are also the labels.
+        The axes of the table. A mapping gives, for each word of the identifiers, the label in the Dataset. An iterable
+        gives words that are also the labels.
 
     Examples
     --------

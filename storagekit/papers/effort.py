@@ -34,7 +34,7 @@ class Effort:
     def few(self) -> int:
         """Return the number of runs for an exhibit on which no verdict depends.
 
-        It is a quarter of `seeds`, but at least four, or all of them if `seeds` is less than four.
+        The number is a quarter of `seeds`, but at least four. If `seeds` is less than four, the number is `seeds`.
         """
         return max(min(4, self.seeds), self.seeds // 4)
 
@@ -47,21 +47,21 @@ AnEffort = TypeVar("AnEffort", bound=Effort)
 
 
 def of_profile(profile: str, known: Mapping[str, AnEffort], first_seed: int = 0) -> AnEffort:
-    """Return the effort of a profile.
+    """Return the number and length of the runs for a profile, with a given first seed.
 
     Parameters
     ----------
     profile : str
-        A name of `known`: "quick" for a preview, "full" for the results on record.
+        A key of `known`: "quick" for a preview, "full" for the recorded results.
     known : mapping of str to Effort
-        The efforts by profile.
+        Number and length of the runs for each profile.
     first_seed : int
         The first of the runs' seeds, by default 0.
 
     Returns
     -------
     Effort
-        The effort of the profile, with `first_seed`.
+        Number and length of the runs for the profile, with `first_seed`.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from storagekit.engine import Scenario
 from storagekit.papers.effort import Effort
 from storagekit.papers.rows import dispatchers
 
-# The values of an axis, or its labels with the value of each.
+# The values of an axis, or a mapping from labels to values.
 Axis = Sequence[Any] | Mapping[str, Any]
 AnEffort = TypeVar("AnEffort", bound=Effort)
 Runs = Callable[[Callable[..., Scenario], dict[str, list[Any]], AnEffort], xr.Dataset]
@@ -27,8 +27,8 @@ def over_axes(
     """Return a decorator that turns a function for the scenario of one point into an exhibit over a grid of points.
 
     The exhibit is a function with the name and the documentation of the decorated function. Its arguments are an
-    effort, the labels of each axis, and those parameters of the decorated function that are not axes. All of these
-    arguments have defaults.
+    `Effort` (the number and length of the runs), the labels of each axis, and those parameters of the decorated
+    function that are not axes. All of these arguments have defaults.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def over_axes(
         label of a mapping. A call of the exhibit may give other labels, or a single label. For a mapping, the labels
         are its names, and pairs of another name and a dispatcher.
     quick : Effort
-        The default effort.
+        The default number and length of the runs.
 
     Examples
     --------

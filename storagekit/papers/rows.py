@@ -111,7 +111,7 @@ def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others
             if lacking:
                 raise InputError(
                     f"{findings.__name__} needs all rows of the paper, but {', '.join(map(repr, lacking))} did not "
-                    f"run; run the exhibit with them and {', '.join(map(repr, there))}"
+                    f"run; run the exhibit with these rows and {', '.join(map(repr, there))}"
                 )
             return findings(data, *others, **named)
 

@@ -358,7 +358,7 @@ def test_the_measurements_lie_between_the_interpretations(predicted, checked):
         assert "from table 1 if times are exponential" in note and "after both results were known" in note
         assert (
             "If instead times are fixed" in note
-            and "the rate is 889 KB/s, 1.00 times the rate of one Ethernet." in note
+            and "the rate is 889 KB/s, 1.00 times the rate on one Ethernet." in note
         )
         assert "the measured rates lie between" in note and "sampling error" in note
 
@@ -390,8 +390,15 @@ def test_the_note_on_a_fourth_agent_gives_both_interpretations(predicted, checke
     row = next(one for one in prototype_findings(predicted, checked) if one.id == "swift.table1.fourth_agent")
     rates = predicted.by_agents.sel(operation="read", reading="judged")
     assert row.measured == pytest.approx(float(rates.sel(agents=4) / rates.sel(agents=3)) - 1)
-    assert "third agent adds 13.5%" in row.note and "writes gain 0.0%" in row.note and "Four agents use 85%" in row.note
-    assert "If times are fixed, and the client's processor sets the pace, reads gain 0.0%" in row.note
+    assert (
+        "third agent adds 13.5%" in row.note
+        and "For writes the fourth agent adds 0.0%" in row.note
+        and "Four agents use 85%" in row.note
+    )
+    assert (
+        "If times are fixed, and the client's processor limits the rate, the fourth agent adds 0.0% to reads"
+        in row.note
+    )
 
 
 def test_only_table_1_calibrates(monkeypatch):

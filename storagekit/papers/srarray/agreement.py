@@ -16,10 +16,10 @@ def tracks(
     claim : str
         Identifier of the claim.
     apart : DataArray
-        Relative errors of the model, of any shape.
+        Relative errors of the model, over any dimensions.
     what, why : str
-        Two parts of the note: a noun phrase for the two quantities that are compared, and sentences on the reason for
-        their difference.
+        Two parts of the note. `what`: a noun phrase for the two quantities that are compared. `why`: sentences on the
+        reason for their difference.
     basis : str
         A basis of `Measurement`, by default "simulated".
     within : float
@@ -31,12 +31,15 @@ def tracks(
         The largest absolute relative error, and whether it is at most `within`.
     """
     worst, mean = float(abs(apart).max()), float(apart.mean())
-    note = f"The relative error of {what} is {mean:+.1%} on average, and at most {worst:.1%} in magnitude. {why}"
+    note = (
+        f"The relative error of {what} is {mean:+.1%} on average, and at most {worst:.1%} in magnitude. The claim "
+        f"holds if the largest error is at most {within:.0%}. {why}"
+    )
     return Measurement(claim, worst, basis=basis, note=note, holds=worst <= within)
 
 
 def paired(numerator: xr.DataArray, denominator: xr.DataArray) -> xr.DataArray:
-    """Return one measurement divided by another, mean over the windows, with its 95% interval.
+    """Return the mean over the windows of one measurement divided by another, with the 95% interval of this mean.
 
     Parameters
     ----------
@@ -46,6 +49,6 @@ def paired(numerator: xr.DataArray, denominator: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     DataArray
-        The ratio, with the dimension `statistic` in place of `seed`.
+        The ratio, with the dimension `statistic` instead of `seed`.
     """
     return ratio(numerator.drop_vars("layout", errors="ignore"), denominator.drop_vars("layout", errors="ignore"))

@@ -35,14 +35,14 @@ SLOTS = 64
 AFTER = 16
 # Number of requests whose addresses are drawn at once.
 DRAWN = 4_096
-# Share of the data that receives the writes. It is so small that blocks are written again while their copies wait.
+# Share of the data that receives the writes. It is so small that blocks are overwritten while their copies are pending.
 HOT = 1 / 20_000
 
 
 def delayed_writes(
     effort: ArrayEffort = QUICK, *, tables: Sequence[int] = (1, 32, 128), hot: Sequence[float] = (HOT, 1.0)
 ) -> xr.Dataset:
-    """Return the copies, the table entries and the recovered blocks of delayed writes in a closed loop of writes.
+    """Return the numbers of copies and of table entries, and the share of recovered blocks, in a closed loop of writes.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def delayed_writes(
         Variables over `table`, `hot` and `seed`. `copies`: number of replicas that are written for each completed
         write; it is D_r if every copy is written. `pending`: largest number of entries in the table at any of the
         sampled times. `recovered`: fraction of the blocks that are whole after a crash at one of the sampled times (see
-        `Disks.crash`); NaN if `hot` is 1, because all of the data have too many blocks to follow.
+        `Disks.crash`); NaN if `hot` is 1, because the whole data set has too many blocks to follow.
 
     References
     ----------
@@ -105,7 +105,7 @@ def delayed_writes(
 
 
 def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.Dataset:
-    """Return the writes of copies before and after the paper's table of delayed writes becomes full.
+    """Return how often copies are written before and after the paper's table of delayed writes becomes full.
 
     The load consists of writes to all of the data, without idle time.
 
@@ -121,7 +121,7 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
     -------
     Dataset
         Variables over `seed`. `filling`: number of replicas that are written for each completed write until the table
-        is full. `late`: fraction of the accesses that write delayed copies, in the time after the table is full.
+        is full. `late`: of the accesses after the table is full, the fraction that write delayed copies.
         `pending`: largest number of entries in the table at any of the sampled times.
 
     References
@@ -151,7 +151,7 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
 
 
 class Disks:
-    """Model of the contents of the disks: the last version that was written to each replica of each block.
+    """Model of the contents of the disks: the newest version on each replica of each block.
 
     A write makes a new version of a whole block. Versions are numbered in the order in which their first copy reaches a
     disk. A delayed copy has the newest version of the block.
@@ -169,7 +169,7 @@ class Disks:
         return self.whole / self.looked_at
 
     def replay(self, log, sector: np.ndarray) -> None:
-        """Apply the accesses and completions of a number of events.
+        """Update the contents of the disks with the accesses and completions in a log of events.
 
         Parameters
         ----------
@@ -243,10 +243,12 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             late,
             holds=bounded and filling < (1 + REPLICAS) / 2 and late > 1 - 1 / REPLICAS,
             note=(
-                f"Until the table of {table:,} entries is full, {filling:.2f} replicas are written for each write. "
-                f"After it is full, {late:.1%} of the accesses write delayed copies, which compete with the new "
-                f"writes. The table has at most {most_full:,.0f} entries. For smaller tables the largest numbers of "
-                f"entries are, by table size, {most}."
+                "The claim holds if fewer than 2 replicas are written for each write until the table is full, if more "
+                "than two thirds of the later accesses write delayed copies, and if the number of entries stays near "
+                f"the size of the table. Until the table of {table:,} entries is full, {filling:.2f} replicas are "
+                f"written for each write. After the table is full, {late:.1%} of the accesses write delayed copies, "
+                f"which compete with the new writes. The table has at most {most_full:,.0f} entries. For smaller "
+                f"tables the largest numbers of entries are, by table size, {most}."
             ),
         ),
         Measurement(
@@ -254,9 +256,10 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             dropped,
             holds=dropped < forced,
             note=(
-                "The value is the mean number of replicas that are written for each write to hot blocks. For each "
-                f"write to cold blocks, {forced:.2f} replicas are written. The number for hot blocks is lower "
-                "because newer writes replaced pending copies before they were written."
+                "The value is the mean number of replicas that are written for each write to hot blocks, with the "
+                f"table size for which it is smallest. For cold blocks the smallest number is {forced:.2f}. The claim "
+                "holds if the number for hot blocks is lower. The reason is that newer writes of a block replace "
+                "pending copies that are not yet written."
             ),
         ),
         Measurement(
@@ -264,24 +267,24 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             sound,
             holds=sound == 1.0,
             note=(
-                "The value is the fraction of blocks that recovery from the table alone restores. A block is "
-                "restored if every replica has the same version, at least as new as the last acknowledged version. The "
-                f"fraction is a mean over {int(data.attrs['crashes'])} crashes, which are simulated on a model of the "
-                "disks."
+                "The value is the fraction of blocks that recovery from the table alone restores, in the run in which "
+                "it is smallest. The claim holds if all blocks are restored. A block is restored if every replica has "
+                "the same version, at least as new as the last acknowledged version. There are "
+                f"{int(data.attrs['crashes'])} crashes in all runs, simulated on a model of the disks."
             ),
         ),
     ]
 
 
 def _entries(table: Pending) -> int:
-    """Return the number of writes in a table whose first copy is on disk."""
+    """Return how many of the writes in a table have their first copy on disk."""
     return int((table.order > 0).sum())
 
 
 def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
     """Return the first sector of each of `DRAWN` requests, shape `[request, *batch]`.
 
-    block: number of this group of requests; group 0 has the first `DRAWN` requests of the run.
+    block: number of the group of `DRAWN` requests; group 0 has the first requests of the run.
     """
     capacity = scenario.system.placement.capacity(scenario.system.drive)
     first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)

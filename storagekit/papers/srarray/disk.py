@@ -12,8 +12,8 @@ from storagekit.papers.effort import Effort, of_profile
 from storagekit.plan import DriveFigures
 
 RPM = 10_000
-# The full seek S follows from the worked values of section 4.1: 5.8 and 11.6 replicas for nine disks at L of 4.14 and
-# 16.67. The reported times include an overhead of 2.7 ms.
+# The full seek S follows from the worked values of section 4.1 for nine disks: 5.8 replicas at L = 4.14, and 11.6
+# replicas at L = 16.67. The reported times include an overhead of 2.7 ms.
 FORMULAS_DRIVE = DriveFigures(
     full_seek=10 * MS, revolution=revolution(RPM), overhead=2.7 * MS, name="the formulas' ST39133LWV"
 )
@@ -70,7 +70,7 @@ class ArrayEffort(Effort):
 
 
 QUICK = ArrayEffort()
-# Whole traces at their own rate. At higher rates, one day of the week of Cello.
+# Whole traces at their original rate. At higher rates, one day of the week that the trace of Cello covers.
 FULL = ArrayEffort(
     seeds=16,
     requests=4_000_000,
@@ -83,7 +83,7 @@ FULL = ArrayEffort(
 
 
 def effort(profile: str, first_seed: int = 0) -> ArrayEffort:
-    """Return the effort of a profile.
+    """Return the number and length of the runs and windows for a profile, "quick" or "full".
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def effort(profile: str, first_seed: int = 0) -> ArrayEffort:
     Returns
     -------
     ArrayEffort
-        The effort.
+        Number and length of the runs and windows.
 
     Raises
     ------
@@ -110,9 +110,9 @@ def loop_overhead() -> float:
 
     Notes
     -----
-    The paper gives an overhead of 2.7 ms for the traces of section 4.1, and says that the transfer is included. It
-    gives no overhead for requests of one sector. We subtract from 2.7 ms the transfer of all sectors but one of a block
-    of Cello.
+    The paper gives an overhead of 2.7 ms for the traces of section 4.1, and says that the transfer is included. The
+    paper gives no overhead for requests of one sector. The function therefore subtracts from 2.7 ms the transfer time
+    of all sectors except one of a block of Cello.
 
     References
     ----------

@@ -58,12 +58,12 @@ def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
     """
     full = SRMirror(shape.striping, shape.replicas, shape.mirrors)
     each = int(full.capacity(drive)) // full.unit
-    # The share is a float32. Half a unit more prevents that rounding removes a unit.
+    # The share is a float32. Half a stripe unit is added, so that rounding does not remove a unit.
     return replace(full, data=(math.ceil(data / SECTOR / full.unit) + 0.5) / each)
 
 
 def window(workload: str, requests: int, number: int) -> RequestTrace:
-    """Return a window of a synthetic trace: successive requests that start at a random request.
+    """Return a window of a synthetic trace: successive requests, of which the first is selected at random.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def window(workload: str, requests: int, number: int) -> RequestTrace:
     requests : int
         Number of requests in the window. If the trace is shorter, the window is the whole trace.
     number : int
-        Number of the window, which is the seed of the trace and of the start. Windows with different numbers are
-        independent.
+        Number of the window. It is the seed of the trace and of the choice of the first request. Windows with different
+        numbers are independent.
 
     Returns
     -------
@@ -123,14 +123,14 @@ def remembered(workload: str, requests: int, number: int) -> np.ndarray:
     """
     trace = _all_of(workload, number)
     place = _place(trace, requests, number)
-    # A distance depends only on earlier requests, so that the rest of the trace is left out.
+    # A reuse distance depends only on earlier requests, so the requests after the window are left out.
     so_far = trace.take(slice(0, place.stop))
     distances = read_distances(so_far, WORKLOADS[workload].request_size, first=place.start)
     return np.minimum(distances, NEVER).astype(np.int32)
 
 
 def _place(trace: RequestTrace, requests: int, number: int) -> slice:
-    """Return the numbers of the first and the last request of a window in its trace, as a slice."""
+    """Return the slice of a trace that selects the requests of a window."""
     # The start is uniform over requests, not over time, because most requests arrive in busy periods.
     first = int(np.random.default_rng([number, 1]).integers(max(0, len(trace) - requests) + 1))
     return slice(first, first + requests)
@@ -152,7 +152,7 @@ class ArrayRun(NamedTuple):
     layout : str
         D_s x D_r x D_m, as in "2x3x1".
     scale : float
-        Rate of the requests in the run divided by their rate in the trace, by default 1.
+        Request rate in the run divided by the request rate of the trace, by default 1.
     look : int
         Scheduler: 1 for RLOOK, or 0 for RSATF, which is the default.
     memory : float
@@ -367,7 +367,7 @@ def over_windows(
 
 
 def on_axes(data: xr.Dataset, axes: Sequence[str]) -> xr.Dataset:
-    """Return the data on a grid over coordinates in place of the dimension `run`.
+    """Return the data with a grid over other coordinates instead of the dimension `run`.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ def model_error(
         Shares of writes, 0 to 1.
     drive : Drive, optional
         Drive of the array, by default `paper_drive()`. Short seeks of this drive settle faster than the formulas
-        assume. With `formula_drive()` the seek is linear in the distance, as in the formulas, and the error is that of
-        equation 16 alone.
+        assume. With `formula_drive()` the seek is linear in the distance, as in the formulas, so the whole error is
+        due to equation 16.
 
     Returns
     -------

@@ -19,8 +19,8 @@ def worked_values() -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        "cello_base" and "cello_disk6": the optimal D_r of the two workloads, a real number without bounds. "practical":
-        the D_r that is possible in practice for Cello base, a factor of nine.
+        "cello_base" and "cello_disk6": the optimal D_r of each workload, a real number without bounds. "practical": the
+        D_r that is possible in practice for Cello base, which divides nine.
 
     References
     ----------
@@ -48,16 +48,18 @@ def equations_findings() -> list[Measurement]:
         ),
         "best_read": (
             _best_read(),
-            "Equation 5 equals the minimum of equation 4 on a fine grid, and equation 6 equals the value at this "
-            "minimum.",
+            "Equation 5 gives the layout with the minimum of equation 4 on a fine grid, and equation 6 gives the value "
+            "of this minimum.",
         ),
         "best_mixed": (
             _best_mixed(),
-            "Equations 10 and 11 equal the minimum on a fine grid. For p of at most 1/2, the optimum is D stripes.",
+            "Equations 10 and 11 give the layout and the value of the minimum on a fine grid. For p of at most 1/2, "
+            "the optimum is D stripes.",
         ),
         "best_rlook": (
             _best_rlook(),
-            "Equations 13 and 14 equal the minimum on a fine grid. For q of at most 3, they equal equations 10 and 11.",
+            "Equations 13 and 14 give the layout and the value of the minimum on a fine grid. For q of at most 3, they "
+            "equal equations 10 and 11.",
         ),
         "throughput": (
             _throughput(),
@@ -130,7 +132,7 @@ def _best_read() -> bool:
 
 
 def _best_mixed() -> bool:
-    """Return whether equations 10 and 11 agree with a minimum on a grid, and give one replica for p of at most 1/2."""
+    """Return whether equations 10 and 11 agree with a minimum on a grid, and give D_r = 1 for p of at most 1/2."""
     replicas, latency = _least(lambda s, r: equations.mixed_latency(S, R, s, r, 0.8), 24)
     best = equations.best_mixed(S, R, 24, 0.8)
     low = [float(equations.best_mixed(S, R, 24, share).replicas) for share in (0.0, 0.3, 0.5)]
@@ -139,7 +141,7 @@ def _best_mixed() -> bool:
 
 
 def _best_rlook() -> bool:
-    """Return whether equations 13 and 14 agree with a minimum on a grid, and 13 with equation 10 for q of 2."""
+    """Return whether equations 13 and 14 agree with a minimum on a grid, and equation 13 with equation 10 for q = 2."""
     replicas, latency = _least(lambda s, r: equations.rlook_service(S, R, s, r, 0.9, 8.0), 24)
     best = equations.best_rlook(S, R, 24, 0.9, 8.0)
     found = equations.best_rlook_latency(S, R, 24, 0.9, 8.0)

@@ -28,7 +28,7 @@ TRACKING = (
     "The value is from a Monte Carlo simulation of a predictor of the head position. The paper does not give the "
     "noise, so it is assumed: a mean delay of time stamps of 30 us, a drift of the spindle speed of 0.2 ppm in two "
     "minutes, and a deviation of seek times of 30 us. The predictor takes the phase from the latest read. It takes "
-    "the revolution time from two reads at the distance in time that gives the smallest error under this noise."
+    "the revolution time from two reads, whose distance in time gives the smallest error under this noise."
 )
 
 
@@ -44,7 +44,7 @@ def table2(
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the number of accesses, 40 times its `loop_requests`, and the seed.
+        The number of accesses is 40 times `loop_requests`. The seed is `first_seed`.
     intervals : sequence of float
         Times between two recalibrations, seconds.
     slacks : sequence of float
@@ -60,7 +60,7 @@ def table2(
         `demerit_share`, the demerit divided by the access time. `access`: mean time of an access of Cello base on 2x3x1
         in the simulation, seconds. This mean includes accesses that write delayed copies, and the time excludes the
         processing before the access. `kept_slack`: slack at the end of the feedback loop, sectors. `on_target`:
-        fraction of further accesses that do not miss the target sector with this slack.
+        fraction of the accesses with the slack `kept_slack` that do not miss the target sector, in another simulation.
 
     References
     ----------
@@ -121,7 +121,10 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     """
     kept = float(data.kept_slack)
     row = data.sel(slack=max(1.0, round(kept)), method="nearest")
-    at = f"The slack is {float(row.slack):.0f} sectors. The paper does not give its slack. {TRACKING}"
+    at = (
+        f"The slack, the margin before the target sector, is {float(row.slack):.0f} sectors. The paper does not give "
+        f"its slack. {TRACKING}"
+    )
     others = ", ".join(f"{float(m):.2%} at {float(s):.0f}" for s, m in zip(data.slack, data.misses, strict=True))
     within = ", ".join(f"{float(w):.1%} at {float(s):.0f} s" for s, w in zip(data.interval, data.within, strict=True))
     return [
@@ -142,7 +145,7 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
             basis="stand-in",
             note="The value is the mean time of seek, rotation and transfer over all accesses of the simulated "
             "array. It includes accesses that write delayed copies, and excludes the processing before an access. "
-            "The paper does not state whether its value includes either.",
+            "The paper does not state whether its value includes these accesses, or the processing.",
         ),
         Measurement("srarray.table2.demerit", float(row.demerit) / US, note=at),
         Measurement("srarray.table2.demerit_share", float(row.demerit_share), note=at),
@@ -158,8 +161,8 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
             holds=bool(data.on_target > 0.99),
             note=(
                 "The value is the fraction of accesses that reach their target sector, after the feedback has "
-                f"adjusted the slack. The feedback ends at a slack of {kept:.1f} sectors, because it aims at half of "
-                f"the allowed misses. {TRACKING}"
+                "adjusted the slack. The claim holds if the fraction is above 99%. The feedback ends at a slack of "
+                f"{kept:.1f} sectors, because it aims at half of the allowed misses. {TRACKING}"
             ),
         ),
     ]

@@ -21,8 +21,8 @@ from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 CONSTANT_OVERHEAD = (
-    "In equation 16 every access has an overhead of 2.7 ms, less the transfer of all but 512 bytes of 8 KB. This "
-    "overhead includes the settling of an average seek, but short seeks settle faster."
+    "In equation 16 every access has an overhead of 2.7 ms minus the transfer time of 7.5 KB, because a request has "
+    "512 bytes instead of 8 KB. This overhead includes the settling of an average seek, but short seeks settle faster."
 )
 LOCALITY = 3.0
 DISKS = (1, 2, 4, 6, 8, 9, 12)
@@ -54,7 +54,7 @@ def loop(
     scheduler : str
         A name of `SCHEDULERS`.
     drive : Drive, optional
-        Drive of all disks, by default the paper's.
+        Drive of all disks, by default `paper_drive()`.
     drives, slots : int
         The largest number of disks and of outstanding requests, by default 12 and 64. Scenarios with equal values share
         a compiled program.
@@ -338,7 +338,7 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     narrower = all(float(gap.sel(queue=many)) < float(gap.sel(queue=few)) for gap in gaps.values())
     apart = (data.model / rate.sel(scheme="SR-Array, RLOOK") - 1).mean("seed")
     grown = ", ".join(
-        f"{scheme} {float(growth.sel(scheme=scheme, queue=few).mean('seed')):.1f} times"
+        f"{scheme} {float(growth.sel(scheme=scheme, queue=few).mean('seed')):.1f}"
         for scheme in ("SR-Array", "RAID-10", "Striping")
         if np.isfinite(growth.sel(scheme=scheme).mean())
     )
@@ -419,13 +419,16 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
         with_interval(
             "srarray.fig13.crossover_rlook",
             look,
-            f"Striping overtakes 3x2x1 at write fractions of {said}.",
+            "The claim holds if, with either number of outstanding requests, striping overtakes 3x2x1 under RLOOK at a "
+            f"write fraction below 0.5. The fractions are {said}.",
             holds=bool(max(mean["RLOOK", few], mean["RLOOK", many]) < 0.5),
         ),
         Measurement(
             "srarray.fig13.crossover_rsatf",
             left and mean["RSATF", many] < mean["RSATF", few],
-            note=f"Striping overtakes 3x2x1 at write fractions of {said}.",
+            note="The claim holds if striping overtakes 3x2x1 at a lower write fraction under RSATF than under RLOOK, "
+            "and, under RSATF, at a lower write fraction with more outstanding requests. The fractions are "
+            f"{said}.",
         ),
         tracks(
             "srarray.fig13.model",

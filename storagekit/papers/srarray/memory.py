@@ -22,8 +22,8 @@ RATES = (1.0, 3.0)
 REUSE = {
     "Cello base": (
         "The times after which the synthetic trace reads a block again are assumed. A cache of 1 to 4% of the data "
-        "has more hits with this trace than with the similar real trace of 1992. Asynchronous writes go to disk with "
-        "and without memory."
+        "has more hits with this trace than with the similar real trace of 1992. Asynchronous writes go to disk, "
+        "whether there is a cache or not."
     ),
     "TPC-C": (
         "We assume that the synthetic trace reads any block that was written in the preceding hour with equal "
@@ -33,7 +33,7 @@ REUSE = {
 
 
 class BreakEven(NamedTuple):
-    """The memory that has the same effect as more disks, and the price ratio at which both cost the same.
+    """The memory that has the same effect as more disks, and the price ratio at which memory and disks cost the same.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class BreakEven(NamedTuple):
         Size of the memory, in bytes, with which the response time is the same as with `disks` disks. It is None if the
         response time is longer with every simulated size, or shorter already with the smallest size.
     ratio : float or None
-        Price of a byte of memory divided by the price of a byte of disk, if both cost the same; None if `memory` is
-        None.
+        Price of a byte of memory divided by the price of a byte of disk at which the memory and the additional disks
+        cost the same; None if `memory` is None.
     """
 
     disks: int
@@ -102,7 +102,7 @@ def fig11(
 
 
 def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> BreakEven:
-    """Return the memory that gives the response time of more disks, and the price ratio at which both cost the same.
+    """Return the memory with the same effect as more disks, and the price ratio at which the two cost the same.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
     disks : int
         Number of disks.
     scale : float
-        Rate of the requests in the run divided by their rate in the trace.
+        Request rate in the run divided by the request rate of the trace.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
 
     Notes
     -----
-    Each added disk costs as much as disk space of the size of the data set (see `plan.memory`).
+    An additional disk is counted at the price of as much disk space as the data set needs (see `plan.memory`).
 
     References
     ----------
@@ -144,7 +144,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
 def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     """Return the findings on the claims of figure 11, which compare memory with more disks.
 
-    If no simulated size of the memory has the effect of more disks, the finding has no measured value.
+    If no simulated size of the memory has the same effect as more disks, the finding has no measured value.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     ]
     disks = tpcc.with_disks.sel(scale=3.0)
     gain = paired(disks.sel(disks=18, drop=True), disks.sel(disks=36, drop=True))
-    note = f"The ratio is the response time with 18 disks divided by the response time with 36 disks. {stand_in(tpcc)}"
+    note = f"The value is the response time with 18 disks divided by the response time with 36 disks. {stand_in(tpcc)}"
     return [*found, with_interval("srarray.fig11.tpcc_disks", gain, note, "stand-in")]
 
 
@@ -180,7 +180,7 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float) -
     best, least = float(response.min()), float(response.isel(memory=0))
     goal = float(data.with_disks.sel(disks=answer.disks, scale=scale).mean("seed"))
     if answer.ratio is None or answer.memory is None:
-        reason = "the smallest memory already has" if least <= goal else "no simulated memory has"
+        reason = "already the smallest memory gives" if least <= goal else "no simulated memory gives"
         note = (
             f"The claim was not tested, because {reason} the response time of {answer.disks} disks. The shortest "
             f"response time with up to {most:.0f} MB is {best * 1e3:.2f} ms, and the response time with "
@@ -191,5 +191,7 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float) -
         claim,
         answer.ratio,
         basis="stand-in",
-        note=f"A memory of {answer.memory / 1e6:.0f} MB has the response time of {answer.disks} disks. {reuse}",
+        note="The value is the ratio of the prices of a byte of memory and a byte of disk at which the memory and the "
+        f"additional disks cost the same. A memory of {answer.memory / 1e6:.0f} MB gives the response time of "
+        f"{answer.disks} disks. {reuse}",
     )

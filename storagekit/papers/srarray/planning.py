@@ -12,7 +12,7 @@ from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.plan import plan_against_simulation, random_questions
 
 REAL = ("cheetah9lp", "atlas10k")
-# Cases of the planner, by the names of the claims.
+# Case of the planner for each claim, by the last part of the claim's identifier.
 CASES = {"latency": "latency", "rlook": "throughput, RLOOK", "rsatf": "throughput, RSATF"}
 
 
@@ -65,8 +65,9 @@ def plan_findings(data: xr.Dataset) -> list[Measurement]:
         sure = float(stats.beta.ppf(0.05, round(plan * count), count - round(plan * count) + 1))
         note = (
             f"The value is the fraction of {count} questions, with 2 to {int(data.attrs['most_disks'])} disks, for "
-            "which the recommended layout is at most 5% slower than the best simulated layout. With 95% confidence, "
-            f"this fraction is above {sure:.0%}. The recommended layout is at most {worst:.1%} slower than the best "
+            "which the recommended layout is at most 5% slower than the best simulated layout. The claim holds if this "
+            f"fraction is at least 95%. With 95% confidence, it is above {sure:.0%}. The recommended layout is at most "
+            f"{worst:.1%} slower than the best "
             f"layout. With the rule of the paper instead of the planner, the fraction is {paper:.1%}."
         )
         found.append(Measurement(claim, plan, holds=plan >= 0.95, note=note))

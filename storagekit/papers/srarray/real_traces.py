@@ -33,15 +33,15 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
     folder : str or Path
         Folder of real traces, see `resources.real_traces`.
     scales : sequence of float
-        Rates of the requests in the run divided by their rate in the trace, by default 1, 8 and 64.
+        Request rates in the run divided by the request rate of the trace, by default 1, 8 and 64.
 
     Returns
     -------
     Dataset or None
         None if the folder has none of the traces. Otherwise `response`, in seconds, and further measures over `trace`,
-        `layout`, `scale` and `seed`, which sets the phases of the spindles. Over `trace`: `requests_of`, the number of
-        requests; `locality`, the seek locality L of the whole trace; `span`, the fraction of the drive that the data
-        take; `recommended`, the layout of equation 5 for this span and for L, or for 1 if L is smaller.
+        `layout`, `scale` and `seed`; the seed sets the phases of the spindles. Over `trace`: `requests_of`, the number
+        of requests; `locality`, the seek locality L of the whole trace; `span`, the fraction of the drive that the data
+        take; `recommended`, the layout of equation 5 for this span and for the larger of L and 1.
 
     Notes
     -----
@@ -79,14 +79,14 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
 
 
 def busiest(trace: RequestTrace, room: float) -> RequestTrace:
-    """Return the requests to the busiest devices whose data together fit into a limited room, as one device.
+    """Return the requests to the busiest devices whose data together fit into a given space, as requests to one device.
 
     Parameters
     ----------
     trace : RequestTrace
         The trace.
     room : float
-        The largest amount of data of these devices together, bytes.
+        Size of the space, bytes.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def busiest(trace: RequestTrace, room: float) -> RequestTrace:
     Raises
     ------
     InputError
-        If every device has more data.
+        If every device has more data than `room`.
     """
     count, ends = np.bincount(trace.device, minlength=len(trace.devices)), trace.ends()
     kept: list[int] = []
@@ -141,13 +141,14 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
                 f"srarray.traces.{name}_order",
                 bool(np.all(np.diff(order) >= -0.01 * np.array(order[:-1]))),
                 basis="trace",
-                note=note,
+                note="The claim holds if the order from the shortest to the longest response time is 2x3x1, 1x1x6, "
+                f"3x1x2, 6x1x1, with a tolerance of 1%. {note}",
             ),
             *(
                 with_interval(
                     f"srarray.traces.{name}_vs_{scheme}",
                     paired(mean.sel(layout=layout, scale=scale), ours.sel(scale=scale)),
-                    note,
+                    f"The value is the response time of {layout} divided by the response time of 2x3x1. {note}",
                     "trace",
                     holds=bool(row.sel(layout=layout) > row.sel(layout="2x3x1")),
                 )

@@ -97,9 +97,9 @@ def stand_in(data: xr.Dataset) -> str:
         Result of `over_windows`, with the attributes `table` and `window`.
     """
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
-    forced = f"Delayed copies are written at once if their table has {table:,} entries"
+    forced = f"Delayed copies are written at once if the table of delayed writes has {table:,} entries"
     if table < PAPERS_TABLE:
-        forced += " instead of 10,000, because windows are short"
+        forced += " (in the paper 10,000), because windows are short"
     made = "The trace is synthetic and matches the values of table 3. Its bursts and its hot spots are assumed."
     return f"{made} A window has {window:,} requests. {forced}."
 
@@ -313,29 +313,31 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             "srarray.fig6.order",
             all(orders),
             basis="stand-in",
-            note="From the fastest to the slowest, the order of the claim is SR-Array, D-way mirror, RAID-10, "
-            f"striping. The order holds, with a tolerance of 1%, at {sum(orders)} of {len(orders)} points."
+            note="The claim holds if, at every point, the order from the fastest to the slowest is SR-Array, D-way "
+            f"mirror, RAID-10, striping, with a tolerance of 1%. This is true at {sum(orders)} of {len(orders)} points."
             + (
-                " It does not hold at these points (response times in ms, in the order of the claim): "
+                " It is not true at these points (response times in ms, in the order of the claim): "
                 f"{', '.join(broken)}."
                 if broken
                 else ""
             ),
         ),
         over(
-            "srarray.fig6.six_vs_raid10", "3x1x2", "The ratio is the response time of 3x1x2 divided by that of 2x3x1."
+            "srarray.fig6.six_vs_raid10",
+            "3x1x2",
+            "The value is the response time of 3x1x2 divided by the response time of 2x3x1.",
         ),
         over(
             "srarray.fig6.six_vs_striping",
             "6x1x1",
-            "The ratio is the response time of 6x1x1 divided by that of 2x3x1. The formulas alone give 5.83 / 4.10 = "
-            "1.42.",
+            "The value is the response time of 6x1x1 divided by the response time of 2x3x1. The formulas alone give "
+            "5.83 / 4.10 = 1.42.",
         ),
         over(
             "srarray.fig6.six_vs_one",
             "1x1x1",
-            "The ratio is the response time of 1x1x1 divided by that of 2x3x1. The formulas alone give 6.51 / 4.10 = "
-            "1.58.",
+            "The value is the response time of 1x1x1 divided by the response time of 2x3x1. The formulas alone give "
+            "6.51 / 4.10 = 1.58.",
         ),
         tracks(
             "srarray.fig6.model",
@@ -351,7 +353,7 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
 def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     """Return the findings on the claims of figure 7.
 
-    They are on the worked values of section 4.1, and on whether the recommended layout is the best layout.
+    The claims are the worked values of section 4.1, and that the recommended layout is nearly always near the best.
 
     Parameters
     ----------
@@ -385,8 +387,8 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             holds=close / len(shortfalls) >= LARGELY,
             note=(
                 "The value is the fraction of points at which the recommended layout is within 5% of the best "
-                f"layout, {close} of {len(shortfalls)} points. The claim (largely successful) holds if this is at "
-                f"least 90% of the points. The recommended layout is at most {worst:.1%} slower than the best layout "
+                f"layout, {close} of {len(shortfalls)} points. The claim (largely successful) holds if this fraction "
+                f"is at least 90%. The recommended layout is at most {worst:.1%} slower than the best layout "
                 f"({worst_workload}, {worst_disks} disks). {stand_in(base)}"
             ),
         ),
@@ -406,7 +408,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     srarray, figure 8 and section 4.1.
     """
     ours, note = data.response.sel(layout="9x4x1"), stand_in(data)
-    note = f"The ratio is the response time of the scheme divided by that of the SR-Array 9x4x1. {note}"
+    note = f"The value is the response time of the scheme divided by the response time of the SR-Array 9x4x1. {note}"
     return [
         with_interval("srarray.fig8.vs_raid10", paired(data.response.sel(layout="18x1x2"), ours), note, "stand-in"),
         with_interval("srarray.fig8.vs_striping", paired(data.response.sel(layout="36x1x1"), ours), note, "stand-in"),

@@ -31,8 +31,8 @@ def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dat
     Parameters
     ----------
     effort : ArrayEffort
-        Gives the seed. If `requests` is smaller than the number of requests of TPC-C, only a tenth of the trace of
-        TPC-C is generated. A tenth is enough, because this trace is equally busy throughout.
+        The seed is `first_seed`. If `requests` is smaller than the number of requests of TPC-C, only a tenth of the
+        trace of TPC-C is generated. A tenth is enough, because this trace is equally busy throughout.
     hours : float, optional
         Length of the generated part of each trace, hours, at most the whole trace. By default the whole trace is
         generated, except for TPC-C (see `effort`).

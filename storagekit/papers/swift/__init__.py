@@ -1,7 +1,7 @@
 """Cabrera and Long, Exploiting Multiple I/O Streams to Provide High Data-Rates, USENIX Summer 1991.
 
-Each kind of exhibit has a module: first the functions that compute its data, then the findings on the paper's claims.
-The function in `draw` that charts an exhibit has the name of the exhibit.
+Each kind of exhibit has a module. It contains the functions that compute the data, and then the functions that compare
+the data with the claims of the paper. The function in `draw` that charts an exhibit has the name of the exhibit.
 
 `ethernet` is a small model of the prototype. `gigabit_system` is the simulated
 system of section 5.

@@ -1,9 +1,9 @@
 """A small model of the prototype on Ethernet, which is calibrated on table 1 alone and predicts table 4.
 
-Reads are a closed loop with one packet for each agent, because the client keeps one request outstanding with each. The
-packet crosses its segment, the client processes it and requests the next, and the agent replies (section 3.1). The only
-unknown is the time of the client for a packet. Writes are a stream of packets with a constant gap between their starts.
-The only unknown is the gap.
+Reads are a closed loop with one packet for each agent, because the client keeps one request outstanding with each
+agent. The packet crosses its segment, the client processes the packet and requests the next packet, and the agent
+replies (section 3.1). The only unknown is the client's time for a packet. Writes are a stream of packets with a
+constant gap between the starts of two packets. The only unknown is the gap.
 
 Table 1 has one rate for each operation, so it determines one unknown for each operation. A packet takes longer than its
 time on the Ethernet, and table 1 does not show where the rest of the time is spent. If the client takes all of the
@@ -11,16 +11,17 @@ rest, a second Ethernet adds nothing. If each segment takes all of the rest, a s
 operation therefore has two interpretations (`reading` in the code). The verdicts follow from the "judged"
 interpretation; the "other" interpretation is only shown.
 
-Reads are judged with exponential times. By the text, one outstanding packet request for each agent costs performance
-(section 3.1), and the Ethernet, in use for 77 to 80%, limits table 1 (section 4). With random times both statements
-hold: the client (69% busy) and the Ethernet (79%) wait for each other, and more requests would help. Fixed times would
-be natural for packets of one size. With fixed times neither statement holds. The loop is then as fast as its slowest
-part. With an Ethernet in use for 79% the client is the limit, and two agents give the full rate. The choice follows the
-text, but it was made when both results were known. On two Ethernets the rate of the judged interpretation is 1256 KB/s.
-This is 1.41 times the rate on one Ethernet. (If other traffic uses 5% of the second Ethernet, the rate is 1245 KB/s,
-and the factor is 1.40.) The rate of the other interpretation is 889 KB/s, 1.00 times the rate on one Ethernet. The
-measured rates, 1120 to 1150 KB/s, are between these two rates. `reads` computes the rate if only the time at the
-client, or only the time on the wire, is random.
+The judged interpretation of reads has exponential times. By the text, one outstanding packet request for each agent
+costs performance (section 3.1), and the Ethernet, in use for 77 to 80% of the time, limits the rates of table 1
+(section 4). With random times both statements hold: the client (69% busy) and the Ethernet (79% busy) wait for each
+other, and more requests would help. Fixed times would be natural for packets of one size, but with fixed times neither
+statement holds. The loop is then as fast as its slowest part. This part is the client, because the Ethernet is in use
+for only 79% of the time, and two agents give the full rate. The choice follows the text, but it was made when both
+results were known. On two Ethernets the rate of the judged interpretation is 1256 KB/s. This is 1.41 times the rate on
+one Ethernet. (If other traffic uses 5% of the second Ethernet, the rate is 1245 KB/s, and the factor is 1.40.) The rate
+of the other interpretation is 889 KB/s, 1.00 times the rate on one Ethernet. The measured rates, 1120 to 1150 KB/s, are
+between these two rates. `reads` computes the rate if only the time at the client, or only the time on the wire, is
+random.
 
 For writes the gap belongs either to a segment or to the client. The judged interpretation is a gap of each segment,
 because the wait between writes was introduced when the kernel's buffers for the network overflowed.
@@ -43,18 +44,18 @@ from storagekit.core.errors import InputError
 from storagekit.papers.swift.measured import SAMPLES, measured_tables, possible_deviations
 
 CAPACITY = 1120.0
-"""Measured capacity of an Ethernet, KB/s (section 4). The use of 77 to 80% is 860 to 897 KB/s divided by 1120 KB/s."""
+"""Measured capacity of an Ethernet, KB/s (section 4). The paper's use of 77 to 80% is 860 to 897 of these 1120 KB/s."""
 OPERATIONS = ("read", "write")
 SIZES = (3, 6, 9)
 READINGS = ("judged", "other")
 EXPLAINED = {
     ("read", "judged"): "times are exponential, so that client and Ethernet wait for one another",
-    ("read", "other"): "times are fixed, and the client's processor sets the pace",
+    ("read", "other"): "times are fixed, and the client's processor limits the rate",
     (
         "write",
         "judged",
-    ): "each segment has a separate pace, because the wait between writes keeps its queue from overflowing",
-    ("write", "other"): "the gap is processing time of the client, over all segments",
+    ): "each segment has its own gap between packets, because the wait between writes keeps its queue from overflowing",
+    ("write", "other"): "the gap is the client's processing time for a packet, whichever segment the packet takes",
 }
 
 
@@ -67,9 +68,10 @@ class Prototype:
     agents : tuple of int
         Number of agents on each segment, by default 3 on one segment.
     packet : float
-        Data in a packet, KB, by default 8: the block of NFS and of the file system. The paper does not give it.
+        Data in a packet, KB, by default 8: the block of NFS and of the file system. The paper does not give this value.
     agent_speed : float
-        Instructions a second of an agent, by default 12.5e6, Sun's figure for the 4/20. The paper does not give it.
+        Speed of an agent, instructions/s, by default 12.5e6: Sun's figure for the 4/20. The paper does not give this
+        value.
     other_load : float
         Fraction of the time of each segment that other traffic uses, by default 0. The first segment has no other
         traffic.
@@ -88,17 +90,18 @@ class Prototype:
     def __post_init__(self):
         if not self.agents or min(self.agents) < 1:
             raise InputError(
-                f"The numbers of agents of the segments are {self.agents}. Give at least one segment, and at least "
-                "1 agent for "
-                "each."
+                f"The numbers of agents on the segments are {self.agents}. Give at least one segment, and at least "
+                "one agent on each segment."
             )
         if self.packet <= 0 or self.agent_speed <= 0:
             raise InputError(
-                f"The packet has {self.packet} KB, and agents have a speed of {self.agent_speed}/s. Give values above "
-                "0."
+                f"The packet has {self.packet} KB, and an agent executes {self.agent_speed} instructions/s. Give "
+                "values above 0."
             )
         if not 0 <= self.other_load < 1:
-            raise InputError(f"The other load is {self.other_load}. Give a fraction of at least 0 and below 1.")
+            raise InputError(
+                f"The load of other traffic is {self.other_load}. Give a fraction of at least 0 and below 1."
+            )
 
     @property
     def wires(self) -> tuple[float, ...]:
@@ -116,7 +119,7 @@ class Prototype:
 
 
 TWO = Prototype(agents=(3, 3))
-"""The prototype with a second Ethernet. The paper does not give its number of agents; we assume 3, as on the first."""
+"""The prototype with a second Ethernet. We assume 3 agents on it, as on the first; the paper does not give a number."""
 
 
 ONE = Prototype()
@@ -136,12 +139,12 @@ def read_completions(
     prototype : Prototype
         The client and its agents.
     client : float
-        Processor time of the client for a packet and the request for the next, seconds.
+        Time of the client's processor to process a packet and to request the next packet, seconds.
     packets : int
         Number of packets.
     wire_multiples, client_multiples : array of float64, shape `[packet]`, optional
-        Time of each packet on its segment, and at the client, as a multiple of the mean, in the order of service. By
-        default all times are equal to their means.
+        Time of each packet on its segment (`wire_multiples`) and at the client (`client_multiples`), as a multiple of
+        the mean time, in the order of service. By default all times are equal to their means.
 
     Returns
     -------
@@ -180,9 +183,10 @@ def read_completions(
 
 
 def read_rate(prototype: Prototype, client: float) -> float:
-    """Return the rate of reads with fixed times, KB/s: the mean over transfers of 3, 6 and 9 MB, as in table 1.
+    """Return the rate of reads with fixed times, KB/s.
 
-    The rate includes the start and the end of each transfer.
+    The rate is the mean over transfers of 3, 6 and 9 MB, as in table 1. It includes the start and the end of each
+    transfer.
 
     Parameters
     ----------
@@ -210,9 +214,9 @@ def read_rate_exponential(prototype: Prototype, client: float) -> float:
 
     Notes
     -----
-    The loop is that of `read_completions`. Every agent has the same share of the data. A segment with fewer agents
-    therefore ends first, and the other segments continue without it. The rate does not include the start and the end of
-    a transfer.
+    The closed loop is the same as in `read_completions`. Every agent has the same share of the data. A segment with
+    fewer agents therefore ends first, and the other segments continue without it. The rate does not include the start
+    and the end of a transfer.
     """
     rates = _segment_rates(prototype, client)
     working, left, elapsed = list(prototype.agents), [1.0] * len(prototype.agents), 0.0
@@ -226,7 +230,7 @@ def read_rate_exponential(prototype: Prototype, client: float) -> float:
 
 
 def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...], NDArray]:
-    """Return the packets a second on each segment, for every combination of numbers of active agents on the segments.
+    """Return the number of packets a second on each segment, for every combination of the numbers of active agents.
 
     Notes
     -----
@@ -269,7 +273,7 @@ def write_rate(prototype: Prototype, gap: float) -> float:
         The client and its agents.
     gap : float
         Time between the starts of packets on a segment without other traffic, seconds. On a segment with other traffic
-        the function adds the increase of a packet's time on the wire.
+        the function adds to the gap the increase of a packet's time on the wire.
 
     Notes
     -----
@@ -282,7 +286,7 @@ def write_rate(prototype: Prototype, gap: float) -> float:
 
 
 def write_rate_client(prototype: Prototype, gap: float) -> float:
-    """Return the rate of writes if the client sends a packet every `gap` seconds over all segments together, KB/s.
+    """Return the rate of writes if the client sends a packet every `gap` seconds, on any of the segments, KB/s.
 
     Parameters
     ----------
@@ -339,7 +343,9 @@ def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = 
 
 
 def calibration_rates(seed: int = 0, draws: int = 10_000) -> xr.DataArray:
-    """Return the rate of reads and of writes in table 1, each a mean over the sizes, with 95% intervals, KB/s.
+    """Return the rates of reads and of writes in table 1 with their 95% intervals, KB/s.
+
+    Each rate is the mean over the transfer sizes.
 
     Parameters
     ----------
@@ -356,8 +362,8 @@ def calibration_rates(seed: int = 0, draws: int = 10_000) -> xr.DataArray:
     Notes
     -----
     The interval is from a parametric bootstrap: eight normal samples for each size, with the printed mean and standard
-    deviation. A printed deviation may be impossible for eight samples with the printed minimum and maximum. It is then
-    replaced by the nearest possible deviation. The interval does not include the variation between sizes.
+    deviation. A printed deviation that is impossible for eight samples with the printed minimum and maximum is replaced
+    by the nearest possible deviation. The interval does not include the variation between sizes.
     """
     table = measured_tables().sel(table=[1])
     possible = possible_deviations(table)

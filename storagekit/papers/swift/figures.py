@@ -30,8 +30,8 @@ from storagekit.simulation import interval, ratio
 # mean.
 LOADS = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
 MORE_DISKS = (1, 2, *DISKS)
-# Limit of "nearly linear": doubling gives at least 1.7 times the value, 15% less than in proportion (the "near" of the
-# scorecard). Limit of "almost level": a rise of at most 15%.
+# Limit of "nearly linear": if the quantity on the axis doubles, the value grows by a factor of at least 1.7, 15% less
+# than 2 (the "near" of the scorecard).
 NEARLY = 0.15
 # The axis of figure 3 is in seconds: a rise of less than a tenth of a second is level there.
 LEVEL = 0.1
@@ -266,7 +266,7 @@ def twice(data: xr.Dataset, unit: float, disks: int) -> float:
 
 
 def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
-    """Return four definitions of the largest load of 32 disks with units of 32 KB, one of them the load in the paper.
+    """Return the largest load of 32 disks with units of 32 KB, by four definitions; one of them is the paper's load.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def largest_loads(data: xr.Dataset, sustainable: xr.Dataset) -> xr.Dataset:
     Dataset
         Variables over `load_meant`. `rate`: requests a second. `utilization`: utilization of the disks. `completion`:
         mean completion time, seconds. `times_alone`: `completion` divided by the completion time at the lowest load.
-        The last two are NaN at a load above the highest load of the data.
+        `completion` and `times_alone` are NaN at a load above the highest load of the data.
 
     Notes
     -----
@@ -333,9 +333,10 @@ def shared_findings() -> list[Measurement]:
             basis="analytic",
             holds=busy[22.0] <= 0.22,
             note=(
-                "The load is 22 requests/s of 1 MB, the largest load that the paper states. The use of the ring "
-                f"exceeds 22% from {22 * 0.22 / busy[22.0]:.1f}/s. At {limit:.1f}/s the disks are always busy, and "
-                f"the use of the ring is {busy[limit]:.1%}."
+                "The claim holds if the use of the ring is at most 22%. The load is 22 requests/s of 1 MB, the largest "
+                "load that the paper states. The use of the ring "
+                f"exceeds 22% at loads above {22 * 0.22 / busy[22.0]:.1f} requests/s. At {limit:.1f} requests/s the "
+                f"disks are always busy, and the use of the ring is {busy[limit]:.1%}."
             ),
         ),
     ]
@@ -356,7 +357,7 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
     rate, busy = ({name: float(loads[of].sel(load_meant=name)) for name in KINDS} for of in ("rate", "utilization"))
     there = loads.sel(load_meant="paper")
     readings = (
-        "The paper gives 22 requests a second. We calculate the knee, the load at which the request rate divided by "
+        "The paper gives 22 requests a second. The value is our knee, the load at which the request rate divided by "
         f"the completion time is largest. The disks are busy {busy['knee']:.0%} of the time at the knee. At "
         f"{rate[APART]:.1f}/s a request takes as long as the time between requests. Figures 5 and 6 call this load "
         f"the largest. At {rate['saturation']:.1f}/s the disks are always busy. The paper's load of 22/s is above "
@@ -380,13 +381,14 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
             f"time is largest. With the paper's 37 ms for a block we calculate a utilization of {busy['paper']:.0%} "
             f"at 22/s, and of {busy[APART]:.0%} at {rate[APART]:.1f}/s, the load at which a request takes as long as "
             f"the time between requests. The paper's 50% may therefore be the utilization at {rate[APART]:.1f}/s, "
-            f"and its 22/s another load. A utilization of 50% at 22/s would need a block time of {0.5e3 / SAID:.1f} "
-            "ms, hardly more than rotation and transfer without a seek.",
+            f"and the paper's 22/s a different load. A utilization of 50% at 22/s would need a block time of "
+            f"{0.5e3 / SAID:.1f} ms, hardly more than rotational latency and transfer without a seek.",
         ),
         Measurement(
             "swift.fig3.four_disks",
             soonest,
-            note="With units of 32 KB, the completion time is twice the time without load at "
+            note="The claim holds if, with every unit, the completion time of the fewest disks is the first to double "
+            "as the load rises. With units of 32 KB, the completion time is twice the time without load at "
             + ", ".join(f"{value:.1f}/s ({disks} disks)" for disks, value in doubled.items())
             + ".",
         ),
@@ -434,7 +436,8 @@ def fig4_findings(data: xr.Dataset) -> list[Measurement]:
             f"At {levels[10] * 1e3:.0f} ms, {fewer} disks serve {one[10]:.1f} requests/s, and {more} disks serve "
             f"{other[10]:.1f}."
         )
-    return [Measurement("swift.fig4.order", holds, note=" ".join(said))]
+    rule = "The claim holds if more disks serve more requests/s at every compared completion time."
+    return [Measurement("swift.fig4.order", holds, note=" ".join([rule, *said]))]
 
 
 def fig5_findings(data: xr.Dataset) -> list[Measurement]:
@@ -466,7 +469,7 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `fig6`.
     small : Dataset
-        Result of `fig5`, for units of 4 KB. The paper compares them with units of 32 KB.
+        Result of `fig5`, which has units of 4 KB. The paper compares the data-rates with units of 4 KB and of 32 KB.
     """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     most = rate.sel(unit=LARGE_UNIT, disks=32)
@@ -517,22 +520,22 @@ def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: flo
 def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measurement:
     """Return the finding whether every doubling along an axis nearly doubles the rate, in every series.
 
-    The measured value is the smallest factor; the note has the smallest factor of each series.
+    The measured value is the smallest factor of all series. The note has the smallest factor of each series.
     """
     least = {name: min(_doublings(rate.sel(statistic="mean"), axis)) for name, rate in series.items()}
-    said = ", ".join(f"{growth:.2f} times ({name})" for name, growth in least.items())
+    said = ", ".join(f"{growth:.2f} ({name})" for name, growth in least.items())
     return Measurement(
         claim,
         min(least.values()),
         holds=min(least.values()) >= 2 * (1 - NEARLY),
         note=(
-            f"The smallest factor by which the data-rate grows from a doubling of the {axis} is {said}. The claim "
-            "(nearly linear) holds if this factor is at least 1.7."
+            f"If the {axis} doubles, the data-rate grows by a factor of at least {said}. The claim (nearly linear) "
+            "holds if this factor is at least 1.7."
         ),
     )
 
 
 def _doublings(rate: xr.DataArray, axis: str) -> list[float]:
-    """Return, for each pair of neighbouring values of an axis, the factor by which the rate grows per doubling."""
+    """Return the factor by which the rate grows per doubling, for each pair of neighbouring values of an axis."""
     steps = list(pairwise(rate[axis].values.tolist()))
     return [float(rate.sel({axis: b}) / rate.sel({axis: a})) ** (1 / np.log2(b / a)) for a, b in steps]

@@ -8,8 +8,8 @@ from storagekit.papers.effort import Effort, of_profile
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6, "Fujitsu M2372K")
 SLOWER = replace(M2372K, rate=1.5e6, name="the same at 1.5 MB/s")
-# The paper gives no time for the acquisition of the token. Ten hosts with a delay of about one bit each would take less
-# than this.
+# The paper gives no time for the acquisition of the token. With ten hosts that each delay the token by about one bit,
+# the time would be shorter than the value here.
 RING = Network(rate=125e6, acquisition=10 * US)
 REQUEST, SMALL_REQUEST = MB, 128 * KB
 UNITS, SMALL_UNIT, LARGE_UNIT = (4 * KB, 16 * KB, 32 * KB), 4 * KB, 32 * KB
@@ -23,7 +23,7 @@ WRITE_SHARE = 0.2
 SATA = Disk(8.5 * MS, 4.17 * MS, 200e6, "7,200 rpm SATA")
 NVME = Disk(80 * US, 0.0, 3e9, "NVMe")
 LINKS = {"25 Gb/s": Network(3.125e9, switched=True), "100 Gb/s": Network(12.5e9, switched=True)}
-# A hundred times the instruction rate of the paper: at one instruction a byte it copies 10 GB/s. The host has enough
+# A hundred times the instruction rate of the paper. At one instruction a byte, the host copies 10 GB/s. It has enough
 # cores to send and receive at the same time.
 HOST = Host(10e9, duplex=True)
 
@@ -51,7 +51,7 @@ QUICK = StreamEffort()
 
 
 def effort(profile: str, first_seed: int = 0) -> StreamEffort:
-    """Return the effort of a profile.
+    """Return the number and length of the runs for a profile, "quick" or "full".
 
     Parameters
     ----------

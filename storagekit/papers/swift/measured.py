@@ -1,6 +1,6 @@
 """Measurements of the prototype that the paper prints (section 4, tables 1 to 4), and checks of the printed intervals.
 
-Rates are in the paper's KB/s. The paper does not define a KB in bytes, and all uses of the figures are ratios.
+Rates are in the paper's KB/s. The paper does not define a KB in bytes, but only ratios of the figures are used.
 """
 
 import csv
@@ -16,7 +16,7 @@ SAMPLES = 8
 STUDENT = float(stats.t.ppf(0.95, SAMPLES - 1)) / SAMPLES**0.5
 """Half-width of a 90% interval, in units of the sample standard deviation: t_{0.95,7} / sqrt 8."""
 NORMAL = float(stats.norm.ppf(0.95)) / SAMPLES**0.5
-"""Half-width as for `STUDENT`, but with the normal quantile in place of t, as if the true deviation were known."""
+"""Half-width as in `STUDENT`, but with the normal quantile instead of t, which would require the true deviation."""
 EXACT = 1e-9
 LIMIT_ROUNDING = 0.5
 _KEYS = ("table", "operation", "size_mb")
@@ -61,7 +61,7 @@ def measured_tables() -> xr.Dataset:
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
-    """Return recomputed intervals, and how far the printed intervals differ from them by more than rounding explains.
+    """Return recomputed intervals, and the part of the difference from the printed ones that rounding does not explain.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
     -------
     Dataset
         Variables over `table`, `operation` and `size`, KB/s. `low`, `high`: limits from the printed mean and deviation.
-        `beyond`: the larger of the differences between the two printed limits and these limits, less all that the
-        rounding of mean, deviation and limit can explain; 0 if rounding explains all of it. `off_centre`: the
-        difference between the centre of the printed interval and the mean, less the rounding of the mean. `needed_low`,
-        `needed_high`: range of the deviations from which the printed limits would follow; NaN if the centre alone
-        differs by more than rounding.
+        `beyond`: the larger of the two differences between a printed and a recomputed limit, minus the largest
+        difference that the rounding of mean, deviation and limit explains; 0 if rounding explains the whole difference.
+        `off_centre`: the difference between the centre of the printed interval and the mean, minus the rounding of the
+        mean. `needed_low`, `needed_high`: range of the deviations from which the printed limits would follow; NaN if
+        the centre alone differs by more than rounding.
 
     Notes
     -----
@@ -125,9 +125,9 @@ def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMP
     Notes
     -----
     One number is the minimum and one is the maximum. The deviation is smallest if the n - 2 other numbers are equal,
-    because the sum of squares is convex. It is largest if each of the others except one is at the minimum or the
-    maximum, and the last number has the value that gives the mean. With n even and the mean in the middle of the range,
-    the two deviations are range / sqrt(2 (n - 1)) and range sqrt(n / 4 (n - 1)).
+    because the sum of squares is convex. The deviation is largest if all except one of these n - 2 numbers are at the
+    minimum or the maximum, and the last one has the value that gives the mean. With n even and the mean in the middle
+    of the range, the two deviations are range / sqrt(2 (n - 1)) and range sqrt(n / 4 (n - 1)).
     """
     others = samples - 2
     rest = samples * mean - least - most
@@ -158,12 +158,12 @@ def possible_deviations(data: xr.Dataset) -> xr.Dataset:
 
     Notes
     -----
-    Each of the three figures may be any number that rounds to the printed figure. The smallest deviation has the
-    largest minimum and the smallest maximum that this permits; the largest deviation has the smallest minimum and the
-    largest maximum. Both deviations also depend on the mean, so 41 means that round to the printed mean are tried. At
-    some means every sample can be at the minimum or the maximum. Between two such means the largest deviation is a
-    convex function of the mean. For the largest deviation it is therefore sufficient to try these means and the two
-    limits of the rounding, and they are tried.
+    The mean, the minimum and the maximum may be any numbers that round to the printed figures. The smallest deviation
+    has the largest such minimum and the smallest such maximum. The largest deviation has the smallest minimum and the
+    largest maximum. Both deviations also depend on the mean, so the function tries 41 means that round to the printed
+    mean. At some means every sample can be at the minimum or the maximum. Between two such means the largest deviation
+    is a convex function of the mean. For the largest deviation the function therefore also tries these means; together
+    with the two limits of the rounding they are sufficient.
     """
 
     def bounds(mean: float, least: float, most: float, rounding: float):
@@ -190,8 +190,8 @@ def checked_tables() -> xr.Dataset:
     Dataset
         The variables of `measured_tables`, and others over the same dimensions, KB/s. `again_low`, `again_high`: limits
         recomputed with Student's t. `beyond`, `off_centre`, `needed_low`, `needed_high`: as in `limits`.
-        `beyond_normal`: as `beyond`, but recomputed with the normal quantile. `beyond_cut`: as `beyond`, if the paper
-        truncated the limits to whole numbers instead of rounding them. `least`, `greatest`: as in
+        `beyond_normal`: as `beyond`, but for limits recomputed with the normal quantile. `beyond_cut`: as `beyond`, but
+        if the paper truncated the limits to whole numbers instead of rounding them. `least`, `greatest`: as in
         `possible_deviations`. `impossible`: whether eight samples with this mean, minimum and maximum cannot have the
         printed deviation.
     """

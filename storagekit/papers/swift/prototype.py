@@ -25,10 +25,12 @@ from storagekit.papers.swift.measured import EXACT
 
 AGENTS = tuple(range(1, 7))
 INSIGNIFICANT, SATURATED = 0.15, 0.95
-"""A fourth agent "only saturates" if both rates grow by less than the first, and the use is at least the second."""
+"""A fourth agent "only saturates" if it adds less than `INSIGNIFICANT` to the rates of reads and of writes, and the use
+of the Ethernet is then at least `SATURATED`."""
 CHOSEN = {
-    "read": " This interpretation was chosen after both results were known, by the text of the paper. Only with it one "
-    "outstanding request reduces performance (section 3.1), and the Ethernet limits the rate (section 4).",
+    "read": " This interpretation was chosen from the text of the paper, after both results were known. Only with this "
+    "interpretation does one outstanding request reduce performance (section 3.1), and does the Ethernet limit the "
+    "rate (section 4).",
     "write": "",
 }
 ALONE = "The interval covers only the sampling error of table 1."
@@ -117,7 +119,8 @@ def sensitivity(
 ) -> xr.Dataset:
     """Return the predictions for table 4 under different assumptions.
 
-    The paper does not give the data in a packet, the agents on the second Ethernet, or the other traffic on it.
+    The paper does not give the amount of data in a packet, the number of agents on the second Ethernet, or the load of
+    other traffic on the second Ethernet.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def sensitivity(
         },
         coords={"operation": list(OPERATIONS), "reading": list(READINGS), "aspect": [name for name, *_ in moved]},
     )
-    # No seeds: only the means of the calibration are used, and they do not depend on the bootstrap.
+    # There are no seeds, because only the means of the calibration are used, which do not depend on the bootstrap.
     made = made_by("analytic", wall=time.perf_counter() - began)
     return data.assign_attrs(made, paper="swift", exhibit="swift.table4", unit="KB/s")
 
@@ -176,7 +179,7 @@ def prototype_findings(
     checked : Dataset
         Result of `measured.checked_tables`.
     readings : Dataset, optional
-        Result of `reads.reads`, for the notes.
+        Result of `reads.reads`. It adds rates to the notes.
     """
     return [
         *table1_findings(predicted, checked),
@@ -207,7 +210,9 @@ def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
 
 
 def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 2: the rate of Swift divided by the printed rate of the disk, which has no model.
+    """Return the findings on table 2: the rate of Swift divided by the rate of a local SCSI disk.
+
+    The rate of the disk is the printed rate, because we do not simulate or model this disk.
 
     Parameters
     ----------
@@ -220,7 +225,9 @@ def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
 
 
 def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Return the findings on table 3: the rate of Swift divided by the printed rate of NFS, which has no model.
+    """Return the findings on table 3: the rate of Swift divided by the rate of an NFS server.
+
+    The rate of the NFS server is the printed rate, because we do not simulate or model this server.
 
     Parameters
     ----------
@@ -244,7 +251,7 @@ def table4_findings(
     checked : Dataset
         Result of `measured.checked_tables`.
     readings : Dataset, optional
-        Result of `reads.reads`, for the notes.
+        Result of `reads.reads`. It adds rates to the notes.
     """
     others = {"read": "" if readings is None else f" {_by_random(readings)}", "write": ""}
     rates = [
@@ -265,20 +272,20 @@ def table4_findings(
 
 
 def _by_random(readings: xr.Dataset) -> str:
-    """Return a sentence with the rates on two Ethernets for each choice of the times that are random."""
+    """Return a sentence with the read rates on two Ethernets, by the part of the prototype that has random times."""
     two = readings.sel(ethernets=2)
     rows = [(name, two.sel(random=name)) for name in two.random.values.tolist()]
     shown = [f"{name} {float(row.rate):.0f} KB/s ({float(row.gain):.2f})" for name, row in rows]
     return (
-        "The simulated rates on two Ethernets, by what has random times (client, wire, both or nothing), are "
-        f"{', '.join(shown)}. The number in parentheses is this rate divided by the rate on one Ethernet."
+        "The simulated rates on two Ethernets, by the part that has random times (client, wire, both or nothing), are "
+        f"{', '.join(shown)}. The number in parentheses is the rate divided by the rate on one Ethernet."
     )
 
 
 def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
     """Return the rates on one and two Ethernets, their ratio, the rates by number of agents, and the unknown time.
 
-    known: mean, low and high limit of the rate of table 1, KB/s.
+    known: mean, lower limit and upper limit of the rate of table 1, KB/s.
     """
     model = MODELS[operation, reading]
     unknowns = [calibrate(operation, reading, float(rate), one) for rate in known]
@@ -328,16 +335,17 @@ def _intervals(checked: xr.Dataset) -> Measurement:
     told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
     normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
     note = (
-        f"In {len(rows) - len(told)} of {len(rows)} rows of the four tables the printed interval follows from the "
-        "printed mean and deviation, within rounding. With the normal quantile in place of t this is true of "
-        f"{normal} rows. If the paper truncated the limits instead of rounding them, it is true of {cut} rows. "
+        "The claim holds if every printed interval follows from the printed mean and deviation, within rounding. This "
+        f"is true of {len(rows) - len(told)} of the {len(rows)} rows of the four tables. With the normal quantile "
+        f"instead of t it is true of {normal} rows. If the paper truncated the limits instead of rounding them, it is "
+        f"true of {cut} rows. "
         f"{' '.join(told) or 'There are no other rows.'}"
     )
     return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
 
 
 def _unlike(row: xr.Dataset) -> str:
-    """Return, in words, how a printed interval differs from the recomputed interval, and what would explain it."""
+    """Return sentences on the difference of a printed interval from the recomputed interval, and on its explanation."""
     figure = {str(name): float(row[name]) for name in row.data_vars}
     words = (
         f"Table {int(row.table)} prints {figure['low']:.0f} to {figure['high']:.0f} for the {row.operation.item()} of "
@@ -347,11 +355,11 @@ def _unlike(row: xr.Dataset) -> str:
     )
     if math.isnan(figure["needed_low"]):
         return (
-            f"{words} No deviation explains this: the middle of the interval is {figure['off_centre']:.2g} away from "
-            "any mean that rounds to the printed mean."
+            f"{words} No deviation explains this difference: the middle of the interval is at least "
+            f"{figure['off_centre']:.2g} away from every mean that rounds to the printed mean."
         )
     needed = " to ".join(dict.fromkeys(f"{figure[name]:.1f}" for name in ("needed_low", "needed_high")))
-    mended = f"{words} A deviation of {needed} would explain this."
+    mended = f"{words} A deviation of {needed} would explain this difference."
     if figure["impossible"]:
         ends = f"{figure['min']:.0f} to {figure['max']:.0f}"
         mended += f" Eight samples from {ends} have a deviation of {figure['least']:.1f} or more."
@@ -361,7 +369,7 @@ def _unlike(row: xr.Dataset) -> str:
 def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     """Return the finding whether both parts of the paper's statement on a fourth agent hold.
 
-    The two parts are that it adds no significant gain, and that it saturates the Ethernet.
+    The two parts are that a fourth agent adds no significant gain, and that it saturates the Ethernet.
     """
     rates = predicted.by_agents
     gain = rates / rates.shift(agents=1) - 1
@@ -373,16 +381,16 @@ def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
     note = (
         "The paper says that a fourth agent adds no significant gain and saturates the Ethernet. The value is the "
-        "larger gain of reads and writes with a fourth agent. For reads the third agent adds "
-        f"{float(gain.sel(agents=3, **reads)):.1%}. With the fourth agent writes gain "
+        "gain from a fourth agent, the larger of the gains of reads and of writes. For reads the third agent adds "
+        f"{float(gain.sel(agents=3, **reads)):.1%}. For writes the fourth agent adds "
         f"{float(gain.sel(judged).sel(operation='write')):.1%}. We call a gain of at least {INSIGNIFICANT:.0%} "
         f"significant. The gain of a fourth agent is {'not ' if small else ''}significant. We call an Ethernet "
         f"saturated if its use is at least {SATURATED:.0%}. The Ethernet is {'' if saturated else 'not '}saturated. "
-        f"Four agents use {float(use.sel(judged).max()):.0%} of the Ethernet. If {EXPLAINED['read', 'other']}, reads "
-        f"gain {float(gain.sel(agents=4, **other)):.1%} (the third agent adds "
-        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}. The two parts "
-        "of the statement contradict each other: with the rates of table 1, a saturated Ethernet means a gain of up "
-        f"to {room:.0%}."
+        f"Four agents use {float(use.sel(judged).max()):.0%} of the Ethernet. If {EXPLAINED['read', 'other']}, the "
+        f"fourth agent adds {float(gain.sel(agents=4, **other)):.1%} to reads (the third agent adds "
+        f"{float(gain.sel(agents=3, **other)):.1%}), and reads use {float(use.sel(agents=4, **other)):.0%}. The two "
+        "parts of the statement contradict each other: with the rates of table 1, a saturated Ethernet means a gain of "
+        f"up to {room:.0%}."
     )
     largest = float(gain.sel(judged).max())
     return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)
@@ -410,8 +418,9 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
     printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
     note = (
         "The value is arithmetic on printed means without a model: the calibrated rate of Swift divided by the mean "
-        f"measured rate of table {table}. The calibrated rate divided by the measured rates for 3, 6 and 9 MB is "
-        f"{by_size}. The printed rates of table 1 divided by the printed rates of table {table} are {printed}. "
+        f"measured rate of table {table}. The calibrated rate divided by the measured rate for 3, 6 and 9 MB is, "
+        f"respectively, {by_size}. For the same sizes the printed rate of table 1 divided by the printed rate of table "
+        f"{table} is {printed}. "
         f"{SAID[table, operation]}"
     )
     claim = f"swift.table{table}.swift_over_{name}_{operation}"
@@ -421,7 +430,7 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
 def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str, others: str) -> Measurement:
     """Return the finding on the rate on two Ethernets divided by the rate on one.
 
-    It has an interval only if the ratio depends on the rate of table 1.
+    The finding has an interval only if the ratio depends on the rate of table 1.
     """
     row = predicted.gain.sel(operation=operation, reading="judged")
     gain, *ends = (float(row.sel(statistic=name)) for name in _STATISTICS)
@@ -430,15 +439,15 @@ def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str
     by_size = ", ".join(f"{float(one):.2f}" for one in printed.sel(table=4) / printed.sel(table=1))
     alone = "" if low is None else f" {ALONE}"
     both = f"{_both(predicted, checked, operation)} {_others_traffic(predicted)}"
-    note = f"{both} The printed rates of table 4 divided by the printed rates of table 1 are {by_size}.{alone}{others}"
+    note = f"{both} By size, the printed rates of table 4 divided by those of table 1 are {by_size}.{alone}{others}"
     return Measurement(f"swift.table4.{claim}", gain, low, high, basis="analytic", note=note)
 
 
 def _others_traffic(predicted: xr.Dataset) -> str:
     return (
         f"In the model, other traffic takes {predicted.attrs['other_load']:.0%} of the second Ethernet. By section "
-        "4.1 it seldom took more. The client's interface to the second Ethernet was slower than its interface to the "
-        "first. The paper does not give the difference, so the model has equal interfaces."
+        "4.1 other traffic seldom took more. The client's interface to the second Ethernet was slower than its "
+        "interface to the first. The paper does not give the difference, so the model has equal interfaces."
     )
 
 
@@ -453,7 +462,7 @@ def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
         f"The value follows from table 1 if {EXPLAINED[operation, 'judged']}.{CHOSEN[operation]} If instead "
         f"{EXPLAINED[operation, 'other']}, the rate is {float(other.rate.sel(ethernets=2)):.0f} KB/s, "
         f"{float(other.gain):.2f} "
-        f"times the rate of one Ethernet. Table 1 cannot decide between the two, and the measured rates lie "
-        f"{'between' if between else 'outside'} the two results. In the model, the second Ethernet has "
-        f"{predicted.attrs['second_agents']} agents. The paper does not give their number."
+        f"times the rate on one Ethernet. Table 1 cannot decide between the two interpretations, and the measured "
+        f"rates lie {'between' if between else 'outside'} the two results. In the model, the second Ethernet has "
+        f"{predicted.attrs['second_agents']} agents. The paper does not give the number of these agents."
     )

@@ -34,16 +34,16 @@ TRANSFERS = 32
 
 
 def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0) -> xr.Dataset:
-    """Return the rates of reads on one and two Ethernets, for each choice of the times that are random.
+    """Return the read rates on one and two Ethernets, for four models with different random times.
 
-    Each choice is calibrated on table 1.
+    Times are random at the client, on the wire, at both or at neither. Each model is calibrated on table 1.
 
     Parameters
     ----------
     other_load : float
         Share of the second Ethernet that other traffic uses, by default 0.05.
     transfers : int
-        Number of transfers of each size (3, 6 and 9 MB), by default 32. All choices use the same random numbers.
+        Number of transfers of each size (3, 6 and 9 MB), by default 32. The four models use the same random numbers.
     seed : int
         Seed of the random numbers, by default 0.
 
@@ -51,9 +51,9 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
     -------
     Dataset
         `rate`, KB/s, shape `[random, ethernets]`; the labels of `random` are the names of `RANDOM`. `gain`, shape
-        `[random]`: the rate on two Ethernets divided by the rate on one. `unknown`, shape `[random]`: time of the
-        client for a packet, seconds. `client` and `wire`, shape `[random]`: fractions of the time for which the client
-        and the wire are busy, with one Ethernet.
+        `[random]`: the rate on two Ethernets divided by the rate on one. `unknown`, shape `[random]`: mean time of the
+        client for a packet, seconds. `client`, shape `[random]`: fraction of the time for which the client is busy,
+        with one Ethernet. `wire`, shape `[random]`: the same fraction for the wire.
     """
     began = time.perf_counter()
     two = Prototype((3, 3), other_load=other_load)
@@ -82,9 +82,9 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
 
 
 class TransferDraws:
-    """Random times for the packets of many transfers, exponential, as multiples of their means.
+    """Exponential times of the packets of many transfers, as multiples of the mean time.
 
-    All choices of the times that are random use the same numbers.
+    The four models of `reads` use the same numbers.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class TransferDraws:
 
 
 def _calibrated(target: float, draws: TransferDraws, wire_random: bool, client_random: bool) -> float:
-    """Return the client's time for a packet, seconds, for which the rate on one Ethernet is that of table 1."""
+    """Return the client's mean time for a packet at which the rate on one Ethernet equals the target, in seconds."""
 
     def excess(client: float) -> float:
         return draws.rate(ONE, client, wire_random, client_random) - target

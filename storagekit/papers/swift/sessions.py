@@ -43,7 +43,7 @@ PROMISED = 0.99
 
 
 def cluster() -> Cluster:
-    """Return the cluster of 32 agents with the paper's disk on its ring."""
+    """Return a cluster of 32 agents with the paper's disk, on the paper's ring."""
     return Cluster((M2372K,) * AGENTS, Host(), Host(), RING)
 
 
@@ -76,7 +76,7 @@ def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr
 
 
 def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
-    """Return the results of repeated runs that fill a cluster with sessions until one is rejected, and simulate it.
+    """Fill a cluster with sessions until one is rejected, simulate the sessions, and return the results of all runs.
 
     Parameters
     ----------
@@ -123,12 +123,14 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
 def allocation(
     effort: StreamEffort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
 ) -> xr.Dataset:
-    """Return the rejected sessions and the carried data-rate by policy, as sessions arrive and end (section 6.1.1).
+    """Return the share of rejected sessions and the carried data-rate under each policy (section 6.1.1).
+
+    Sessions arrive at random times, and end.
 
     Parameters
     ----------
     effort : StreamEffort
-        Its `sessions` and `first_seed` are used.
+        Only the fields `sessions` and `first_seed` are used.
     offered : sequence of float
         Offered data-rates, bytes a second.
     batches : int
@@ -170,7 +172,7 @@ def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
     Parameters
     ----------
     effort : StreamEffort
-        Only its `first_seed` is used.
+        Only the field `first_seed` is used.
 
     Returns
     -------
@@ -207,7 +209,7 @@ def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Da
 
 
 def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
-    """Return a plan for a rejected session, as on an idle cluster, but on the agents with the least reserved time."""
+    """Return a plan for a rejected session: its layout on an idle cluster, moved to the agents with most free time."""
     alone = Mediator(Ledger(cluster())).request(asked)
     assert isinstance(alone, Admitted)
     free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
@@ -250,8 +252,10 @@ def _rejects(data: xr.Dataset) -> Measurement:
     reserved, runs = data.reserved, data.sizes["run"]
     network = int(data.constraint.str.startswith("network").sum())
     note = (
-        f"In {runs} runs, the mediator admitted sessions until it rejected one, {network} times because of the "
-        f"network and otherwise because of a disk. Of {sessions} admitted sessions, {met} received every stripe in "
+        "The value is the share of the admitted sessions that received every stripe in time. The claim holds if it is "
+        f"at least {PROMISED:.0%}. "
+        f"In each of {runs} runs, the mediator admitted sessions until it rejected one. The reason was the network in "
+        f"{network} runs and a disk in the other runs. Of {sessions} admitted sessions, {met} received every stripe in "
         f"time. At the end of a run {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of the disks' time "
         "was reserved. Each rejected session was also simulated together with the admitted sessions of its run. In "
         f"{int(data.spared.sum())} of {runs} runs all of these sessions received their data-rate. The admission test "
@@ -264,8 +268,8 @@ def _rejects(data: xr.Dataset) -> Measurement:
 def _chooses(data: xr.Dataset) -> Measurement:
     """Return the finding whether sessions with higher data-rates get more agents and smaller units.
 
-    From one data-rate to the next, the agents may not decrease, and the unit may not increase. The highest data-rate
-    must have more agents and a smaller unit than the lowest.
+    From one data-rate to the next higher, the number of agents may not decrease, and the unit may not increase. The
+    highest data-rate must have more agents and a smaller unit than the lowest data-rate.
     """
     agents, unit = data.agents.dropna("rate"), data.unit.dropna("rate")
     steady = bool(np.all(np.diff(agents) >= 0) and np.all(np.diff(unit) <= 0))
@@ -275,7 +279,11 @@ def _chooses(data: xr.Dataset) -> Measurement:
         f"{float(unit[at]) / KB:.0f} KB."
         for at in (0, -1)
     )
-    return Measurement("swift.mediator.unit", steady and apart, note=ends)
+    note = (
+        "The claim holds if, as the data-rate rises, the number of agents never falls and the unit never grows, and if "
+        f"the highest data-rate has more agents and a smaller unit than the lowest. {ends}"
+    )
+    return Measurement("swift.mediator.unit", steady and apart, note=note)
 
 
 def _survives(data: xr.Dataset) -> Measurement:

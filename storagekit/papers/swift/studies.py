@@ -1,6 +1,7 @@
-"""The cost of redundancy, a plan for later work in the paper (section 6.1), and the same model with present-day parts.
+"""The cost of redundancy (section 6.1), and the system of the paper with present-day devices.
 
-No verdict on a claim depends on these results, so they have a quarter of the streams.
+The paper leaves the cost of redundancy to later work. No verdict on a claim depends on these results, so only a quarter
+of the request streams is simulated.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ SHARES = (0.0, 0.2, 1.0)
 def redundancy(
     effort: StreamEffort = QUICK, *, groups: Sequence[int] = GROUPS, write_shares: Sequence[float] = SHARES
 ) -> xr.Dataset:
-    """Return the largest load of 32 agents with check data, by number of groups, failed agents and fraction of writes.
+    """Return the largest sustainable load of 32 agents, by number of groups with check data, failed agents and writes.
 
     Parameters
     ----------
@@ -89,19 +90,19 @@ def redundancy(
 
 
 def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = CHECK_INSTRUCTIONS) -> xr.Dataset:
-    """Return the largest load of a client that only writes, for each cost of computing check data.
+    """Return the largest sustainable load of a client that only writes, for each cost of computing check data.
 
     Parameters
     ----------
     effort : StreamEffort
         Number and length of the runs.
     instructions : sequence of float
-        Numbers of instructions for a byte of check data.
+        Numbers of instructions for each byte of check data.
 
     Returns
     -------
     Dataset
-        Result of `sustained` over `parts`, the devices and network of 1990 or of today, and `instructions`.
+        Result of `sustained` over `parts` (the devices and network of 1990 or of today) and `instructions`.
 
     Notes
     -----
@@ -126,7 +127,7 @@ def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = 
 def modern(
     effort: StreamEffort = QUICK, *, units: Sequence[float] = (32 * KB, 256 * KB, MB), disks: Sequence[int] = DISKS
 ) -> xr.Dataset:
-    """Return the data-rates of figure 6 and the bottlenecks with present-day parts, for requests of 32 striping units.
+    """Return the data-rates of figure 6 and the bottlenecks with present-day devices. Requests have 32 striping units.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def what_if(
     write_share : float
         Share of writes, by default 0.2.
     host : Host
-        Client and agents, by default `HOST`.
+        Host of the client and of every agent, by default `HOST`.
 
     Returns
     -------

@@ -219,7 +219,7 @@ def test_the_subtitle_of_figure_3_agrees_with_its_data(paper):
     last = data.sel(unit=UNITS[-1], disks=32).isel(load=-1)
     text = heading(draw.fig3(summary, data, paper).to_dict())
     assert f"{22 * 0.9 / float(last.rate):.0%} busy (paper: 50%)" in text
-    assert f"{float(last.rate):.3g}/s in units of 32 KB" in text
+    assert f"{float(last.rate):.3g} requests/s in units of 32 KB" in text
 
 
 def with_busy_disks() -> tuple[xr.DataArray, xr.Dataset]:

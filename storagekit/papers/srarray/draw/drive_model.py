@@ -66,13 +66,14 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         f"by at most {_most(data.disk, data.disk_witness):.1f}% from DiskSim. The paper's simulator was within "
         f"{bound:g}% of its prototype.",
         "The scalar program is an independent program, written from the paper's text. The requests are random. "
-        "Whiskers are 95% intervals. The grey band is the difference between the paper's simulator and its prototype.",
+        "Whiskers are 95% intervals. The grey band is the paper's limit for the difference between its simulator and "
+        "its prototype.",
         legends="bottom",
     )
 
 
 def _most(ours: xr.DataArray, theirs: xr.DataArray) -> float:
-    """Return the largest absolute value of the relative difference of our means from other values, percent."""
+    """Return the largest relative difference of our means from the values of another program, percent, without sign."""
     return PERCENT * float(abs(ours.sel(statistic="mean") / theirs - 1).max())
 
 

@@ -44,7 +44,7 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
         f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding "
         "requests per disk.",
         "Errors are in percent of the simulated throughput, for the layout that the paper's rule gives. The 95% "
-        f"intervals are at most ±{wide:.1f} points.",
+        f"intervals are at most ±{wide:.1f} percentage points.",
     )
 
 

@@ -16,8 +16,8 @@ from storagekit.core.units import US
 from storagekit.papers.srarray.draw.palette import BLUE, PERCENT
 
 PANEL, ROW = 280, 44
-# Rows of table 2: key of the claim and the variable, name, factors from our unit and from the claim's to the shown
-# unit, and format.
+# Rows of table 2. Each has the key of the claim and of the variable, the name, the factor from our unit to the shown
+# unit, the factor from the claim's unit to the shown unit, and the format.
 FIGURES = (
     ("misses", "Misses (%)", PERCENT, PERCENT, ".2f"),
     ("mean_error", "Mean error (µs)", 1 / US, 1.0, ".1f"),
@@ -26,18 +26,18 @@ FIGURES = (
     ("demerit", "Demerit (µs)", 1 / US, 1.0, ".0f"),
     ("demerit_share", "Demerit (% of an access)", PERCENT, PERCENT, ".1f"),
 )
-# Interval in the paper's claim on predictions, seconds.
+# Recalibration interval in the paper's claim on predictions, seconds.
 TWO_MINUTES = 120.0
 
 
 def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Return a chart of predictions against the interval, one of misses against the slack, and a table (table 2).
+    """Return charts of the accuracy by recalibration interval and of the misses by slack, with the values of table 2.
 
     Parameters
     ----------
     data : Dataset
-        Result of `storagekit.papers.srarray.table2`, with `within` over `interval`, in seconds, and `misses` over
-        `slack`, in sectors.
+        Result of `storagekit.papers.srarray.table2`, with `within` over `interval` (seconds) and `misses` over `slack`
+        (sectors).
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
     """
@@ -65,13 +65,14 @@ def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         f"{PERCENT * paper['srarray.head.recalibration']:.0f}%). A slack of {slack} reduces the misses from "
         f"{none:.2f}% to {some:.2f}% of the requests.",
         "The values are from a Monte Carlo simulation with assumed noise. The interval is the time between "
-        f"recalibrations. The table is for a slack of {slack}. The paper does not give its slack.",
+        "recalibrations, and the slack is the margin before the target sector. The table on the right is for a slack "
+        f"of {slack}. The paper does not give its slack.",
         legends="bottom",
     )
 
 
 def _figures(kept: xr.Dataset, paper: Mapping[str, float]) -> alt.LayerChart | alt.FacetChart:
-    """Return the table of our values and the paper's."""
+    """Return the table of our values and the paper's values."""
     rows = [
         (words, format(float(kept[key]) * ours, form), format(paper[f"srarray.table2.{key}"] * theirs, form), "")
         for key, words, ours, theirs, form in FIGURES

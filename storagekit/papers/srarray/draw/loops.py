@@ -45,7 +45,10 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
 
 
 def _ahead(summary: xr.Dataset) -> str:
-    """Return a sentence with the lead of the SR-Array over the best other scheme on the most disks, for each queue."""
+    """Return a sentence that compares the throughputs of the SR-Array and of the best other scheme, for each queue.
+
+    The comparison is for the largest number of disks.
+    """
     rate = summary.request_rate.sel(statistic="mean").isel(disks=-1)
     others = rate.sel(scheme=["RAID-10", "Striping"]).max("scheme")
     words = [
@@ -110,7 +113,10 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
 
 
 def _crossings(summary: xr.Dataset) -> str:
-    """Return, as text, the write fractions at which striping overtakes 3x2x1, for each scheduler over the queues."""
+    """Return, as text, the write fraction at which striping overtakes 3x2x1, for each scheduler.
+
+    A range of fractions covers the queues.
+    """
     gain = summary.request_rate.sel(statistic="mean")
     lead = gain.sel(layout="3x2x1", drop=True) - gain.sel(layout="6x1x1", drop=True)
     words = []
@@ -121,7 +127,7 @@ def _crossings(summary: xr.Dataset) -> str:
 
 
 def _zero(lead: xr.DataArray) -> float:
-    """Return the fraction of writes in percent at which a falling lead becomes zero; NaN if it never does."""
+    """Return the fraction of writes, in percent, at which a falling lead becomes zero; NaN if it stays above zero."""
     behind = np.flatnonzero(lead.values <= 0)
     if not behind.size:
         return math.nan

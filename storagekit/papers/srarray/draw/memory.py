@@ -16,8 +16,8 @@ from storagekit.papers.srarray.draw.palette import RESPONSE, TO_MS
 from storagekit.papers.srarray.draw.rates import by_rate
 from storagekit.papers.srarray.draw.replays import at_disks
 
-# Disks, scale of the rate and claim, by workload. `KEYS` gives the name of the workload in table 3. In the paper a disk
-# costs as much as disk space of the size of the data.
+# For each workload, tuples of the number of disks, the scale of the rate, and the claim. `KEYS` gives the name of the
+# workload in table 3. The paper counts a disk at the price of as much disk space as the data set needs.
 BREAK_EVEN = {
     "Cello base": ((2, 1.0, "cello_double"), (4, 1.0, "cello_four"), (2, 3.0, "cello_triple")),
     "TPC-C": ((18, 1.0, "tpcc[rate_1]"), (18, 3.0, "tpcc[rate_3]")),
@@ -39,9 +39,10 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
     Notes
     -----
-    A diamond in the right panel has the paper's break-even memory for a number of disks. Its height is the response
-    time of our array with this number of disks. For TPC-C, a diamond in the left panel has the paper's gain from 18 to
-    36 disks: its height is our response time with 36 disks, multiplied by the gain.
+    A diamond in the right panel marks the paper's break-even memory for a number of disks. Its height is the response
+    time of our array with this number of disks. For TPC-C, a diamond in the left panel marks the response time that the
+    paper implies for 18 disks: our response time with 36 disks, multiplied by the paper's ratio of the response times
+    with 18 and with 36 disks.
     """
     workload = str(summary.attrs["workload"])
     pair = (summary.with_disks, summary.with_memory)
@@ -60,7 +61,10 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     gain = ""
     if gained := _fewer(summary, paper, workload):
         left = alt.layer(left, dropped_points([gained], "disks", (title("disks"), RESPONSE)))
-        gain = "The diamond in the left panel is our response time with 36 disks, multiplied by the paper's gain. "
+        gain = (
+            "The diamond in the left panel marks the response time that the paper implies for 18 disks: our response "
+            "time with 36 disks, multiplied by the paper's ratio of the response times with 18 and with 36 disks. "
+        )
     return finished(
         side_by_side([headed(left, "More disks"), headed(right, "More memory")], legends="shared").resolve_scale(
             y="shared"
@@ -68,9 +72,9 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         f"Figure 11: response time with more disks or more memory, {workload}",
         f"The memory that gives the same response time as more disks is {listed(found)}.",
         "The trace is synthetic. The memory is an LRU cache in front of "
-        f"{counted(int(summary.disks.min()), 'disk')}. A diamond in the right panel has the paper's break-even "
-        "memory, and the simulated response time of our array with the number of disks that is named below the "
-        f"diamond. {gain}Whiskers are 95% intervals.",
+        f"{counted(int(summary.disks.min()), 'disk')}. A diamond in the right panel marks the paper's break-even "
+        "memory for the number of disks that is named below the diamond, and our response time with this number of "
+        f"disks. {gain}Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -100,13 +104,12 @@ def _memory(summary: xr.Dataset, disks: int, scale: float) -> str:
 
 
 def _fewer(summary: xr.Dataset, paper: Mapping[str, float], workload: str) -> tuple[float, float, str] | None:
-    """Return a point of the left panel and its name: 18 disks, and their response time (ms) by the paper's gain.
+    """Return a point of the left panel and its name: 18 disks, and the response time (ms) that the paper implies.
 
-    The gain is the response time with 18 disks divided by that with 36 disks, at three times the rate of TPC-C. The
-    response time of the point is our response time with 36 disks, multiplied by the gain. For other workloads the
-    function returns None.
+    The response time is our response time with 36 disks, multiplied by the paper's ratio of the response times with 18
+    and with 36 disks, at three times the rate of TPC-C. For other workloads the function returns None.
     """
     if workload != "TPC-C":
         return None
     ours = at_disks(summary.with_disks, disks=36, scale=3.0)
-    return 18, ours * paper["srarray.fig11.tpcc_disks"], "18 disks by our 36, rate 3"
+    return 18, ours * paper["srarray.fig11.tpcc_disks"], "18 disks, rate 3"

@@ -54,8 +54,8 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _share(near: pd.Series, case: str) -> str:
-    """Return a sentence: for how many questions of a case the plan, and the paper's rule, are near the best layout."""
+    """Return a sentence with the share of questions for which the plan's, or the paper's, layout is near the best."""
     return (
         f"For {case}, the recommended layout is within {NEAR:g}% of the best layout for {near[case, 'plan']:.0f}% of "
-        f"the questions, and the paper's rule for {near[case, 'paper']:.0f}%."
+        f"the questions, and the layout by the paper's rule for {near[case, 'paper']:.0f}%."
     )

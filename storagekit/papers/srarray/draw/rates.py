@@ -55,9 +55,9 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Figure 9: response time by request rate, for schedulers with and without copies",
         f"The sustained rate at {LIMIT * TO_MS:.0f} ms under (R)SATF, divided by the rate under (R)LOOK, is "
         f"{listed(found)}. In the paper this gain is smaller with copies than without.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. A diamond is our sustained rate of the best "
-        "layout, divided by the paper's ratio of the best layout to the layout that is named below the diamond "
-        "(figure 10). Whiskers are 95% intervals.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. A diamond marks the rate that the paper implies "
+        "for the layout named below it: our sustained rate of the best layout, divided by the paper's ratio of the two "
+        "rates (figure 10). Whiskers are 95% intervals.",
         legends="bottom",
     )
 
@@ -68,7 +68,7 @@ def _gained(rows: xr.DataArray) -> str:
 
 
 def _over(first: xr.DataArray, second: xr.DataArray) -> str:
-    """Return the rate of the first curve at `LIMIT` divided by that of the second, as text.
+    """Return the rate of the first curve at `LIMIT` divided by the rate of the second curve, as text.
 
     The text is a lower bound if the first curve does not reach `LIMIT`.
     """
@@ -93,26 +93,26 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         best, ratios = RATIOS[str(name)]
         mean = rows.sel(statistic="mean")
         found += [
-            f"{_over(mean.sel(layout=best), mean.sel(layout=other))} times {other} (paper: "
+            f"{_over(mean.sel(layout=best), mean.sel(layout=other))} times the rate of {other} (paper: "
             f"{paper[f'srarray.fig10.{key}']:g})"
             for key, other in ratios.items()
         ]
-        found[-len(ratios)] = f"{best} {found[-len(ratios)]}"
+        found[-len(ratios)] = f"{best} has {found[-len(ratios)]}"
         drawn = _against_rate(rows, "layout", title("layout"), TPCC if name == "TPC-C" else CELLO)
         panels.append(headed(_with(drawn, _said(str(name), rows, paper)), str(name)))
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 10: response times of layouts by rate",
         f"The sustained rates at a response time of {LIMIT * TO_MS:.0f} ms compare as follows: {listed(found)}.",
-        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. A diamond is our sustained rate of the best "
-        "layout, divided by the paper's ratio of the best layout to the layout that is named below the diamond. "
-        "Whiskers are 95% intervals.",
+        f"The traces are synthetic. The axis ends at {SHOWN:.0f} ms. A diamond marks the rate that the paper implies "
+        "for the layout named below it: our sustained rate of the best layout, divided by the paper's ratio of the two "
+        "rates. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def _said(workload: str, rows: xr.DataArray, paper: Mapping[str, float]) -> list[tuple[float, float, str]]:
-    """Return the paper's points at `LIMIT`: our rate of the best layout, divided by the paper's ratio."""
+    """Return the points at `LIMIT` that the paper implies: our rate of the best layout divided by the paper's ratio."""
     best, ratios = RATIOS[workload]
     drawn = rows.layout.values.tolist()
     if best not in drawn:

@@ -36,9 +36,10 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Response times of real traces on six disks, by layout",
-        "At the rate of the traces, the response time of striping (6x1x1) divided by that of 2x3x1 is "
+        "At the rate of the traces, the response time of striping (6x1x1) divided by the response time of 2x3x1 is "
         f"{listed(worse)}.",
-        "Each run uses requests from the middle of a trace. The addresses of its devices follow one another on the "
-        "drive. The scheduler is RSATF, and copies propagate in the background. Whiskers are 95% intervals.",
+        "Each run uses requests from the middle of a trace. The address ranges of the trace's devices follow one "
+        "another on the drive. The scheduler is RSATF, and copies propagate in the background. Whiskers are 95% "
+        "intervals.",
         legends="bottom",
     )

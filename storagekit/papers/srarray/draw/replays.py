@@ -49,11 +49,12 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of Cello by number of disks",
-        "On Cello base with six disks, the response times divided by that of the SR-Array are: "
+        "On Cello base with six disks, the response times divided by the response time of the SR-Array are: "
         f"{_ratios({name: time / ours for name, time in times.items()}, ratios)}.",
         "The synthetic traces have the rate of the real traces. The SR-Array has the best of its simulated layouts. "
-        "Diamonds are our response time of the SR-Array with six disks, multiplied by the paper's ratios. Whiskers "
-        "are 95% intervals.",
+        "A diamond marks the response time that the paper implies for the scheme named beside it: our response time of "
+        "the SR-Array with six disks, multiplied by the paper's ratio of the two response times. Whiskers are 95% "
+        "intervals.",
     )
 
 
@@ -87,13 +88,13 @@ def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) 
         "Figure 7: response times of SR-Array layouts by number of disks",
         f"The layout of equation 5 is within {NEAR:.0%} of the best layout at {near} of {len(behind)} points. The "
         f"largest gap is {late:.0%}, with {counted(count, 'disk')} on {name}.",
-        "The synthetic traces have the rate of the real traces. The line shows the layouts of equation 5. Rings are "
-        "the paper's layouts for six and nine disks. Whiskers are 95% intervals.",
+        "The synthetic traces have the rate of the real traces. The line connects the layouts of equation 5. Rings "
+        "mark the paper's layouts for six and nine disks. Whiskers are 95% intervals.",
     )
 
 
 def _behind(aspects: xr.DataArray, response: xr.DataArray) -> dict[int, float]:
-    """Return, by number of disks, the response time of the rule's layout divided by the shortest one, minus 1."""
+    """Return the response time of the rule's layout divided by the shortest response time, minus 1, by disks."""
     best = aspects.sel(statistic="mean", drop=True).min("replicas")
     late = response.sel(scheme="Rule", statistic="mean", drop=True) / best - 1
     return {int(count): float(late.sel(disks=count)) for count in aspects.disks.values}
@@ -143,20 +144,22 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 8: response times of TPC-C by number of disks",
-        f"With {most} disks, the response times divided by that of the SR-Array are: {_ratios(found, ratios)}. The "
-        f"layout of equation 5 is at most {max(_behind(aspects, response).values()):.0%} slower than the best layout.",
-        "The trace is synthetic and has the rate of the real trace. Diamonds are our response time of the SR-Array "
-        "with the most disks, multiplied by the paper's ratios. The grey line shows the layouts of equation 5. "
-        "Whiskers are 95% intervals.",
+        f"With {most} disks, the response times divided by the response time of the SR-Array are: "
+        f"{_ratios(found, ratios)}. The layout of equation 5 is at most "
+        f"{max(_behind(aspects, response).values()):.0%} slower than the best layout.",
+        "The trace is synthetic and has the rate of the real trace. A diamond marks the response time that the paper "
+        "implies for the scheme named beside it: our response time of the SR-Array with the most disks, multiplied by "
+        "the paper's ratio of the two response times. The grey line connects the layouts of equation 5. Whiskers are "
+        "95% intervals.",
         legends="bottom",
     )
 
 
 def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layered:
-    """Return a line for each scheme, with the paper's points `said`.
+    """Return a line for each scheme, with the points `said` that the paper implies.
 
-    formula: legend of the scheme "Model", which is drawn in the colour of the SR-Array. If it is None, this scheme is
-    not drawn.
+    formula: legend of the scheme "Model", which is drawn in the colour of the SR-Array. If `formula` is None, this
+    scheme is not drawn.
     """
     model = None
     if formula is not None:

@@ -13,8 +13,8 @@ from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOUR
 
 BAND = "A shaded band is the range between a lower and an upper bound, by formulas that consider only the disks."
 SUSTAINED = (
-    "The data-rate is that of the load at which the mean completion time of a request equals the mean time between "
-    "requests. Whiskers are 95% intervals."
+    "The data-rate is simulated at the load at which the mean completion time of a request equals the mean time "
+    "between requests. Whiskers are 95% intervals."
 )
 
 
@@ -26,9 +26,9 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     summary : DataArray
         Completion time over `unit`, `disks`, `load` and `statistic`, seconds.
     data : Dataset
-        The data of the summary, for `rate`, the bounds `low` and `high`, and `utilization`.
+        The data of the summary. Only `rate`, the bounds `low` and `high`, and `utilization` are used.
     paper : mapping of str to float, optional
-        Numbers of the paper by identifier of the claim. The paper's largest load of 32 disks is drawn in the panel of
+        Numbers of the paper by identifier of the claim. The paper's largest load on 32 disks is drawn in the panel of
         the largest unit.
     """
     units = summary.unit.values.tolist()
@@ -38,9 +38,9 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     ]
     most = data.isel(disks=-1, load=-1)
     carried = " and ".join(
-        f"{float(most.rate.sel(unit=unit)):.3g}/s in units of {in_kb(unit)}" for unit in (units[0], units[-1])
+        f"{float(most.rate.sel(unit=unit)):.3g} requests/s in units of {in_kb(unit)}" for unit in (units[0], units[-1])
     )
-    finding = f"With {int(most.disks)} disks, {float(most['load']):.0%} of saturation is {carried}."
+    finding = f"With {int(most.disks)} disks, a load of {float(most['load']):.0%} of saturation is {carried}."
     if paper:
         said = paper["swift.fig3.knee_32"]
         rule = upright(said, f"paper: {said:g}/s")
@@ -49,25 +49,26 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
         last = data.sel(unit=units[-1], disks=32).isel(load=-1)
         busy = said * float(last.utilization.sel(resource="disk") / last.rate)
         half = paper["swift.fig3.utilization_at_knee"]
-        finding += f" At the paper's largest load, {said:g}/s, the disks are {busy:.0%} busy (paper: {half:.0%})."
+        finding += f" At the paper's largest load, {said:g} requests/s, disks are {busy:.0%} busy (paper: {half:.0%})."
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 3: completion time of requests of 1 MB, by disks and striping unit",
         f"{finding}",
-        f"The seek is 16 ms, the rotation 8.3 ms, and the rate 2.5 MB/s. {BAND} Whiskers are 95% intervals.",
+        "The mean seek time is 16 ms, the mean rotational latency 8.3 ms, and the transfer rate 2.5 MB/s. "
+        f"{BAND} Whiskers are 95% intervals.",
         legends="bottom",
     )
 
 
 def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the completion time of small requests on the slower disk against load.
+    """Draw the completion time of small requests on the slower disk against the load.
 
     Parameters
     ----------
     summary : DataArray
         Completion time over `disks`, `load` and `statistic`, seconds.
     data : Dataset
-        The data of the summary, as for `fig3`.
+        The data of the summary; see `fig3`.
     """
     most = data.rate.isel(load=-1)
     carried = " and ".join(
@@ -76,8 +77,9 @@ def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         _against_load(summary, data).properties(width=420, height=HEIGHT),
         "Figure 4: completion time of requests of 128 KB in units of 4 KB, with a slower disk",
-        f"{float(most['load']):.0%} of saturation is {carried}.",
-        f"The seek is 16 ms, the rotation 8.3 ms, and the rate 1.5 MB/s. {BAND} Whiskers are 95% intervals.",
+        f"A load of {float(most['load']):.0%} of saturation is {carried}.",
+        "The mean seek time is 16 ms, the mean rotational latency 8.3 ms, and the transfer rate 1.5 MB/s. "
+        f"{BAND} Whiskers are 95% intervals.",
     )
 
 

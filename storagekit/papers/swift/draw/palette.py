@@ -1,4 +1,4 @@
-"""Colours by number of disks and by unit, and units of axes, for the charts of all exhibits."""
+"""Colours by number of disks and by striping unit, and units of measurement of axes, for the charts of all exhibits."""
 
 from storagekit.charts.theme import COLOURS
 from storagekit.core.units import KB

@@ -20,8 +20,8 @@ SHORT = {1: "Swift, 1 Ethernet", 4: "Swift, 2 Ethernets", 2: "SCSI disk", 3: "NF
 WHY = {
     ("read", "judged"): "times are exponential",
     ("read", "other"): "times are fixed",
-    ("write", "judged"): "each segment has a separate pace",
-    ("write", "other"): "the client has one pace",
+    ("write", "judged"): "each segment has its own gap",
+    ("write", "other"): "all segments share one gap",
 }
 ROW = 22
 
@@ -50,14 +50,15 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
         f"With a second Ethernet {_gains(checked, predicted, paper)}.",
         "The three dots of a system are for transfers of 3, 6 and 9 MB. Wide bars are the printed 90% intervals. Thin "
         "lines are the intervals recomputed from mean and deviation. The model is calibrated only on one Ethernet. The "
-        "verdicts follow from the judged interpretation.",
+        "judged interpretation is the one on which the verdicts depend. A gap is the time between two packets.",
     )
 
 
 def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> str:
     """Return a phrase with the rate on two Ethernets divided by the rate on one, for reads and for writes.
 
-    Each ratio is given by the tables, by the paper's text, and by the judged interpretation of the model.
+    The phrase has each ratio three times: from the tables, from the paper's text, and from the judged interpretation of
+    the model.
     """
     printed = checked["mean"].mean("size")
     said = predicted.rate.sel(statistic="mean", reading="judged")
@@ -99,7 +100,7 @@ def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
 
 
 def _said(rate: xr.DataArray) -> pd.DataFrame:
-    """Return a table of the rates of the model. On one Ethernet both interpretations have the same, calibrated rate."""
+    """Return a table of the rates of the model. On one Ethernet both interpretations have the calibrated rate."""
     mean, operation = rate.sel(statistic="mean"), str(rate["operation"].item())
     one = float(mean.sel(ethernets=1, reading="judged"))
     rows = [(SHORT[1], JUDGED, one, f"{one:,.0f}, calibrated")]
@@ -110,14 +111,16 @@ def _said(rate: xr.DataArray) -> pd.DataFrame:
 
 
 def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
-    """Draw the rate of reads on two Ethernets for each choice of the times that are random, over the measured range.
+    """Draw the modelled read rate on two Ethernets, for random times at the client, on the wire, at both or at neither.
+
+    A grey band shows the range of the measured rates.
 
     Parameters
     ----------
     readings : Dataset
-        `rate` over `random` and `ethernets`, KB/s, each calibrated on one Ethernet.
+        `rate` over `random` and `ethernets`, KB/s. The model of each entry of `random` is calibrated on one Ethernet.
     checked : Dataset
-        As for `tables`.
+        See `tables`.
     """
     rate = readings.rate.sel(ethernets=2)
     rows = pd.DataFrame({"random": readings.random.values, "rate": rate.values})
@@ -139,21 +142,22 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     words = base.mark_text(fontSize=11, dy=11, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
     return finished(
         alt.layer(measured, dash, words).properties(width=400, height=HEIGHT),
-        "Table 4: rate of reads on two Ethernets, if the times at the client, on the wire, at both or at neither are "
-        "random",
+        "Table 4: modelled rate of reads on two Ethernets, for random times at the client, on the wire, at both or at "
+        "neither",
         f"{_between(rate, float(printed.mean()))}",
-        "Dashes are rates of the model, which is calibrated on one Ethernet. Random times are exponential.",
+        "Dashes are rates of the model, which is calibrated on one Ethernet. The grey band is the range of the "
+        "measured rates. Random times are exponential.",
     )
 
 
 def _between(rate: xr.DataArray, printed: float) -> str:
-    """Return a sentence with the nearest rates of the model below and above the mean measured rate."""
+    """Return a sentence on the mean measured rate, and on the next lower and the next higher rate of the model."""
     found = dict(zip(rate.random.values.tolist(), rate.values.tolist(), strict=True))
     below = [name for name in found if found[name] <= printed]
     above = [name for name in found if found[name] > printed]
     ends = [choose(names, key=found.__getitem__) for choose, names in ((max, below), (min, above)) if names]
     told = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
-    return f"The rate of the paper, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} {told}."
+    return f"The paper's mean, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} the model's {told}."
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
@@ -164,8 +168,9 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     checked : Dataset
-        As for `tables`, with two further variables. `beyond`: difference between the printed and the recomputed limits
-        beyond rounding, KB/s. `impossible`: whether the printed deviation is impossible for eight samples.
+        The variables of `tables`, and two more. `beyond`: the part of the difference between the printed and the
+        recomputed limits that rounding does not explain, KB/s. `impossible`: whether the printed deviation is
+        impossible for eight samples.
     """
     panels = [
         headed(_limits(checked.sel(table=[table])), f"Table {table}: {NAMES[int(table)]}", 190)
@@ -175,7 +180,8 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         in_rows(panels, 2),
         "Tables 1 to 4: printed 90% intervals, and intervals recomputed from mean and standard deviation",
-        f"{wrong} of {checked.beyond.size} rows differ by more than rounding (the means of table 4 are rounded to 10).",
+        f"In {wrong} of {checked.beyond.size} rows the two intervals differ by more than rounding, or the printed "
+        "deviation is impossible for eight samples (the means of table 4 are rounded to 10).",
         "Bars are the intervals that the paper prints, and whiskers are the recomputed intervals. Each table has a "
         "separate scale.",
     )
@@ -187,9 +193,9 @@ def _limits(checked: xr.Dataset) -> Layered:
     rows["row"] = [f"{word.capitalize()} {size} MB" for word, size in zip(rows["operation"], rows["size"], strict=True)]
     for name in ("low", "high", "again_low", "again_high"):
         rows[name] = rows[name] - rows["mean"]
-    rows["verdict"] = np.where((rows["beyond"] > 0) | rows["impossible"], "disagrees", "follows")
+    rows["verdict"] = np.where((rows["beyond"] > 0) | rows["impossible"], "disagrees", "agrees")
     colour = alt.Color(
-        "verdict:N", title="Printed", scale=alt.Scale(domain=["follows", "disagrees"], range=[GREY, VERMILION])
+        "verdict:N", title="Printed interval", scale=alt.Scale(domain=["agrees", "disagrees"], range=[GREY, VERMILION])
     )
     widest = 1.1 * float(np.abs(rows[["low", "high", "again_low", "again_high"]].to_numpy()).max())
     across = alt.Scale(domain=[-widest, widest], nice=False)

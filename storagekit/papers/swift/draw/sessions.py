@@ -1,4 +1,4 @@
-"""Charts of the mediator: the layouts that it chooses, and the sessions that it rejects as sessions arrive and end."""
+"""Charts of the layouts that the mediator chooses, and of the sessions that it rejects as sessions arrive and end."""
 
 import altair as alt
 import xarray as xr
@@ -37,9 +37,8 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
         side_by_side(panels, legends="independent"),
         "Number of agents and striping unit that the mediator selects for one session",
         f"{' '.join(ends)}",
-        "There are 32 idle agents with the disk of the paper. The mediator selects the fewest agents, then the largest "
-        "unit. A "
-        "stripe has at most 4 MB.",
+        "There are 32 idle agents with the disk of the paper. Of the layouts that fit, the mediator selects the one "
+        "with the fewest agents, then the largest unit. A stripe has at most 4 MB.",
     )
 
 
@@ -72,10 +71,10 @@ def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
     best, least = str(most.idxmax("policy").item()), str(most.idxmin("policy").item())
     return finished(
         in_rows(panels, 2),
-        "Rejected sessions and data-rate under each policy of the mediator",
+        "Rejected sessions and carried data-rate under each policy of the mediator",
         f"At an offered data-rate of {float(most.offered) / MEGA:g} MB/s, the policy {best!r} carries "
         f"{float(most.sel(policy=best)) / MEGA:.3g} MB/s, and {least!r} carries "
         f"{float(most.sel(policy=least)) / MEGA:.3g} MB/s.",
-        "There are 32 agents. Sessions last a minute: 60% audio (0.2 MB/s), 37% DVI video (1.2 MB/s), and 3% "
-        "full-frame video (20 MB/s). Whiskers are 95% intervals.",
+        "There are 32 agents. Sessions last a minute. 60% of them are audio (0.2 MB/s), 37% DVI video (1.2 MB/s), and "
+        "3% full-frame video (20 MB/s). Whiskers are 95% intervals.",
     )

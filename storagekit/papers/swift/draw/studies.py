@@ -49,8 +49,8 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
 def _cost(rate: xr.DataArray) -> str:
     """Return a sentence on the loss of data-rate with the largest number of groups, relative to no groups.
 
-    It covers the lowest and the highest fraction of writes, each with no failed agent and with one failed in each
-    group.
+    The sentence has the loss at the lowest and at the highest fraction of writes: without a failed agent, and with a
+    failed agent in each group.
     """
     most, down = rate.isel(groups=-1), rate.down.values.tolist()
     lost = {
@@ -65,9 +65,9 @@ def _cost(rate: xr.DataArray) -> str:
 
 
 def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
-    """Draw the data-rate of writes against the instructions for a byte of check data.
+    """Draw the data-rate of writes against the number of instructions for each byte of check data.
 
-    The data-rate is a percentage of the data-rate with 0 instructions. Each set of parts has a line.
+    The data-rate is a percentage of the data-rate with 0 instructions. Each set of devices and network has a line.
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         in_rows(panels, named.sizes["link"]),
         "Largest sustainable data-rate with present devices",
-        f"With {int(mean.disks)} disks on {' or '.join(mean.link.values)} the highest data-rate is {most}.",
+        f"With {int(mean.disks)} disks on {' or '.join(mean.link.values)} the highest data-rate is, respectively, "
+        f"{most}.",
         "Requests have 32 striping units. At the largest sustainable load the mean completion time equals the mean "
         "time between requests. Whiskers are 95% intervals. The panels of a row have the same scale.",
     )
