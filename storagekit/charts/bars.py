@@ -1,4 +1,4 @@
-"""Grouped bars with intervals, and the paper's numbers as dashes across them."""
+"""Grouped bars with intervals, and the paper's numbers as dashes across the bars."""
 
 from collections.abc import Mapping
 from typing import Any

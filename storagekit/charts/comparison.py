@@ -10,7 +10,7 @@ from storagekit.charts.theme import COLOURS, PAPER, finished
 
 Drawn = alt.TopLevelMixin
 _MS = 1e3
-# height of a row in pixels, and of everything around the rows
+# height of a row, and total height of everything around the rows, both in pixels
 _ROW, _MARGIN = 34, 20
 
 
@@ -45,7 +45,7 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:
-    """Return a sentence about the time that the fastest scheme without overload saves relative to the baseline."""
+    """Return a sentence that compares the response times of the fastest scheme without overload and of the baseline."""
     against = summary.attrs["against"]
     others = [scheme for scheme in summary.scheme.values.tolist() if scheme not in (against, *warned)]
     if not others:
@@ -57,7 +57,10 @@ def _finding(summary: xr.Dataset, warned: list[str]) -> str:
     tail = 100 * float(summary.quantile_difference.sel(quantile=0.99, scheme=best, statistic="mean"))
     # a single seed has no interval
     sure = f" ({low:+.1f} to {high:+.1f})" if low == low else ""
-    return f"{best} compared with {against}: {middle:+.1f}%{sure} in the mean, {tail:+.1f}% at the 99th percentile."
+    return (
+        f"Response time of {best} compared with {against}: {middle:+.1f}%{sure} in the mean, and {tail:+.1f}% at the "
+        "99th percentile."
+    )
 
 
 def _responses(summary: xr.Dataset, named: dict[str, str], order: list[str]) -> Layered:
@@ -112,7 +115,7 @@ def _differences(summary: xr.Dataset, named: dict[str, str], order: list[str]) -
 
 
 def _rows(values: xr.DataArray, named: dict[str, str], factor: float) -> pd.DataFrame:
-    """Return one row for each point: coordinates, names of schemes, and mean, low and high, multiplied by `factor`."""
+    """Return one row for each point: the coordinates, the name of the scheme, and mean, low and high times `factor`."""
     wide = (values * factor).to_dataset("statistic").reset_coords(drop=True)
     rows = wide[["mean", "low", "high"]].to_dataframe().reset_index()
     return rows.assign(scheme=[named[scheme] for scheme in rows["scheme"]])

@@ -15,7 +15,7 @@ from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
 _MS, _MB, _GB = 1e3, 1e-6, 1e-9
 # the panel of short seeks shows this share of the longest distance, and at least this number of cylinders
 SHORT, SHORTEST = 0.05, 20
-# the axis ends at this share of the requests; a longer one would compress the rest
+# the axis ends at the service time that this share of the requests does not exceed; a longer axis would compress them
 SHOWN = 0.995
 
 
@@ -88,7 +88,7 @@ def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
     panels = [panel(kind) for kind in times.kind.values.tolist()]
     half = times.sel(share=0.5, method="nearest") * _MS
     found = "; ".join(
-        f"median of the {kind}s {float(half.sel(kind=kind, basis='measured')):.2f} ms measured, "
+        f"median of the {kind}s: {float(half.sel(kind=kind, basis='measured')):.2f} ms measured, "
         f"{float(half.sel(kind=kind, basis='modelled')):.2f} ms modelled"
         for kind in times.kind.values.tolist()
     )

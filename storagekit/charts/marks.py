@@ -22,26 +22,26 @@ Layered = alt.LayerChart | alt.FacetChart
 
 
 def _summary(label: str, value: Any) -> xr.DataArray:
-    """Return the validator of an array of means with their intervals."""
+    """Return an array of means with their intervals, or raise InputError for another value."""
     array = instance_of(xr.DataArray, "an array with the dimension `statistic`, as returned by sk.interval")(
         label, value
     )
     if "statistic" not in array.dims:
         raise InputError(
-            f"{label} of {', '.join(map(str, array.dims))}: it lacks the dimension `statistic`; give the result of "
+            f"{label} of {', '.join(map(str, array.dims))}: the dimension `statistic` is missing; give the result of "
             "sk.interval"
         )
     return array
 
 
 def _side(label: str, value: Any) -> "AxisStyle":
-    side = instance_of(AxisStyle, "an axis, as Side('Time (s)')")(label, value)
-    TITLE("title of a side", side.title)
-    POSITIVE("factor of a side", side.factor)
+    side = instance_of(AxisStyle, "an axis, such as AxisStyle('Time (s)')")(label, value)
+    TITLE("title of an axis", side.title)
+    POSITIVE("factor of an axis", side.factor)
     return side
 
 
-PALETTE = instance_of(Mapping, "a colour by name, as {'SATF': 'steelblue'}")
+PALETTE = instance_of(Mapping, "colours by name, such as {'SATF': 'steelblue'}")
 TITLE = optional(text)
 TITLES = several(text, least=2)
 ORDER = optional(several(text))
@@ -94,7 +94,7 @@ def curves(
 
 
 class AxisStyle(NamedTuple):
-    """The style of an axis: its title with unit, the factor from SI to that unit, its scale and its ticks."""
+    """The style of an axis: the title with the unit, the factor from SI to this unit, the scale, and the ticks."""
 
     title: str
     factor: float = 1.0
@@ -118,8 +118,8 @@ def lines(
 
     palette: colour of each series, in the order of the legend; other series are left out. sides: styles of the x axis
     and the y axis. legend: title of the legend. model: means from formulas, with the dimensions `x` and `colour`, for
-    some or all of the series. basis: names of simulation and formulas in the legend. NaN values are left out; values
-    outside a scale are clipped.
+    some or all of the series. basis: names in the legend of the simulated values and of the formulas. NaN values are
+    left out; values outside a scale are clipped.
     """
     whisker, point = _whiskers_and_points(summary, x, colour, palette, sides, legend)
     rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor).assign(basis=basis[0])
@@ -240,7 +240,7 @@ def ribbons(
     sides: tuple[AxisStyle, AxisStyle],
     legend: str | alt.Legend | None,
 ) -> Layered:
-    """Return, for series with many points, one line for each series inside a band that shows its interval.
+    """Return one line for each series, inside a band that shows the confidence interval, for series with many points.
 
     legend: the legend, or its title.
     """
@@ -262,7 +262,7 @@ def shaded(spans: Sequence[tuple[float, float, str]]) -> Layered:
 
 
 def from_zero(highest: float) -> alt.Scale:
-    """Return the ends of a scale from 0 to slightly above `highest`, so that the mark of this value is not cut."""
+    """Return a scale from 0 to slightly above `highest`, so that the mark of this value is not cut off."""
     return alt.Scale(domain=[0, 1.05 * highest], nice=False)
 
 
@@ -368,7 +368,7 @@ def paper_points(
     )
 
 
-# symbol in a legend of the paper's dash across a vertical bar, and across a horizontal one
+# legend symbols of the paper's dash: `LYING` if the dash is across a vertical bar, `STANDING` across a horizontal bar
 LYING, STANDING = "M-1,0L1,0", "M0,-1L0,1"
 
 

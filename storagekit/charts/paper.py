@@ -22,8 +22,8 @@ def dropped_points(
 ) -> Layered:
     """Return the paper's numbers as diamonds with a thin line down to the name of each, as a layer over lines.
 
-    said: position, height and name. steps: the number of levels of the names at the foot of a panel of height `HEIGHT`, so
-    that neighbours do not overlap.
+    said: position, height and name of each number. steps: at how many levels the names stand, so that neighbouring
+    names do not overlap. The panel must have the height `HEIGHT`.
     """
     rows = pd.DataFrame(sorted(said), columns=[x, "paper", "words"])
     layers: list[Layered | alt.Chart] = []

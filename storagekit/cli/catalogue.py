@@ -23,7 +23,7 @@ class CatalogueEntry:
 
 @dataclass(frozen=True)
 class Choices:
-    """The components of a package. A table gives the name in the package for each name on the command line."""
+    """The components of a package. `members` maps each name on the command line to the name in the package."""
 
     name: str
     members: Mapping[str, str]

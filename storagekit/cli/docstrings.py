@@ -39,7 +39,7 @@ def value_of(package: str, name: str, field: str) -> str:
         found = given or [_assigned(_class(body, call).body, field)]
         if isinstance(found[0], ast.Constant):
             return str(found[0].value)
-    raise LookupError(f"{package}.{name} has no word {field}")
+    raise LookupError(f"{package}.{name} has no argument {field}")
 
 
 def names_in(package: str, name: str) -> list[str]:
@@ -60,7 +60,7 @@ def _said(package: str, name: str) -> str:
             if isinstance(statement.value, ast.Name):
                 return _said(package, statement.value.id)
             return ast.get_docstring(_class(body, statement.value)) or ""
-    raise LookupError(f"{package} shows no {name}")
+    raise LookupError(f"{package} has no public name {name}")
 
 
 def _class(body: list[ast.stmt], call: ast.expr | None) -> ast.ClassDef:
@@ -80,7 +80,7 @@ def _targets(statement: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _home(package: str, name: str) -> str:
-    """Return the file that defines a public name of a package."""
+    """Return the module that defines a public name of a package, such as "dispatch.hashing"."""
     for statement in _body(package):
         if isinstance(statement, ast.ImportFrom) and name in {one.asname or one.name for one in statement.names}:
             return _home((statement.module or "").removeprefix("storagekit."), name)

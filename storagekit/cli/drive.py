@@ -180,8 +180,8 @@ def check(
     if "read apart" in found.kind:
         recent, reach = stream.attrs["recent_requests"], stream.attrs["reach_sectors"]
         print(
-            f"\nread apart: reads more than {reach:,} sectors from each of the previous {recent} requests, whose data "
-            "are in no buffer"
+            f"\nread apart: reads more than {reach:,} sectors from each of the previous {recent} requests, so that the "
+            "buffer does not have their data"
         )
     _say_written(written)
 

@@ -9,7 +9,7 @@ import typer
 from storagekit.cli import completion
 from storagekit.core.errors import InputError
 
-# those of `storagekit.lab.PAGES`, which help does not wait for
+# the names in `storagekit.lab.PAGES`; they are repeated here so that help does not wait for the import of that package
 BOARDS = "tour, striping, sessions, array, sr_array, protocol, adaptive, trace, own_drive, fair or bound"
 
 
@@ -20,7 +20,7 @@ def join(app: typer.Typer) -> None:
 
 def export(
     page: Annotated[
-        str, typer.Argument(metavar="PAGE", help=f"Board to export: {BOARDS}.", autocompletion=completion.boards)
+        str, typer.Argument(metavar="PAGE", help=f"Page to export: {BOARDS}.", autocompletion=completion.boards)
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML file to write; by default PAGE.html.")] = None,
 ) -> None:

@@ -26,7 +26,7 @@ def lab(
         str | None,
         typer.Argument(
             metavar="[PAGE]",
-            help="Page to open, for example tour, or a board of a page, for example array.",
+            help="Page to open: the name of a notebook, or of an interactive page of `storagekit export`.",
             autocompletion=completion.pages,
         ),
     ] = None,
@@ -56,7 +56,9 @@ def lab(
     filled = fill(folder)
     opened = f"/lab/tree/{find(page, folder, filled.pages)}" if page else "/lab"
     for name in filled.kept:
-        print(f"{name}.ipynb has your changes and is kept; rename it to get the version of the package", flush=True)
+        print(
+            f"{name}.ipynb has your changes and is kept; to get the package's version too, rename your copy", flush=True
+        )
     options = [
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={opened}",
@@ -65,7 +67,7 @@ def lab(
     options += ["--no-browser"] if no_browser else []
     options += [f"--ServerApp.port={port}"] if port else []
     options += ["--allow-root"] if allow_root else []
-    # without Jupyter's question whether to ask a server of its own for news
+    # this configuration turns off Jupyter's question whether it may fetch news
     known = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(CONFIGURED), *([known] if known else [])])
     import_module("jupyterlab.labapp").main(options)

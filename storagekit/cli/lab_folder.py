@@ -10,7 +10,7 @@ from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.resources import notebooks_path, reproductions_path
 
-# record of the copies, to distinguish a page that the user has changed from a page of the package
+# record of the copies; it distinguishes a page that the user has changed from an unchanged page of an older package
 RECORD = ".storagekit-lab.json"
 PAPERS = "papers"
 
@@ -75,9 +75,9 @@ def _pages(folder: Path) -> list[str]:
 
 
 def _brought(folder: Path, name: str, source: Path, record: dict[str, str]) -> bool:
-    """Copy a page into `folder` unless the user has changed it there; return whether it now equals the package's page.
+    """Copy a page into `folder` unless the user has changed the copy. Return whether the copy equals the source.
 
-    record: digest of each copied page, which the function updates.
+    record: digest of each copied page. The function updates the record.
     """
     target = folder / f"{name}.ipynb"
     text = source.read_text(encoding="utf-8")

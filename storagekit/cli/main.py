@@ -82,8 +82,8 @@ def reproduce(
 ) -> None:
     """Run the notebooks of the papers. Write charts, tables, the scorecard and a site to OUT.
 
-    Open OUT/index.html. A second run repeats only the papers that changed. Exit status: 0 if all notebooks ran, 1
-    if a notebook or the site failed, 2 for bad input.
+    Open OUT/index.html. A second run repeats only the papers whose inputs changed. Exit status: 0 if all notebooks ran,
+    1 if a notebook or the site failed, 2 for bad input.
     """
     require_extra("reproduce", "papermill", "ipykernel", "sphinx", "myst_nb", "furo", "latex2mathml")
     from storagekit.reproduce import parameters, runner
@@ -158,7 +158,7 @@ def main() -> None:
     """Run the command line and exit.
 
     An error or a warning is one line on stderr. The exit status is 2 for bad input, and 1 for a failed run or a failure
-    of the system. If a signal ends the command, it is 128 plus the number of the signal.
+    of the system. If a signal ends the command, the exit status is 128 plus the number of the signal.
     """
     stop_in_order()
     try:

@@ -31,7 +31,7 @@ plan_app = typer.Typer(
 )
 _MS = 1e-3
 _MB = 1e6
-# of a session: an object, and a stripe of it
+# largest size of an object or of a stripe of a session, bytes
 _MOST_BYTES = 2**50
 _MOST_AGENTS = 2000
 
@@ -160,7 +160,7 @@ def sessions(
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """Print the number of sessions of --rate-mb that --agents can guarantee, each striped over as few agents as possible."""
+    """Print the number of sessions of --rate-mb that the agents can guarantee. Each uses as few agents as possible."""
     from storagekit.analytic.forkjoin import Disk, Host, Network
     from storagekit.core.units import MINUTE
     from storagekit.core.validation import COUNT, POSITIVE

@@ -115,7 +115,8 @@ def _taken(file: Path, module: ModuleType) -> dict[str, Any]:
     for name in _NUMBERS:
         if not isinstance(told.get(name, 0), int | float):
             raise InputError(
-                f"{file}: `{name}` is a {type(told[name]).__name__}; this name is reserved for a number; rename it"
+                f"{file}: `{name}` is a {type(told[name]).__name__}, but this name is reserved for a number; use "
+                "another name"
             )
     return told
 
@@ -172,7 +173,10 @@ def _word(value: Any) -> str | bool | int | float:
 
 
 def _rows(data: "xr.Dataset") -> list[dict[str, Any]]:
-    """Return one row for each point: its values on the axes, and means with half the 95% interval, times in ms."""
+    """Return one row for each point: its values on the axes, and means with the half width of their 95% interval.
+
+    Times are in ms.
+    """
     from storagekit.simulation import interval
 
     shown = data[["request_rate", "response", "throughput"]]

@@ -36,9 +36,9 @@ PAGES: dict[str, str] = {
     "protocol": "throughput of four protocols that select a replica, by load",
     "adaptive": "distribution of the load over nodes of different speeds under ARS",
     "trace": "the characteristics of your own trace, and a scheme for it",
-    "own_drive": "your own drive from its data sheet, compared with another",
+    "own_drive": "your own drive from its data sheet, compared with another drive",
     "fair": "rates of weighted streams on shared bricks",
-    "bound": "the bound of the unfairness over any interval",
+    "bound": "a bound on the unfairness over any interval",
 }
 
 

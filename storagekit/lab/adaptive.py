@@ -35,7 +35,8 @@ def words(found: xr.Dataset) -> Said:
         else "at least one protocol does not sustain it"
     )
     headline = (
-        f"{response.index[0]}: {response.iloc[0] / MS:.1f} ms; {response.index[-1]}: {response.iloc[-1] / MS:.1f} ms"
+        f"Mean response time: {response.index[0]} {response.iloc[0] / MS:.1f} ms, "
+        f"{response.index[-1]} {response.iloc[-1] / MS:.1f} ms"
     )
     return Said(headline, [f"The load is {asked:g} reads/s; {served}."], table)
 

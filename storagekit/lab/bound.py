@@ -1,4 +1,4 @@
-"""Bounds of unfairness: two streams on two bricks, and the bound on the difference between the service of both."""
+"""Bounds of unfairness: two streams on two bricks, and the bound on the difference between their services."""
 
 import math
 
@@ -49,8 +49,8 @@ def words(found: xr.Dataset) -> Said:
         [
             *lines,
             (
-                "The bound is for service divided by weight, and batches of mean composition (DSFQ paper, equation 8, "
-                "repaired)."
+                "The bound is for service divided by weight, if every batch of requests has the mean composition (DSFQ "
+                "paper, equation 8, repaired)."
             ),
         ],
     )

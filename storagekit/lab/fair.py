@@ -34,8 +34,8 @@ class SharedBricks:
     def delay(self, name: str, brick: int) -> float:
         """Return the delay of a request of a stream at a brick under DSFQ, in bytes.
 
-        The delay is the service that the stream receives at other bricks between two of its requests at this brick. It
-        is infinite if only other bricks serve the stream.
+        The delay is the service that the stream receives at other bricks between two of its requests at this brick. The
+        delay is infinite if only other bricks serve the stream.
         """
         share = self.answers["total"].shares[name]
         here = share.by_brick[brick]
@@ -83,7 +83,7 @@ def words(found: SharedBricks) -> Said:
         f"The rate of mail is {moved} with separate sharing of each brick, because the service of the backup at B "
         "counts at A.",
         _delays(found),
-        f"Limits of the rates: {held}.",
+        f"The rates are limited as follows: {held}.",
     ]
     return Said(f"Rates with fairness over both bricks, MB/s: {gets}", lines, _table(found))
 
@@ -102,7 +102,7 @@ def _delays(found: SharedBricks) -> str:
             )
     return (
         f"A request of the backup is delayed at A by {here / KB:,.0f} KB, and at B by {there / KB:,.0f} KB. The delay "
-        "is the service that the backup received at the other brick since its last request."
+        "is the service that the backup receives at the other brick between two of its requests."
     )
 
 

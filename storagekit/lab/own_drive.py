@@ -173,7 +173,7 @@ def _table(answer: Beside) -> pd.DataFrame:
 
 
 def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
-    """Return the page that compares your drive with another. Both are given by name, file or data-sheet line."""
+    """Return the page that compares your drive with another drive, each given by name, file or data-sheet line."""
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
     controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Other drive", options=given)}
@@ -191,8 +191,8 @@ PAGE = LabPage(
 def made(drive: str = NEARLINE) -> Drive:
     """Return the simulated drive on which `sample` measures its requests.
 
-    It differs from the data sheet of `drive`: its seeks and its revolution are slower. It has a command overhead and a
-    settling time that the data sheet does not name.
+    The simulated drive differs from the data sheet of `drive`: its seeks and its revolution are slower. It has a
+    command overhead and a settling time that the data sheet does not name.
     """
     sheet = mechanical(drive)
     return eqx.tree_at(
@@ -210,8 +210,8 @@ def made(drive: str = NEARLINE) -> Drive:
 def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTrace:
     """Return `count` requests measured on `made(drive)` with one request outstanding and a small measurement noise.
 
-    Reads and writes of 4 to 16 KB have random addresses; a quarter of them are near the previous one. The seed is the key of
-    all random numbers.
+    Reads and writes of 4 to 16 KB have random addresses. A quarter of the addresses are near the previous address. The
+    seed determines all random numbers.
     """
     Validator(least=100, whole=True)("count", count)
     true, draw_of = made(drive), np.random.default_rng(seed)

@@ -45,7 +45,7 @@ def scenario(
 ) -> Scenario:
     """Return a closed loop of small requests to replicated bricks with equal drives; the first brick has the given speed.
 
-    The structure of the scenario does not depend on these numbers. One compiled program therefore serves all values.
+    The structure of the scenario does not depend on the arguments. One compiled program therefore serves all values.
     """
     dispatchers = {
         "D-SPTF": DSPTF(latency),
@@ -87,7 +87,7 @@ def answer(drive: str, replicas: int, load: int, reads: float, latency: float, s
 
 
 def words(found: ComparedProtocols) -> Said:
-    """Return a text: the protocol with the highest throughput at this load, its lead, and whether it is significant."""
+    """Return a text: the protocol with the highest throughput, and whether its lead over the second is significant."""
     here = found.data.sel(load=found.load)
     rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
     mean = rate.sel(statistic="mean").to_series().sort_values(ascending=False)

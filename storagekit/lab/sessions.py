@@ -27,7 +27,8 @@ BUFFERS = (1, 2, 4, 8, 16, 32)
 class Promised:
     """A request to a mediator, and the number of sessions like it that fit.
 
-    even: the number of sessions for each shape, that is for each number of agents of an object and each stripe unit.
+    even: the number of sessions for each stripe shape, that is, for each number of agents of an object and each stripe
+    unit.
     """
 
     cluster: Cluster
@@ -48,7 +49,7 @@ class Promised:
             return fill(self.cluster, replace(self.request, size=size)).check(seed=seed)
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a row for each shape: agents and unit (bytes) of an object, number of sessions, and the constraint."""
+        """Return a row for each stripe shape: agents, unit (bytes), number of sessions, and binding constraint."""
         found = self.even
         disk = found.disk >= found.network
         return [
@@ -73,10 +74,11 @@ def promised(
     minutes: float = 60.0,
     write: bool = False,
 ) -> Promised:
-    """Return the possible sessions of `rate` bytes a second for `minutes` minutes, on `agents` agents with one `disk` each.
+    """Return the number of sessions of `rate` bytes/s for `minutes` minutes that fit on `agents` agents.
 
-    link: bytes a second between each host and a switch. group: number of data blocks for each parity block; None for no
-    redundancy. buffer: largest stripe for which a client has space, bytes. Raises InputError for an impossible session.
+    disk: the only disk of each agent. link: bytes a second between each host and a switch. group: number of data blocks
+    for each parity block; None for no redundancy. buffer: largest stripe that a client can buffer, bytes. Raises
+    InputError for an impossible session.
     """
     COUNT("agents", agents)
     POSITIVE("minutes", minutes)
@@ -95,14 +97,14 @@ def told(answer: Promised) -> Said:
         what = "a disk" if even.disk[best] >= even.network[best] else "the network"
         return Said(
             f"Not even one session of {rate / 1e6:g} MB/s can be guaranteed",
-            [f"{_capital(what)} would need {max(even.disk[best], even.network[best]):.2f} times its present capacity."],
+            [f"{_capital(what)} would have to be {max(even.disk[best], even.network[best]):.2f} times as fast."],
         )
     period = float(even.shapes.data[best]) * unit / rate
     binds = "the disks" if even.disk[best] >= even.network[best] else "the network"
     lines = [
         f"Each object is best striped over {agents} of the {answer.cluster.agents} agents in units of {draw.in_words(unit)}"
         + (f", with {agents - int(even.shapes.data[best])} parity blocks per stripe" if answer.request.group else "")
-        + f". A client receives a stripe every {period:.2f} s, the first {2 * period:.2f} s after the start.",
+        + f". A client receives a stripe every {period:.2f} s; the first arrives {2 * period:.2f} s after the start.",
         f"The binding constraint is {binds}. The mean utilization of a disk is {even.busy[best]:.0%}; "
         "the rest is a reserve for random delays.",
         _of_units(answer),
@@ -115,7 +117,7 @@ def told(answer: Promised) -> Said:
 
 
 def _of_units(answer: Promised) -> str:
-    """Return a text with the sessions for the smallest and the largest unit, each with its best number of agents."""
+    """Return a text with the number of sessions for the smallest and for the largest unit, on the best agents."""
     even, units = answer.even, np.unique(answer.even.shapes.unit)
     counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
     small, large = (draw.in_words(unit) for unit in (units[0], units[-1]))
@@ -123,7 +125,7 @@ def _of_units(answer: Promised) -> str:
 
 
 def _of_striping(answer: Promised) -> str:
-    """Return a text with the sessions if an object is on the fewest agents, and if it is on the most agents."""
+    """Return a text with the number of sessions if an object is on the fewest, and if it is on the most, agents."""
     even, agents = answer.even, np.unique(answer.even.shapes.agents)
     if agents.size < 2:
         return ""

@@ -47,7 +47,7 @@ def words(found: LayoutAnswer) -> Said:
     """Return a text: the best layout, the meaning of its factors, and the layout that the paper's rule selects."""
     best = found.ranking[0]
     layout = best.layout
-    parts = [f"striped over {layout.striping}"]
+    parts = [f"striping factor {layout.striping}"]
     parts += [f"{layout.replicas} copies at equal angles on each disk"] if layout.replicas > 1 else []
     parts += [f"{layout.mirrors} mirrors"] if layout.mirrors > 1 else []
     lines = [

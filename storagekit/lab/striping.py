@@ -71,8 +71,8 @@ def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50
     most = max(one.limit for one in widths)
     if rate >= most:
         raise InputError(
-            f"rate {rate:g}/s: these disks sustain at most {most:.4g}/s, without striping; give a lower rate, or more "
-            "agents"
+            f"rate {rate:g} requests/s: these disks sustain at most {most:.4g} requests/s, and this only without "
+            "striping; give a lower rate, or more agents"
         )
     return StripingTimes(disk, agents, size, rate, widths)
 

@@ -44,7 +44,8 @@ def board(
 ) -> Board:
     """Return the page of a request's path, as a `Board`; the arguments are the initial values of its controls.
 
-    drive: by name, file or data-sheet line. arm, address and platter: percent of the cylinders, the data and a revolution.
+    drive: name, file or data-sheet line. arm: position of the arm, percent of the cylinders, inward. address: percent
+    of the data. platter: angle, percent of a revolution.
     """
     controls = {
         "drive": drive_choice(drive),
@@ -86,7 +87,7 @@ def told(way: xr.Dataset) -> Said:
         f"Then the platter rotates for {one['rotation']:.2f} ms to the start of the data; a revolution takes "
         f"{way.attrs['revolution'] / MS:.2f} ms."
         + (f" Before a write, the head settles for {one['settle']:.2f} ms." if one["settle"] else "")
-        + (f" Before that, the drive needs {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
+        + (f" Before the seek, the drive needs {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
     ]
     if copies > 1:
         later = np.sort((totals - totals.sel(replica=taken)).values)[1:]
@@ -94,7 +95,7 @@ def told(way: xr.Dataset) -> Said:
         others = f"{', '.join(first)} and {last} ms" if first else f"{last} ms"
         lines.append(
             f"RSATF selects replica {taken}, which has the shortest positioning time; the access to "
-            f"{'the others' if first else 'the other'} would end {others} later."
+            f"{'the other replicas' if first else 'the other replica'} would end {others} later."
         )
     size = f"{way.attrs['size'] / KB:,.0f} KB"
     headline = (
@@ -181,8 +182,8 @@ def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
     The reads are on a disk of a 1 x D_r x 1 SR-Array, with D_r along the dimension `replicas`. Arm and platter begin at
     random positions.
 
-    `seek` (command and arm) and `rotation` are mean seconds. `formula` is R / (2 D_r), the mean rotation according to
-    the paper; R is the time of a revolution.
+    `seek` (command and arm movement) and `rotation` are mean times, seconds. `formula` is R / (2 D_r), the mean
+    rotation according to the paper; R is the time of a revolution.
     """
     SIZE("size", size)
     draw = np.random.default_rng(seed)

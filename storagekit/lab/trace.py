@@ -39,7 +39,7 @@ SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 # maximum number of sizes passed to the planner, and of schemes shown
 _SIZES, _LISTED = 6, 5
-# of a chart: bars over time, and points
+# numbers in a chart: of bars over time, and of points
 _BARS, _POINTS = 80, 1500
 
 
@@ -147,7 +147,7 @@ def rows(trace: RequestTrace) -> dict[str, list[dict[str, Any]]]:
 
 
 def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the requests per second in equal intervals of time. The last interval includes its end."""
+    """Return the number of requests per second in equal intervals of time. The last interval includes its end."""
     end = max(float(trace.time[-1]), 1e-9)
     edges = np.linspace(0, end, _BARS + 1)
     step = end / _BARS
@@ -169,7 +169,7 @@ def places(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def sizes(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the number of requests in each range of sizes. The ranges end at powers of two, in KB."""
+    """Return the percentage of the requests in each range of sizes. The ranges end at powers of two, in KB."""
     power = np.ceil(np.log2(np.maximum(trace.size, 1) / KB)).astype(int)
     return [
         {"size": f"{2.0**one:g}", "order": int(one), "percent": 100 * float(np.mean(of & (power == one))), "kind": kind}
@@ -241,7 +241,11 @@ def told(answer: Advised) -> Said:
     best = plan.ranking[0]
     tail = f", 99th percentile {best.p99 / MS:,.0f} ms" if math.isfinite(best.p99) else ""
     times = f" at {answer.scale:g} times the rate" if answer.scale != 1 else ""
-    return Said(f"For requests like these{times}: {best.name}; mean {best.mean / MS:.1f} ms{tail}", lines, _table(plan))
+    return Said(
+        f"For requests like these{times}: {best.name}; mean response time {best.mean / MS:.1f} ms{tail}",
+        lines,
+        _table(plan),
+    )
 
 
 def _burstiness(found: TraceCharacteristics) -> str:
@@ -249,7 +253,7 @@ def _burstiness(found: TraceCharacteristics) -> str:
         return "All requests arrive at the same time."
     apart = found.interarrival_cov - 1
     regular = (
-        "burstier than Poisson arrivals: expect longer times than the formulas give"
+        "burstier than Poisson arrivals: expect longer response times than the formulas give"
         if apart > 0
         else "more regular than Poisson arrivals"
     )

@@ -30,7 +30,7 @@ _CHANGING_NOTHING = (
     *("JAX_COMPILATION_CACHE_", "JAX_PERSISTENT_CACHE_", "JAX_ENABLE_COMPILATION_CACHE", "JAX_LOG", "JAX_TRACEBACK_"),
     *("JAX_NUM_CPU_DEVICES", "XLA_PYTHON_CLIENT_"),
 )
-# They replace the fingerprint of an incomplete run, and of a run whose inputs changed while it ran.
+# Values in place of the fingerprint of an incomplete run, and of a run whose inputs changed while it ran, respectively.
 UNFINISHED, CHANGED = "", "its inputs changed during the run"
 
 

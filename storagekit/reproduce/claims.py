@@ -38,7 +38,7 @@ class Claim:
     unit : str
         Unit of `expected`.
     needs : str
-        The requirement for a measurement, such as "trace:SAP"; may be empty.
+        Input that a measurement needs, such as "trace:SAP" for the trace SAP; may be empty.
     caveat : str
         A point at which the paper contradicts itself or is silent; may be empty.
     evidence : str
@@ -144,14 +144,14 @@ def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
 def _refuse_repeated(ids: list[str], path: Path) -> None:
     repeated = sorted({name for name in ids if ids.count(name) > 1})
     if repeated:
-        raise InputError(f"claims file {path}: {repeated[0]} has two claims; give each claim a separate id")
+        raise InputError(f"claims file {path}: two claims have the id {repeated[0]}; give each claim a separate id")
 
 
 def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
     for entry in exhibit.get("claims", ()):
         kind, evidence = entry.get("kind"), entry.get("evidence", "paper")
         if kind not in KINDS or evidence not in EVIDENCE:
-            # Here, because it imports NumPy, and valid claims need none.
+            # The import is here, because it also imports NumPy, which valid claims do not need.
             from storagekit.core.validation import one_of
 
             one_of(*KINDS)(f"{entry['id']}: kind", kind)
@@ -201,7 +201,7 @@ def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, floa
     if isinstance(ranges, dict):
         named = {str(name): value for name, value in ranges.items()}
         if named.keys() != {str(name) for name in entry["value"]}:
-            raise InputError(f"{entry['id']}: among {ranges!r} must have one range for each of its values")
+            raise InputError(f"{entry['id']}: among {ranges!r} must have one range for each value of the claim")
         ranges = named[element[-1]]
     return None if ranges is None else _interval(entry["id"], ranges)
 
@@ -211,7 +211,7 @@ def _interval(name: str, value: Any) -> tuple[float, float]:
         raise InputError(f"{name}: range {value!r}; give [low, high]")
     low, high = (_number(name, end) for end in value)
     if low > high:
-        raise InputError(f"{name}: range {value!r} has a low end above its high end; swap them")
+        raise InputError(f"{name}: range {value!r} has its low end above its high end; swap the two ends")
     return low, high
 
 
@@ -230,5 +230,5 @@ def _leaves(name: str, value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name}: value {value!r} is not a number")
+        raise InputError(f"{name}: value {value!r} is not a number; give a number")
     return value

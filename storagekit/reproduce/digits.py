@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-# Decimals if the paper says 0: its row is judged by 0.01 and 0.03.
+# Smallest number of decimals if the paper's number is 0. The limits of the verdict are then 0.01 and 0.03.
 OF_ZERO = 3
 # Significant digits of a number without a reference, and of half the width of an interval.
 SIGNIFICANT, OF_INTERVAL = 4, 2

@@ -23,7 +23,7 @@ LOCK = ".storagekit.lock"
 PRIVATE = ".storagekit-run-"
 # Prefix of a short folder, and name of the link to it in a private folder.
 _SHORT, _LINK = "storagekit-", "short"
-# Largest length of the folder in bytes: the system's limit for the path of a socket, less the longest name below it.
+# Largest length of the folder's path in bytes: the limit for the path of a socket minus the longest name in the folder.
 _LONGEST = 103 - len(f"/{_SHORT}12345678/sk12345678/k-12345")
 # Seconds between two attempts to lock the folder.
 _PATIENCE = 0.2
@@ -76,7 +76,8 @@ def private(out: Path) -> Iterator[Path]:
 def short(room: Path) -> Iterator[Path]:
     """Yield a folder with a short path for sockets, which is removed at the end of the block.
 
-    The new folder is in the folder of temporary files, or in /tmp if that path is too long.
+    The new folder is in the folder of temporary files, or in /tmp if the path of the folder of temporary files is too
+    long.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def not_writable(out: Path, fault: OSError) -> InputError:
 
 
 def _locked(lock: int, out: Path) -> bool:
-    """Wait for the lock; return False if the system has no locks."""
+    """Wait for the lock, and return True; return False if the system has no locks."""
     if fcntl is None:
         return False
     told = False

@@ -1,9 +1,9 @@
 """Keep results of a paper's functions while its notebook runs, so that a stopped run continues from them.
 
 The runner passes a folder for these results in the environment of a notebook's kernel. The folder belongs to one
-fingerprint (`cache`). Code, data, notebook and parameters are therefore the same in every run with this folder, and so
-is, for example, the third call of a function. The folder is in the user's cache, next to the compiled programs. Only
-Datasets are kept. They are stored as NetCDF, because a file of that format contains no code.
+fingerprint (`cache`). Code, data, notebook and parameters are therefore the same in every run with this folder, and,
+for example, the third call of a function returns the same result. The folder is in the user's cache, next to the
+compiled programs. Only Datasets are kept. They are stored as NetCDF, because a file of that format contains no code.
 """
 
 import hashlib
@@ -39,9 +39,9 @@ def room() -> Path:
 
 
 def prepare(fingerprint: str, inputs: Iterable[Path]) -> Path:
-    """Return the folder for the kept results of a run. It is emptied if an input was written after the run began.
+    """Return the folder for the kept results of a run. The folder is emptied if an input changed after the run began.
 
-    A kernel may have imported this input before it changed. If the folder cannot be created, no result is kept.
+    A kept result may come from the old version of this input. If the folder cannot be created, no result is kept.
     """
     _forget_old()
     folder = room() / fingerprint
@@ -69,8 +69,8 @@ def _forget_old() -> None:
 class KeptModule:
     """A proxy of a module that keeps Datasets for later runs.
 
-    A Dataset is kept if the call that returned it took at least `WORTH` seconds. The same call of a later run returns
-    it.
+    A Dataset is kept if the call that returned it took at least `WORTH` seconds. The same call in a later run returns
+    the kept Dataset.
     """
 
     def __init__(self, module: ModuleType, folder: Path):

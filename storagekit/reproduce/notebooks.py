@@ -132,7 +132,7 @@ def _execute(
         tempfile.TemporaryDirectory(prefix="sk", dir=within, ignore_cleanup_errors=True) as sockets,
         closing(ensure_event_loop()),
     ):
-        # Windows has no IPC transport; elsewhere TCP ports race when kernels start together
+        # IPC is used wherever it exists (not on Windows), because kernels that start together compete for TCP ports
         transport = {} if os.name == "nt" else {"transport": "ipc", "ip": f"{sockets}/k"}
         kernel = {
             **transport,

@@ -184,7 +184,7 @@ class Page:
         from storagekit.core.provenance import made_jointly
 
         exhibit = f"{self.paper}.{name}"
-        # The exhibits of several sources are not the name of this exhibit.
+        # The attribute `exhibit` of the sources is not the name of this exhibit.
         joint = {
             key: value for key, value in made_jointly([one.attrs for one in made_from]).items() if key != "exhibit"
         }
@@ -292,7 +292,7 @@ def load_measurements(out: Path, paper: str) -> list[Measurement]:
     try:
         return [Measurement(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError) as fault:
-        raise InputError(f"{path}: {fault}; remove it and run `storagekit reproduce`") from fault
+        raise InputError(f"{path}: {fault}; remove this file and run `storagekit reproduce`") from fault
 
 
 def score_paper(out: Path, paper: str) -> list[ScorecardRow]:

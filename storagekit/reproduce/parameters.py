@@ -17,7 +17,7 @@ def read_notebook(path: Path) -> Any:
     try:
         return nbformat.read(path, as_version=4)
     except FileNotFoundError:
-        raise InputError(f"notebook {path}: no such file") from None
+        raise InputError(f"notebook {path}: no such file; give the path of a notebook") from None
     except Exception as fault:  # nbformat passes on the errors of json and jsonschema
         reason = " ".join(str(fault).split())[:200]
         raise InputError(f"notebook {path}: {reason}; it must be a Jupyter notebook") from fault

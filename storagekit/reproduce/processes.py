@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import NoReturn
 
-# Signals of a terminal that closes, and of a request to end the process.
+# Signals that end the process: a request to end (SIGTERM), and a terminal that closes (SIGHUP).
 _ENDING = ("SIGTERM", "SIGHUP")
 # Seconds that a killed process may take to end.
 _GRACE = 2.0

@@ -71,7 +71,7 @@ class Progress:
         self._step(paper, self._page.shown(paper) - before)
 
     def ends(self, paper: str, failed: bool) -> None:
-        """Record that a notebook has ended; the bar skips the exhibits that it did not show."""
+        """Record that a notebook has ended. The bar skips the exhibits that the notebook did not show."""
         self._page.ends(paper, failed)
         self._step(paper, self._left[paper])
 

@@ -18,10 +18,10 @@ from storagekit.core.errors import harmless
 from storagekit.core.resources import PACKAGE
 
 KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile", "basis", "version", "commit")
-"""What each file says; `commit` where the package lies in a checkout."""
+"""Attributes of each file; `commit` only if the package is in a checkout."""
 NONE, UNTOLD = "none", "unknown"
-"""Of a formula, which simulates nothing; of what a result should have said."""
-# Keys that a formula may lack.
+"""Values of an attribute that a formula does not have (`NONE`), and that is missing from a simulation (`UNTOLD`)."""
+# Attributes that a formula may lack.
 _OF_RUNS = ("drive", "scenario", "seeds", "requests")
 
 

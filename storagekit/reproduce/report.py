@@ -39,13 +39,13 @@ table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 1
 .scorecard.scorecard small { color: #444; display: block; max-width: 24rem; font-size: 12px }
 """
 RULES = (
-    "A match is within 5% of the paper's number, near is within 15%; if the paper's number is 0, within 0.01 and "
-    "0.03 in the unit of the claim. An order or a bound holds or is broken. A claim is met if it matches or holds. "
-    "The 95% confidence interval is below the measured value. Evidence: paper, the claim is judged only by the "
-    "paper; input, a synthetic trace was generated to have this value; calibrated, a constant was fitted to it; "
-    "printed, it is arithmetic on printed numbers; hardware, the model does not include it; at-odds, the paper "
-    "contradicts itself or does not define it; ours, the paper does not state it. Alternatives: other attempts to "
-    "meet the claim, and their results."
+    "A match is within 5% of the paper's number, and near is within 15%. If the paper's number is 0, a match is within "
+    "0.01, and near is within 0.03, in the unit of the claim. An order or a bound holds or is broken. A claim is met "
+    "if it matches or holds. The 95% confidence interval is below the measured value. Evidence: paper, the claim is "
+    "judged only by the paper; input, a synthetic trace was generated to have this value; calibrated, a constant was "
+    "fitted to this value; printed, the value is arithmetic on printed numbers; hardware, the claim is about hardware "
+    "that the model does not include; at-odds, the paper contradicts itself or does not define the value; ours, the "
+    "paper does not state the claim. Alternatives: other attempts to meet the claim, and their results."
 )
 
 
@@ -80,7 +80,7 @@ def read_scorecard(out: Path) -> list[dict[str, str]]:
 
 
 def text_table(rows: Sequence[dict[str, str]]) -> str:
-    """Return the rows as an aligned table for a terminal, without the notes, and the counts."""
+    """Return the rows as an aligned table for a terminal, without the notes, followed by the counts of the claims."""
     columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis", "evidence")
     cells = [columns] + [tuple(_in_words(row, name) for name in columns) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -91,7 +91,7 @@ def text_table(rows: Sequence[dict[str, str]]) -> str:
 def summary(rows: Iterable[tuple[str, str]]) -> str:
     """Return one line with the counts of the claims.
 
-    For example: "41 claims: 20 match, 3 near; judged by the papers alone 20 of 30 met (67%); by other evidence:
+    For example: "41 claims: 20 match, 3 near; judged only by the papers: 20 of 30 met (67%); by other evidence:
     input 2 of 3", and so on.
 
     Parameters

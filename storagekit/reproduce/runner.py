@@ -27,7 +27,7 @@ from storagekit.reproduce.scorecard import ScorecardRow, score
 from storagekit.reproduce.site import Site, SiteError, boards
 from storagekit.reproduce.turns import RunStopped, Turns
 
-# Ranks of turns: before a paper's headline is shown, after it, and for the lab's boards.
+# Ranks of turns: for a paper before its headline is shown, for a paper after its headline, and for the lab's pages.
 _FIRST, _FURTHER, _LAST = 0, 1, (2, 0)
 _OURS = ("out", "profile", "seed")
 # Seeds of a run's repetitions follow the run's seed, and have 32 bits.
@@ -219,7 +219,7 @@ def reproduce(
                 among = _Among(room, sockets, environment, progress, turns, stopped)
                 asked = [turns.ask((_FIRST, number)) for number in range(len(todo))]
                 running = pool.map(partial(_run, among), range(len(todo)), todo, asked)
-                # The boards run together with the last notebook, which leaves a core idle.
+                # The lab's pages are written while the last notebook runs, because this notebook leaves a core idle.
                 drawing = pool.submit(_export, out, among, turns.ask(_LAST)) if drawn else None
                 ran = {outcome.paper: outcome for outcome in running}
                 lab = drawing.result() if drawing else RunReport.lab
@@ -271,7 +271,7 @@ def _parameters(notebook: Path) -> dict[str, Any]:
     defaults = parameters.read_parameters(notebook)
     lacking = [name for name in _OURS if name not in defaults]
     if lacking:
-        raise InputError(f"notebook {notebook}: its parameters cell lacks {', '.join(lacking)}; add them")
+        raise InputError(f"notebook {notebook}: its parameters cell lacks {', '.join(lacking)}; add these parameters")
     return {name: value for name, value in defaults.items() if name not in _OURS}
 
 
@@ -342,7 +342,7 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
 
     begin = time.monotonic()
     made, kept = among.room / plan.paper, keeping.prepare(plan.fingerprint, plan.inputs())
-    # The executed notebook shows its final folder in place of the private one.
+    # The executed notebook shows its final folder instead of the private folder.
     at_home = partial(re.sub, rf"(/|\\+){re.escape(among.room.name)}", "")
     try:
         values = plan.values | {"out": str(among.room)}
@@ -362,7 +362,7 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
 def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookNode], None]:
     """Return the function that is called after each cell.
 
-    The function reports the cell to the progress display. It then lets papers run first that have not shown their
+    The function reports the cell to the progress display. It then gives way to papers that have not yet shown their
     headline.
     """
     stage = [_FIRST if has_headline(plan.notebook) else _FURTHER]
@@ -384,7 +384,7 @@ def _leftovers(paper: str) -> tuple[str, ...]:
 def _failed(plan: _Plan, made: Path) -> str:
     """Remove the results of an earlier run, and move the executed part of the failed notebook to the paper's folder.
 
-    Return a sentence with its location.
+    Return a phrase with the location of the executed part.
     """
     name = f"{plan.paper}.failed.ipynb"
     try:

@@ -11,9 +11,9 @@ from storagekit.papers.measurement import Measurement
 from storagekit.reproduce.claims import EVIDENCE, Claim
 
 MATCH, NEAR = 0.05, 0.15
-"""Largest relative error of a match and of a near miss."""
+"""Largest relative errors of the verdicts match and near."""
 MATCH_ZERO, NEAR_ZERO = 0.01, 0.03
-"""Largest absolute error, in the claim's unit, where the paper says 0."""
+"""Largest absolute errors of the verdicts match and near if the paper's number is 0, in the claim's unit."""
 
 VERDICTS = ("match", "near", "miss", "holds", "broken", "not-run")
 MET = ("match", "holds")
@@ -23,8 +23,8 @@ MET = ("match", "holds")
 class ScorecardRow(NamedTuple):
     """One row of the scorecard.
 
-    error: signed relative error; if the paper says 0, the measured value. evidence: see `Claim`. alternatives: other
-    attempts to meet the claim, with their results; empty if the claim is met or not run. For the other fields see
+    error: signed relative error; the measured value if the paper's number is 0. evidence: see `Claim`. alternatives:
+    other attempts to meet the claim, with their results; empty if the claim is met or not run. For the other fields see
     `Claim` and `Measurement`.
     """
 
@@ -70,7 +70,7 @@ def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasur
     measurements : iterable of Measurement
         The measurements.
     unmeasured : str
-        Note of a claim that has no measurement and needs no trace. By default it says that this release does not
+        Note of a claim that has no measurement and needs no trace. By default the note says that this release does not
         measure the claim.
 
     Raises
@@ -98,7 +98,7 @@ def count(verdicts: Iterable[str]) -> dict[str, int]:
 
 
 def shares(rows: Iterable[tuple[str, str]]) -> dict[str, ClaimsMet]:
-    """Return, for each kind of evidence that occurs, the number of claims that are met, in the order of `EVIDENCE`.
+    """Return the numbers of met and of judged claims for each kind of evidence that occurs, in the order of `EVIDENCE`.
 
     rows: the evidence and the verdict of each claim. Only claims with the evidence "paper" measure the reproduction of
     a paper.
@@ -170,7 +170,7 @@ def _sentences(*parts: str) -> str:
 
 
 def _reported(claim: Claim) -> str:
-    """Return the number or statement of the paper, in words."""
+    """Return the number or the statement of the paper as a sentence."""
     who = "This project checks" if claim.evidence == "ours" else "The paper reports"
     expected = claim.expected
     if expected is None:
@@ -181,7 +181,7 @@ def _reported(claim: Claim) -> str:
 
 
 def _found(claim: Claim, found: Measurement, verdict: str) -> str:
-    """Return the measured value, in words."""
+    """Return the measured value as a sentence."""
     if isinstance(found.measured, bool) or found.measured is None:
         return "Measured: it holds" if verdict == "holds" else "Measured: it does not hold"
     limits = "" if found.low is None or found.high is None else f" ({found.low:.4g} to {found.high:.4g})"
@@ -189,12 +189,10 @@ def _found(claim: Claim, found: Measurement, verdict: str) -> str:
 
 
 def _judged(claim: Claim) -> str:
-    """Return the reference with which a number is compared, as text; "" if it is the paper's number alone."""
-    excess = f"The claim is judged by the excess over {claim.beyond:g}" if claim.beyond else ""
+    """Return the reference with which a number is compared, as text; "" if the reference is the paper's number."""
+    excess = f"The verdict compares only the excess over {claim.beyond:g}" if claim.beyond else ""
     among = claim.among
-    rows = (
-        "" if among is None else f"The claim is judged by the range of the paper's rows, {among[0]:g} to {among[1]:g}"
-    )
+    rows = "" if among is None else f"The verdict uses the range of the paper's rows, {among[0]:g} to {among[1]:g}"
     return "; ".join(filter(None, (excess, rows)))
 
 
@@ -251,6 +249,6 @@ def _verdict(measured: float, expected: float | tuple[float, float]) -> str:
 
 
 def _digits(expected: float) -> int:
-    """Return the number of decimals that the paper gives."""
+    """Return the number of decimals of the paper's number."""
     exponent = Decimal(repr(expected)).as_tuple().exponent
     return max(0, -int(exponent))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 REPETITIONS = ("seed", "batch")
-"""Axes over which means are taken; an interval says how sure they are."""
+"""Axes over which means and their confidence intervals are taken."""
 FIGURES = ("mean", "low", "high")
 # Standard measures with a value for each brick. They are averaged over bricks unless the exhibit is about them.
 _OF_BRICKS = ("brick_throughput", "utilization")
@@ -98,7 +98,7 @@ def _labelled(values: "xr.Dataset | xr.DataArray", name: str, unit: str) -> "pd.
 def placed(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> "pd.DataFrame":
-    """Return the rows with two further columns: `paper`, the paper's number in the claim's unit, and `claim`, its id.
+    """Return the rows with two further columns: `paper`, the paper's number in the claim's unit, and `claim`, the id.
 
     A claim of this `exhibit` is matched to a row only if the mean and the interval of its measurement equal the numbers
     of this row, and of no other row. If the measurement has no interval, the claim must also be one of several numbers
@@ -165,7 +165,7 @@ def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibi
     there = rows[list(names)].to_numpy(float)
     wanted = [float(value) for value in known[: len(names)] if value is not None]
     hits = {row for factor in _FACTORS for row in _alike(there, [value * factor for value in wanted])}
-    # A mean over bricks equals another measure with a different name.
+    # A measure that is averaged over bricks has the same values as a measure with a different name.
     hits = {row for row in hits if rows["measure"].iloc[row] not in _OF_BRICKS or "brick" in rows}
     if not sure:
         hits = {row for row in hits if "low" not in rows or math.isnan(rows["low"].iloc[row])}

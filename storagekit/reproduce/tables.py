@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS, MOST_MEASURES = 40, 4
-"""Of a table that is shown; the files have all."""
+"""Largest number of rows, and of measures, of a table that is shown. The files have all rows and measures."""
 # Standard measures that are shown if an exhibit does not name its measures.
 _FIRST = ("throughput", "request_rate", "response", "service_time")
 # Least number of values of an axis that a long table keeps.

@@ -83,7 +83,7 @@ def test_changed_pages_are_kept_and_reported(storagekit, shipped, started, tmp_p
     write(folder / "shares.ipynb", "my own")
     write(folder / "tour.ipynb", "1", outputs=("run",))
     assert storagekit(*call)[1].splitlines() == [
-        "shares.ipynb has your changes and is kept; rename it to get the version of the package"
+        "shares.ipynb has your changes and is kept; to get the package's version too, rename your copy"
     ]
     assert source(folder / "shares.ipynb") == "my own" and "run" in (folder / "tour.ipynb").read_text()
     # a newer package: a page that was only run is replaced, a changed page is not

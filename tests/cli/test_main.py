@@ -173,7 +173,7 @@ def test_formats_synthetic_traces_and_drives_are_all_listed_by_their_own_names()
 
 
 def test_a_name_that_a_package_does_not_export_raises():
-    with pytest.raises(LookupError, match="schedule shows no FIFO"):
+    with pytest.raises(LookupError, match="schedule has no public name FIFO"):
         first_line("schedule", "FIFO")
 
 

@@ -33,7 +33,7 @@ def test_rows_have_every_shape_and_mark_the_best():
 
 def test_a_rate_that_cannot_be_promised_is_reported_with_the_excess():
     text = str(sessions.told(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
-    assert text.startswith("Not even one session of 500 MB/s") and "times its present capacity" in text
+    assert text.startswith("Not even one session of 500 MB/s") and "times as fast" in text
     with pytest.raises(InputError, match="buffer 1024 bytes"):
         sessions.promised(DISK, buffer=KB)
 

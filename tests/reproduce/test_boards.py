@@ -44,7 +44,7 @@ def test_boards_are_made_once_and_again_where_the_code_has_changed(tmp_path, pyt
 
 def test_a_failing_board_is_named_and_the_set_counts_as_incomplete(tmp_path, python):
     python(fails="fair")
-    assert boards.export(tmp_path, {}, lambda: None) == "the lab's board fair was not made: no such board"
+    assert boards.export(tmp_path, {}, lambda: None) == "the lab's page fair was not written: no such board"
     assert boards.there(tmp_path) == {}
 
 

@@ -43,12 +43,12 @@ class Board:
     """A question with controls.
 
     answer: function of the values of the controls, by their names. It raises InputError if the values are not possible
-    together; the board then shows the message. draw: returns the chart of an answer, or fills a `Template`, which is
-    faster. If only the rows of the chart change, only the rows are sent. Titles and scales should therefore be the same
-    for every answer, and each parameter of the chart needs a fixed name. words: returns the answer as text, with the
-    headline first, or as `Said`; by default the text is the printed form of the answer. controls: the controls by the
-    argument names of `answer`, in the order of display. waiting: text until the first answer is computed. If this text
-    is given, the board is shown before the first call of `answer`.
+    together; the board then shows the message of the error. draw: returns the chart of an answer, or fills a
+    `Template`, which is faster. If only the rows of the chart change, only the rows are sent. Titles and scales should
+    therefore be the same for every answer, and each parameter of the chart needs a fixed name. words: returns the
+    answer as text, with the headline first, or as `Said`; by default the text is the printed form of the answer.
+    controls: the controls by the argument names of `answer`, in the order of display. waiting: text that is shown until
+    the first answer is computed. If this text is given, the board is shown before the first call of `answer`.
     """
 
     answer: Annotated[Callable[..., Any], called]
@@ -61,7 +61,7 @@ class Board:
         validate_fields(self)
 
     def beginning(self, **values: Any) -> "Board":
-        """Return the same board with other initial values of some controls, by their names.
+        """Return the same board with other initial values of some controls. The keywords are the names of the controls.
 
         Raises InputError if the board has no such control, or if the control cannot have this value.
         """
@@ -89,7 +89,7 @@ class Board:
                     spec, data = drawn if isinstance(drawn, FilledBoard) else taken_apart(drawn)
             except InputError as fault:
                 return Shown(wording.impossible(fault), None, {}, possible=False)
-            except Exception as fault:  # whatever it is, its place is the page and not the server's log
+            except Exception as fault:  # any other error is shown on the page, not in the server's log
                 return Shown(wording.broken(fault), None, {}, possible=False)
         return Shown(said + wording.noted(sorted({str(one.message) for one in noted})), spec, data)
 
@@ -102,9 +102,9 @@ class FilledBoard(NamedTuple):
 
 
 class Template:
-    """A chart that is built once, for rows that change. Building a chart takes longer than most answers.
+    """A chart that is built once, for rows that change. Building a chart takes longer than computing most answers.
 
-    make: returns the chart, with `alt.NamedData(name)` in the place of rows.
+    make: returns the chart, with `alt.NamedData(name)` instead of rows.
     """
 
     def __init__(self, make: Callable[[], alt.TopLevelMixin]):
@@ -123,10 +123,10 @@ class Template:
 
 
 def taken_apart(chart: alt.TopLevelMixin) -> FilledBoard:
-    """Return a chart in Vega-Lite without its rows, and the rows by the names that stand for them in the chart.
+    """Return a chart in Vega-Lite without its rows, and the rows by the name that refers to them in the chart.
 
-    Altair names rows by a hash of their content, so that the chart of every answer would differ. This function numbers
-    the rows instead.
+    Altair names each table of rows by a hash of its content, so the charts of two answers would differ. This function
+    numbers the tables instead.
     """
     spec = chart.to_dict(validate=False)
     held, data = spec.pop("datasets", {}), {}

@@ -1,4 +1,4 @@
-"""Controls of a board: their labels, values, initial value, and the values of an exported page."""
+"""Controls of a board: their labels, values and initial value, and their values in an exported page."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class Control(ABC):
 class Slider(Control):
     """A number from `low` to `high` in steps. It is an integer if value, low, high and step are integers.
 
-    few: the values of an exported page; by default five evenly spaced values from `low` to `high`. The initial value is
+    few: the values in an exported page; by default five evenly spaced values from `low` to `high`. The initial value is
     always added.
     """
 
@@ -90,7 +90,7 @@ class Slider(Control):
 class StepsControl(Control):
     """A slider over a list of numbers that are not equally spaced, such as 1, 2, 4, 8.
 
-    few: the values of an exported page; by default all.
+    few: the values in an exported page; by default all values.
     """
 
     label: str
@@ -101,7 +101,9 @@ class StepsControl(Control):
     def __post_init__(self):
         validate_fields(self)
         if self.value not in self.values:
-            raise InputError(f"{self.label}: initial value {self.value:g} is not one of its values; give one of them")
+            raise InputError(
+                f"{self.label}: initial value {self.value:g} is not one of the control's values; give one of these"
+            )
 
     def widget(self):
         from ipywidgets import SelectionSlider
@@ -120,7 +122,7 @@ class StepsControl(Control):
 class ChoiceControl(Control):
     """A choice among names. value: the initial name, by default the first.
 
-    few: the names of an exported page; by default all.
+    few: the names in an exported page; by default all names.
     """
 
     label: str

@@ -19,7 +19,7 @@ from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, validate
 
-# this number of answers takes a minute or two, and some megabytes
+# the largest number of answers; to compute them takes a minute or two, and the file has some megabytes
 MOST = 5000
 _DIGITS = 5
 _PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind in ("html", "js", "css"))
@@ -67,7 +67,9 @@ def _script() -> str:
 def _controls(board: Board) -> dict[str, Control]:
     kept = {name: one for name, one in board.controls.items() if isinstance(one, Control)}
     if len(kept) < len(board.controls):
-        raise InputError(f"controls {', '.join(board.controls.keys() - kept)}: give a Slider, Steps or Choice")
+        raise InputError(
+            f"controls {', '.join(board.controls.keys() - kept)}: give a Slider, StepsControl or ChoiceControl"
+        )
     return kept
 
 
@@ -85,7 +87,7 @@ def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
         )
     specs: list[dict[str, Any]] = []
     found = []
-    for values in tqdm(points, desc="asking", unit="answer", delay=2, leave=False):
+    for values in tqdm(points, desc="computing", unit="answer", delay=2, leave=False):
         found.append(_point(board.shown(dict(zip(controls, values, strict=True))), specs))
     return {"specs": specs, "points": found}
 

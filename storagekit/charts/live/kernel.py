@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from storagekit.charts.live.drawing import Drawing
 
-# seconds between a change and its answer, which includes later changes during this time
+# seconds between the change of a control and its answer; the answer includes all changes during this time
 _PAUSE = 0.005
 _QUIET = '<span style="color: #888; font-size: 85%">{}</span>'
 
@@ -31,11 +31,12 @@ def live(
     controls: "Mapping[str, Control | ValueWidget] | None" = None,
     words: Callable[[Any], Any] = str,
 ) -> "Box":
-    """Return a board with its controls, its text and its chart for JupyterLab, from a `Board` or from its parts.
+    """Return a board with its controls, its text and its chart for JupyterLab.
 
-    While a slider is dragged, at most one answer is pending. When it is computed, it uses the values that the controls
-    then have. The last answer is therefore always for the last values. If the values are not possible, the message
-    replaces the text, and the chart of the last answer fades.
+    The arguments are a `Board` or the parts of one. While a slider is dragged, at most one answer is pending. It is
+    computed from the values that the controls have at the start of the computation, so the last answer is always for
+    the last values. If the values are not possible, an error message replaces the text, and the chart of the last
+    answer fades.
     """
     require_extra("lab", "ipywidgets", "anywidget")
     from ipywidgets import HTML, Box, Layout, VBox
@@ -114,9 +115,9 @@ def _time(seconds: float) -> str:
 
 
 def _aligned(widgets: list[Any]) -> None:
-    """Return the controls with equal widths.
+    """Give all controls the same width.
 
-    Labels of sliders have the width of the longest label. A choice takes the remaining width.
+    The labels of sliders get the width of the longest label. A choice takes the width that its own label leaves.
     """
     sliders = [one for one in widgets if hasattr(one, "readout")]
     longest = max((len(one.description) for one in sliders), default=0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def offline(
     chart: Annotated[alt.TopLevelMixin, instance_of(alt.TopLevelMixin, "a chart")], height: Count = 460
 ) -> "HTML":
-    """Return a chart with all scripts that its interaction needs, for JupyterLab and for a static page; about 1 MB."""
+    """Return a chart with all scripts that its interaction needs, about 1 MB, for JupyterLab and for a static page."""
     from IPython.display import HTML
 
     page = escape(chart.to_html(inline=True), quote=True)

@@ -45,7 +45,7 @@ def html(said: Any) -> str:
 
 
 def impossible(fault: Exception) -> str:
-    """Return the message of an error, as the reason why there is no answer, in HTML."""
+    """Return an error message as HTML, which gives the reason why there is no answer."""
     return f'<p style="margin: 2px 0; color: #8a3b00"><b>Not possible.</b> {escape(_sentence(str(fault)))}</p>'
 
 
@@ -74,7 +74,7 @@ _LOOK = (
 
 
 def _table(table: pd.DataFrame) -> str:
-    """Return a small table: numbers right-aligned, text left-aligned, the first row in bold."""
+    """Return a small table as HTML: numbers are right-aligned, text is left-aligned, and the first row is bold."""
     left = [True, *(not pd.api.types.is_numeric_dtype(table[name]) for name in table.columns)]
     lines = [_line("th", [str(table.index.name or ""), *map(str, table.columns)], left)]
     lines += [

@@ -1,4 +1,4 @@
-"""Charts of your own drive: its performance beside another drive, and its fitted seek curve."""
+"""Charts of your own drive: its performance compared with another drive, and its fitted seek curve."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class Drawn(NamedTuple):
 
 
 def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
-    """Return charts of your drive and another: seek curves, rates by address, and random reads by queue depth."""
+    """Return charts of your drive and another drive: seek curves, rates by address, and random reads by queue depth."""
     named = dict(zip(_SHADES, drives.values(), strict=True))
     rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
     for name, one in named.items():

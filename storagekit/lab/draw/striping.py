@@ -38,7 +38,8 @@ def _drawing() -> alt.TopLevelMixin:
     return finished(
         drawn.properties(width=WIDTH, height=280),
         "Response time of a request by load",
-        "Bands are between the bounds of the mean, for the disks only. The dashed line is the selected load.",
+        "A band is between a lower and an upper bound of the mean, by formulas that consider only the disks. The "
+        "dashed line is the selected load.",
     )
 
 

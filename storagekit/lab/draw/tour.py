@@ -114,7 +114,7 @@ def _replicas(way: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _trail(way: xr.Dataset) -> list[dict[str, object]]:
-    """Return points on the path of the head over the platter, each with the activity of the drive there."""
+    """Return points on the path of the head over the platter, each with the activity of the drive at that time."""
     rows, begin, total = [], 0.0, _common(way)["total"] / _MS
     for part, seconds in _spans(way, int(way.taken)):
         moments = np.linspace(begin, begin + seconds, max(int(POINTS * seconds / total), 2))
@@ -129,7 +129,7 @@ def _trail(way: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _saying(way: xr.Dataset) -> list[dict[str, object]]:
-    """Return each activity of the drive with its begin and end in ms. The last activity has no end."""
+    """Return each activity of the drive with its begin and end in ms. The last activity does not end."""
     rows, begin = [], 0.0
     for part, seconds in _spans(way, int(way.taken)):
         rows.append({"part": PARTS[part][0], "begin": begin * _MS, "end": (begin + seconds) * _MS})
@@ -261,7 +261,7 @@ _CHART = Template(_drawing)
 
 
 def waits(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a stacked chart of seek and rotation against the number of replicas, beside the predicted rotation.
+    """Return a stacked chart of seek and rotation against the number of replicas, with a line for the paper's formula.
 
     data: from `lab.tour.waits`.
     """
@@ -283,6 +283,6 @@ def waits(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.layer(bars, tick).properties(width=WIDTH, height=240),
         f"Gain of rotational replicas: {data.attrs['drive']}",
-        "Reads are random, and each read is alone in the system. The black line is the seek plus R/2D, half a "
-        "revolution divided by the replicas.",
+        "Reads are random, and each read is alone in the system. The black line is the positioning time by the paper's "
+        "formula: the seek plus R/2D, half a revolution divided by the number of replicas.",
     )

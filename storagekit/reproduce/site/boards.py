@@ -13,18 +13,18 @@ from storagekit.reproduce import cache
 from storagekit.reproduce.folders import private
 
 FOLDER = "lab"
-# Boards that need no input from a reader, with their subjects. `adaptive` is left out because its simulations take
-# minutes, and `trace` because it shows a file of the reader.
+# Pages of the lab that need no input from a reader, with their subjects. `adaptive` is left out because its simulations
+# take minutes, and `trace` because it shows a file of the reader.
 BOARDS = {
     "array": "which scheme suits given drives and data",
     "protocol": "which protocol selects the copy of a read best",
     "fair": "rates of streams that share bricks",
     "sessions": "number of clients with a guaranteed data rate",
     "striping": "when to stripe a large request over several agents",
-    "own_drive": "a drive from its data sheet, compared with another",
+    "own_drive": "a drive from its data sheet, compared with another drive",
     "tour": "parts of the service time of one request",
     "sr_array": "spare capacity used for speed: striping, rotational replicas, mirrors",
-    "bound": "bound of the unfairness over any interval",
+    "bound": "a bound on the unfairness over any interval",
 }
 
 
@@ -67,7 +67,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
             cache.clear(out / FOLDER, _files())
             errors.seek(0)
             said = errors.read().strip().splitlines() or [f"exit status {status}"]
-            return f"the lab's board {left[0]} was not made: {said[-1]}" if left else f"the lab's boards: {said[-1]}"
+            return f"the lab's page {left[0]} was not written: {said[-1]}" if left else f"the lab's pages: {said[-1]}"
         unchanged = _fingerprint() == wanted
         cache.place(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
     return ""

@@ -28,7 +28,7 @@ papers, with its verdict. Claims that are not met are listed too.
 
 {shares}
 
-The table shows the claims that are met, of the claims that were judged, by kind of evidence. Only the first column shows how
+The table shows how many of the judged claims are met, by kind of evidence. Only the first column of numbers shows how
 well a paper is reproduced; [the scorecard](scorecard.md) explains the other columns.
 
 {pictures}
@@ -44,7 +44,7 @@ well a paper is reproduced; [the scorecard](scorecard.md) explains the other col
 {toctrees}
 """
 _SCRIPT = """
-<p><a href="scorecard.csv">The same as CSV</a></p>
+<p><a href="scorecard.csv">This table as CSV</a></p>
 <script src="_static/scorecard.js"></script>"""
 _SECTIONS = {
     "Results": ("scorecard", "gallery"),
@@ -65,9 +65,9 @@ def index(
     rows : sequence of ScorecardRow
         Rows of the scorecard.
     titles : mapping of str to str
-        Titles of the papers, keyed by key.
+        Title of each paper, by the key of the paper.
     places : mapping of str to PageLocation
-        Exhibits of the run.
+        Location of each exhibit of the run.
     lab : mapping of str to str
         Subject of each lab page that exists, keyed by name; none by default.
     """
@@ -116,9 +116,9 @@ def scorecard(
     says : mapping of str to str
         Statement of each claim, keyed by id.
     titles : mapping of str to str
-        Titles of the papers, keyed by key.
+        Title of each paper, by the key of the paper.
     places : mapping of str to PageLocation
-        Exhibits of the run.
+        Location of each exhibit of the run.
     """
     links = {row.id: _row_links(row, places.get(row.exhibit)) for row in rows}
     table = html_table(sorted(rows, key=lambda row: list(titles).index(row.paper)), says, links)

@@ -144,7 +144,7 @@ class Site:
         return chapter.unwritten(name, why)
 
     def _place(self, site: Path, wanted: str) -> None:
-        """Move the files from Sphinx to their final location. The start page is last: it exists only if all files do.
+        """Move the files from Sphinx to their final location. The start page is last: it exists only if all others do.
 
         The record with all names is written first, so that a later run can remove an incomplete site. wanted: the
         fingerprint.
