@@ -17,7 +17,7 @@ def first_line(package: str, name: str) -> str:
 
     The description of a class or a function is its docstring. The description of a value is the string below its
     assignment, or the docstring of its class. The description of an alias is the description of its target. package:
-    the package, "dispatch" or "workload.trace". Raises LookupError if the package has no such name.
+    the package, such as "dispatch" or "workload.trace". Raises LookupError if the package has no such name.
     """
     return _said(package, name).strip().partition("\n")[0]
 

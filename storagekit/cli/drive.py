@@ -327,7 +327,7 @@ def _zone_lines(zones) -> list[str]:
 
 
 def _classes(found) -> dict[str, dict[str, float | int | None]]:
-    """Return the values that `check` prints, by class of requests, times in ms."""
+    """Return the values that `check` prints for each class of requests. Times are in ms."""
     told = {}
     for kind in found.kind.values.tolist():
         one = found.sel(kind=kind)

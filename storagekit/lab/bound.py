@@ -30,7 +30,7 @@ def answer(
 
 
 def words(found: xr.Dataset) -> Said:
-    """Return a text with the bound on the difference of service, and the rate of each stream."""
+    """Return a text: the bound on the difference between the services of the streams, and the rate of each stream."""
     bound = float(found.bound)
     gets = ", ".join(
         f"{name} {float(found.rate.sel(policy='total', stream=name).sum()) / _MB:.2f} MB/s"

@@ -23,7 +23,7 @@ def mechanical(drive: str) -> Drive:
     """Return a disk by name, file or data-sheet line. Raises InputError for a drive without an arm."""
     found = load_drive(drive)
     if not isinstance(found, Drive):
-        raise InputError(f"drive {drive[:60]!r}: a drive without arm and platter; give a disk")
+        raise InputError(f"drive {drive[:60]!r}: this drive has no arm and no platter; give a disk")
     return found
 
 

@@ -235,7 +235,7 @@ def _column(values: Iterable[AnyArray]) -> np.ndarray:
 
 def _require_possible(drive: Drive, replicas: int, arm: float, address: float, platter: float, size: float) -> None:
     if not isinstance(drive, Drive):
-        raise InputError(f"drive {getattr(drive, 'name', drive)}: a drive without arm and platter; give a disk")
+        raise InputError(f"drive {getattr(drive, 'name', drive)}: this drive has no arm and no platter; give a disk")
     COUNT("replicas", replicas)
     most = min(MOST_REPLICAS, drive.heads)
     require(

@@ -211,7 +211,7 @@ class Book:
         return cls(Sums.none(cluster.agents), BookTable.of(_ROWS, cluster.agents))
 
     def added(self, cluster: Cluster, proposal: Proposal) -> "Book":
-        """Return a book that also contains the session of `proposal`. Its `numbered` is the number of this session."""
+        """Return a book with one more session, the session of `proposal`. Its number is `numbered` of the new book."""
         number, agents = self.numbered + 1, np.array(proposal.layout.agents)
         asked = demand(cluster, proposal.request, shape_of(proposal.layout))
         mean = cluster.positioning.sum(axis=0)[agents] + asked.transfer[0, agents]

@@ -23,7 +23,7 @@ class Cluster:
     disks : tuple of Disk
         Disk of each agent. An agent's number is its index in the tuple.
     agent, client : Host
-        Processor of every agent and of every client.
+        Processor of every agent (`agent`) and of every client (`client`).
     network : Network
         Token rings that all hosts share, or a switch.
 

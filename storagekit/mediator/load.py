@@ -293,4 +293,4 @@ def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[Sess
         answer = mediator.propose(one.request("client"))
         if isinstance(answer, Rejected):
             named = f" {one.name!r}" if one.name else ""
-            raise InputError(f"class {number}{named}: even the empty cluster rejects it: {answer.binding}")
+            raise InputError(f"class {number}{named}: even the empty cluster rejects a session: {answer.binding}")

@@ -126,7 +126,7 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
 def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
     """Return the time at which each block left the station that it passes before station `step`.
 
-    This is station `step` - 1 for a read and station `step` + 1 for a write.
+    The earlier station is `step` - 1 for a read and `step` + 1 for a write.
     """
     none = np.full(write.size, -np.inf)
     read = finish[step - 1] if step else none

@@ -36,7 +36,7 @@ class ClaimTable:
         }
 
     def __iter__(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """Iterate over pairs of an identifier and the labels of its cell, by axis; the last axis varies fastest."""
+        """Iterate over pairs of an identifier and the labels of its cell on all axes; the last axis varies fastest."""
         for point in itertools.product(*(axis.items() for axis in self.axes.values())):
             words = (word for word, _ in point)
             yield self.pattern.format(**dict(zip(self.axes, words, strict=True))), tuple(label for _, label in point)

@@ -104,7 +104,7 @@ def load_exhibits(paper: str) -> tuple[Exhibit, ...]:
 
 
 def load_claims(paper: str) -> tuple[Claim, ...]:
-    """Return every claim of a paper, one per element, in the paper's order."""
+    """Return all claims of a paper in order, one `Claim` for each element of a list or mapping of numbers."""
     return tuple(claim for exhibit in load_exhibits(paper) for claim in exhibit.claims)
 
 
@@ -197,7 +197,7 @@ def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, floa
     """Return the range for an element of a claim: the only range, or the range under the name of the element."""
     ranges = entry.get("among")
     if ranges is not None and (entry["kind"] not in ("value", "ratio") or entry.get("range") or "value" not in entry):
-        raise InputError(f"{entry['id']}: among {ranges!r} is only possible for printed numbers; remove it")
+        raise InputError(f"{entry['id']}: among {ranges!r} is only possible for printed numbers; remove `among`")
     if isinstance(ranges, dict):
         named = {str(name): value for name, value in ranges.items()}
         if named.keys() != {str(name) for name in entry["value"]}:

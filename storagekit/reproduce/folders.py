@@ -88,7 +88,7 @@ def short(room: Path) -> Iterator[Path]:
     Raises
     ------
     InputError
-        If no folder can be created there.
+        If the new folder cannot be created.
     """
     usual = tempfile.gettempdir()
     place = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"

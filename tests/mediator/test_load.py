@@ -87,7 +87,7 @@ def test_thousands_of_sessions_leave_no_reservations_behind(oracle):
         ({"seed": 2**64}, "give a whole number below 2.64"),
         (
             {"classes": [SessionClass(1e5, 10**6), SessionClass(1e9, 10**9, name="huge")]},
-            "class 1 'huge': even the empty cluster rejects it: disk of agent 0",
+            "class 1 'huge': even the empty cluster rejects a session: disk of agent 0",
         ),
         ({"policy": Economical(), "classes": [SessionClass(1.0, 1, buffer=7)]}, "buffer 7 bytes: the smallest unit"),
     ],

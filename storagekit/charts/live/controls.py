@@ -133,7 +133,7 @@ class ChoiceControl(Control):
     def __post_init__(self):
         validate_fields(self)
         if not self.options:
-            raise InputError(f"{self.label}: no options; give at least one")
+            raise InputError(f"{self.label}: no options; give at least one option")
         if self.value and self.value not in self.options:
             raise InputError(f"{self.label}: initial value {self.value!r}; give one of {', '.join(self.options)}")
 

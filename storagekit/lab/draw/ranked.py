@@ -21,7 +21,7 @@ _BY_PLACE = alt.EncodingSortField("place", op="min", order="ascending")
 
 @dataclass(frozen=True)
 class Bars:
-    """An additive value, drawn as bars from 0.
+    """A value that is drawn as a bar from 0 in each row.
 
     field: a column of the rows. title: title of its axis, with the unit. form: format of the number beside a bar.
     """

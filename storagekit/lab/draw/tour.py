@@ -62,7 +62,7 @@ def radius(cylinder: np.ndarray | float, cylinders: int) -> np.ndarray:
 def head_at(way: xr.Dataset, seconds: np.ndarray) -> np.ndarray:
     """Return the radius of the head at a time after the start of the request.
 
-    The model gives only the start and the end of the movement; acceleration and deceleration are drawn as constant.
+    The model gives only the start and the end of the movement. The movement between them is drawn as a smooth curve.
     """
     arm = _arm(way)
     share = np.clip((seconds * _MS - arm["begin"]) / arm["takes"], 0, 1)

@@ -39,8 +39,8 @@ def model_error(
     -------
     Dataset
         Variables over `disks`, `each` (outstanding requests for each disk) and `write_share`. `model`: requests a
-        second by equation 16. `request_rate`, over `seed` too: requests a second in the simulation. `error`, over
-        `seed` too: `model` divided by `request_rate`, minus 1.
+        second by equation 16. `request_rate`, also over `seed`: requests a second in the simulation. `error`, also over
+        `seed`: `model` divided by `request_rate`, minus 1.
 
     Notes
     -----

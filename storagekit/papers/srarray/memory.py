@@ -70,9 +70,9 @@ def fig11(
     -------
     Dataset
         Variables over `scale` (one and three times the rate of the trace) and `seed` (the number of the window).
-        `with_disks`, over `disks` too: response time without cache, seconds. `with_memory`, over `memory` too: response
-        time of the fewest disks with a cache of this size, seconds. `hit_rate`, over `memory` too: fraction of the
-        reads that hit.
+        `with_disks`, also over `disks`: response time without cache, seconds. `with_memory`, also over `memory`:
+        response time of the fewest disks with a cache of this size, seconds. `hit_rate`, also over `memory`: fraction
+        of the reads that hit.
 
     Notes
     -----

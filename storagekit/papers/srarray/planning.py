@@ -1,6 +1,6 @@
 """Comparison of the planner's layouts with the best simulated layouts.
 
-The paper does not have this exhibit. Its figure 7 has the same purpose.
+The paper does not have this exhibit. The paper's figure 7 has the same purpose.
 """
 
 import xarray as xr

@@ -127,7 +127,7 @@ def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMP
     One number is the minimum and one is the maximum. The deviation is smallest if the n - 2 other numbers are equal,
     because the sum of squares is convex. The deviation is largest if all except one of these n - 2 numbers are at the
     minimum or the maximum, and the last one has the value that gives the mean. With n even and the mean in the middle
-    of the range, the two deviations are range / sqrt(2 (n - 1)) and range sqrt(n / 4 (n - 1)).
+    of the range, the two deviations are range / sqrt(2 (n - 1)) and range sqrt(n / (4 (n - 1))).
     """
     others = samples - 2
     rest = samples * mean - least - most

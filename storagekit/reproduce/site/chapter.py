@@ -39,7 +39,7 @@ class PageLocation:
     size : tuple of str
         Width and height of the picture in pixels; empty if unknown.
     files : tuple of str
-        Names of the files with the exhibit's numbers that exist.
+        Names of the existing files with the exhibit's numbers.
     """
 
     paper: str
@@ -190,7 +190,7 @@ def _below(place: PageLocation, source: str, number: int, claims: int) -> str:
 
 
 def _calls(source: str, paper: str) -> list[tuple[str, str]]:
-    """Return the functions of the paper's package that a cell calls: the name in the call and the path in `papers`."""
+    """Return the functions of the paper's package that a cell calls, as pairs of the called name and its full path."""
     homes = {paper: paper, "draw": f"{paper}.draw"}
     with suppress(SyntaxError):
         return _named(ast.parse(source), homes)

@@ -73,7 +73,7 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def _most(ours: xr.DataArray, theirs: xr.DataArray) -> float:
-    """Return the largest relative difference of our means from the values of another program, percent, without sign."""
+    """Return the largest magnitude of a relative difference of our means from another program's values, percent."""
     return PERCENT * float(abs(ours.sel(statistic="mean") / theirs - 1).max())
 
 

@@ -40,9 +40,9 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         f"Error of equation 16 relative to the simulated RLOOK array: {drive}",
-        f"The error is between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}%. It is largest with "
-        f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding "
-        "requests per disk.",
+        f"The error is between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}%. Its magnitude is "
+        f"largest with {worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} "
+        "outstanding requests per disk.",
         "Errors are in percent of the simulated throughput, for the layout that the paper's rule gives. The 95% "
         f"intervals are at most ±{wide:.1f} percentage points.",
     )

@@ -212,7 +212,7 @@ def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
 
 
 def _around(response: xr.DataArray) -> AxisStyle:
-    """Return an axis of response times for the range of the means, with margins. It begins at a whole number of ms."""
+    """Return an axis of response times for the range of the means, with margins. It begins at a whole millisecond."""
     means = response.sel(statistic="mean") * TO_MS
     low, high = float(means.min()), float(means.max())
     room = 0.1 * (high - low)

@@ -50,7 +50,7 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
         f"With a second Ethernet {_gains(checked, predicted, paper)}.",
         "The three dots of a system are for transfers of 3, 6 and 9 MB. Wide bars are the printed 90% intervals. Thin "
         "lines are the intervals recomputed from mean and deviation. The model is calibrated only on one Ethernet. The "
-        "judged interpretation is the one on which the verdicts depend. A gap is the time between two packets.",
+        "verdicts depend on the judged interpretation. A gap is the time between two packets.",
     )
 
 

@@ -37,8 +37,8 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
         side_by_side(panels, legends="independent"),
         "Number of agents and striping unit that the mediator selects for one session",
         f"{' '.join(ends)}",
-        "There are 32 idle agents with the disk of the paper. Of the layouts that fit, the mediator selects the one "
-        "with the fewest agents, then the largest unit. A stripe has at most 4 MB.",
+        "There are 32 idle agents with the disk of the paper. The mediator selects the layout with the fewest agents, "
+        "and among several layouts the one with the largest unit. A stripe has at most 4 MB.",
     )
 
 
