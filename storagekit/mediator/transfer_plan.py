@@ -163,8 +163,8 @@ class TransferPlan:
             )
         if lost := [other for other in others if other in group]:
             raise InputError(
-                f"agents {lost[0]} and {agent} fail: both are in group {number} (agents {list(group)}), and the parity "
-                "of a group replaces only one failed agent; use smaller groups"
+                f"agents {lost[0]} and {agent} fail: both are in group {number} (agents {', '.join(map(str, group))}), "
+                "and the parity of a group replaces only one failed agent; use smaller groups"
             )
 
     def _lost(self, every: Transfers) -> NDArray:

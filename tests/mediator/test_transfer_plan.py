@@ -142,7 +142,7 @@ def test_two_failures_in_a_group_raise(layout, data):
     number = data.draw(st.integers(0, len(layout.groups) - 1))
     first, second = data.draw(st.permutations(layout.groups[number]))[:2]
     for plan in plans(layout):
-        message = f"agents {first} and {second} fail: both are in group {number}, "
+        message = f"agents {first} and {second} fail: both are in group {number} .agents "
         assert_refused(partial(plan.degraded, [first, second], [3.0, 9.0]), message)
         assert_refused(partial(plan.degraded(first).degraded, second), "both are in group")
 

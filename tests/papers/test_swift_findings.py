@@ -48,7 +48,7 @@ def test_nearly_linear_means_a_factor_of_1_7_for_every_doubling_of_every_series(
     data = {name: over_disks([4, 8, 16], rates) for name, rates in series.items()}
     found = figures._linear("swift.fig5.linear", data, "disks")
     assert found.measured == pytest.approx(least) and found.holds is holds
-    assert all(f" times ({name})" in found.note for name in series)
+    assert all(f" ({name})" in found.note for name in series)
 
 
 def sustained_by_hand(disk_growth: float, unit_growth: float) -> xr.Dataset:
