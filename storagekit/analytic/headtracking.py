@@ -6,12 +6,12 @@ result is a mean over random drives or requests, and its statistical error depen
 The driver reads a fixed reference sector from time to time. Between two of these reads, the platter makes a whole
 number of turns. The completion times of the reads therefore give the time of a turn and the position of the platter.
 Two disturbances remain: the delay between a completion and its time stamp, and the slow random change of the spindle's
-speed. Random draws have the exact distribution and need no time steps. The paper states results, but it does not state
-the size of the disturbances. The default sizes of the disturbances come from specifications or known properties of the
-hardware, not from the results in the paper.
+speed. Both are drawn from their exact distributions, without time steps. The paper states results, but it does not
+state the size of the disturbances. The default sizes come from specifications or known properties of the hardware, not
+from the results in the paper.
 
-Times are seconds, angles are turns (revolutions). Only deviations of the delay from its mean have an effect: a constant
-delay shifts the reads of the reference sector and the reads of requests equally.
+Times are in seconds, and angles are in turns (revolutions). Only deviations of the delay from its mean have an effect,
+because a constant delay shifts the reads of the reference sector and the reads of requests equally.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
     "prediction_error",
 ]  # fmt: skip
 
-# largest number of reads in a baseline, and of random numbers in one array, about a GB
+# largest number of reads in a baseline, and largest number of random numbers in one array (about a GB)
 _MOST_READS, _MOST_DRAWN = 1000, 10**8
 # longest interval and baseline, seconds; this is decades
 _LONGEST = 1e9
@@ -82,8 +82,8 @@ class HeadTracking:
     revolution : float
         Nominal time of a turn, seconds; `like` takes it from a drive.
     speed_tolerance : float
-        Largest unknown constant deviation of the speed, relative; 1e-3 by default, because drives are specified to
-        0.1%.
+        Largest constant deviation of the speed from its nominal value, relative and unknown to the driver; 1e-3 by
+        default, because drives are specified to 0.1%.
     wander : float
         Standard deviation of the random walk of the relative speed after one second, 1/sqrt(s); 2e-8 by default. One
         crystal controls the motor, and another crystal controls the clock of the host. The frequency of a crystal
@@ -189,8 +189,8 @@ class TrackedAccess:
         Standard deviation of the error of a predicted seek time (actual minus predicted), seconds; 30 us by default.
         The settling times of an arm vary by some tens of us.
     candidates : int
-        Number of waiting requests, of which the request with the smallest predicted positioning time is served (RSATF);
-        1 by default, because the request rate of Cello leaves queues nearly empty (section 4.1).
+        Number of waiting requests; 1 by default, because the request rate of Cello leaves queues nearly empty (section
+        4.1). The request with the smallest predicted positioning time is served (RSATF).
 
     Raises
     ------
@@ -216,14 +216,16 @@ class TrackedAccess:
         striping: _Divisor = 1.0,
         locality: _Divisor = 1.0,
     ) -> TrackedAccess:
-        """Return an access with the mean track size of a drive, and its mean seek time within a share of its cylinders.
+        """Return an access with the mean track size and the mean seek time of a drive.
+
+        The seeks stay within a share of the drive's cylinders.
 
         Parameters
         ----------
         drive : Drive
             A mechanical drive.
         striping : float
-            Striping D_s, 1 or more; 1 by default. Seeks are within the share 1/(D_s L) of the cylinders.
+            Striping D_s, 1 or more; 1 by default. The seeks stay within the share 1/(D_s L) of the cylinders.
         locality : float
             Locality L, 1 or more; 1 by default.
 
@@ -286,7 +288,7 @@ class TrackedAccesses(NamedTuple):
 
 
 class Slack(NamedTuple):
-    """The history of the feedback loop that adjusts the slack.
+    """History of the feedback loop that adjusts the slack. The driver skips a replica that is nearer than the slack.
 
     Parameters
     ----------
@@ -310,7 +312,7 @@ class Accuracy(NamedTuple):
     mean_error : float
         Mean of the measured minus the predicted access time of requests on target, seconds.
     sd_error : float
-        Standard deviation of this error, seconds.
+        Standard deviation of the error whose mean is `mean_error`, seconds.
     access_time : float
         Mean measured access time of all requests, seconds.
     """
@@ -327,7 +329,7 @@ _Access = Annotated[TrackedAccess, instance_of(TrackedAccess, "TrackedAccess.lik
 
 @validate
 def calibrate(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> Tracked:
-    """Return drives after reads of the reference sectors at growing intervals, and then over a whole baseline.
+    """Return the state of drives after reads of the reference sector, at growing intervals and then over a baseline.
 
     Parameters
     ----------
@@ -357,9 +359,9 @@ def calibrate(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> Tracked:
 
 @validate
 def prediction_error(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> NDArray:
-    """Return the error of a predicted angle (predicted minus true) at a random time in the interval after a read.
+    """Return the error of a predicted angle (predicted minus true) for each of several drives.
 
-    The time is uniform in the interval between two reads of the reference sector.
+    The prediction is for a random time, uniform in the interval between two reads of the reference sector.
 
     Parameters
     ----------
@@ -389,7 +391,7 @@ def prediction_error(tracking: _Tracking, drives: _Counted, *, seed: Seed) -> ND
 
 @validate
 def confidence(error: Annotated[ArrayLike, REAL.each], within: Amount = 0.01) -> float:
-    """Return the share of errors that are below a limit.
+    """Return the share of the errors whose absolute value is below a limit.
 
     Parameters
     ----------
@@ -418,16 +420,16 @@ def confidence(error: Annotated[ArrayLike, REAL.each], within: Amount = 0.01) ->
 
 @validate
 def accesses(tracking: _Tracking, access: _Access, slack: _Slack, requests: _Counted, *, seed: Seed) -> TrackedAccesses:
-    """Return accesses by a driver that skips a replica if it is predicted to be less than `slack` sectors away.
+    """Simulate accesses by a driver that skips every replica whose predicted distance is below `slack` sectors.
 
     Parameters
     ----------
     tracking : HeadTracking
         Spindle, clock and intervals.
     access : TrackedAccess
-        The access.
+        Parameters of the accesses.
     slack : float
-        Slack, sectors.
+        Smallest predicted distance of a replica that is used, sectors.
     requests : int
         Number of requests.
     seed : int
@@ -445,9 +447,9 @@ def accesses(tracking: _Tracking, access: _Access, slack: _Slack, requests: _Cou
 
     Notes
     -----
-    The predicted arrival of the arm precedes the target by a gap. The gap is uniform from the slack to the slack plus the
-    distance between replicas. The arm arrives too late if the sum of the errors of seek and angle exceeds the gap. The
-    access then waits for one more turn.
+    The arm is predicted to arrive before the target sector. The time in between is the gap, which is uniform from the
+    slack to the slack plus the distance between replicas. The arm arrives too late if the sum of the errors of seek and
+    angle exceeds the gap. The access then waits for one more turn.
 
         access = seek + wait + transfer + delay
 
@@ -492,20 +494,20 @@ def adjust_slack(
     batch: _Counted = 1000,
     gain: Amount = 0.2,
 ) -> Slack:
-    """Return the slack under a feedback control that keeps more than `goal` of the requests on target.
+    """Return the slack of each round under a feedback control that keeps more than `goal` of the requests on target.
 
     Parameters
     ----------
     tracking : HeadTracking
         Spindle, clock and intervals.
     access : TrackedAccess
-        The access.
+        Parameters of the accesses.
     start : float
-        Slack at the start, sectors, at least 0 and at most the sectors of a track.
+        Slack at the start, sectors: at least 0, and at most the number of sectors of a track.
     seed : int
         Seed of the random numbers.
     goal : float
-        Share of the requests on target, above 0 and below 1; 0.99 by default.
+        Smallest acceptable share of the requests on target, above 0 and below 1; 0.99 by default.
     rounds : int
         Number of rounds; 600 by default.
     batch : int
@@ -516,7 +518,7 @@ def adjust_slack(
     Returns
     -------
     Slack
-        Slack and share on target of each round.
+        Slack of each round, and share of the requests of the round that are on target.
 
     Raises
     ------
@@ -525,9 +527,9 @@ def adjust_slack(
 
     Notes
     -----
-    After a round, the slack grows by `gain` for each miss above half of the misses that the goal allows. It shrinks by
-    the same amount for each miss below this number. The number is half of the allowed misses in order to leave a margin
-    for random variation. The slack remains between 0 and a turn.
+    The control aims at half of the misses that the goal allows, which leaves a margin for random variation. After a
+    round, the slack grows by `gain` for each miss above this number, and shrinks by `gain` for each miss below this
+    number. The slack remains between 0 and a turn.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Calculate mean response times of single queues and closed networks, mean seek times and mean rotational latencies.
 
-Rates are per second and times are seconds. Every argument may be a number or an array, and arrays broadcast. An
-overloaded queue has no mean response time, and the result is infinite.
+Rates are per second and times are seconds. Every argument may be a number or an array, and arrays broadcast. The result
+for an overloaded queue is infinite, because the queue has no mean response time.
 """
 
 from typing import Annotated, Any
@@ -171,7 +171,7 @@ def response_mmc(rate: Rates, service: Times, servers: Count) -> NDArray:
 def waiting_probability(load: Any, servers: int) -> Any:
     """Return Erlang's C of `response_mmc`, the probability that a request finds all servers busy.
 
-    The arguments are not validated, because some callers need it often.
+    The arguments are not validated, because some callers call the function often.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
     Parameters
     ----------
     demands : array of float, shape `[station]`
-        Service demand D_k of a customer at each station in one round, seconds.
+        Service demand D_k of a customer at each station in one round through all stations, seconds.
     customers : int
         Number N of customers, at least 1.
     think : float
@@ -207,7 +207,7 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
     Returns
     -------
     throughput : float
-        Rounds a second.
+        Number of completed rounds a second.
     response : array of float, shape `[station]`
         Mean response time at each station, seconds.
 
@@ -242,7 +242,7 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
 
 @validate
 def mean_seek(full_seek: Spans) -> NDArray:
-    """Return the mean seek time between independent uniform cylinders, with seek time linear in distance.
+    """Return the mean seek time between two independent uniform cylinders. Seek times are linear in distance.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def mean_seek(full_seek: Spans) -> NDArray:
 
 @validate
 def mean_rotation(revolution: Spans) -> NDArray:
-    """Return the mean rotational latency for a uniform angle.
+    """Return the mean rotational latency to a sector at a uniform angle.
 
     Parameters
     ----------

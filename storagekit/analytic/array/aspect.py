@@ -98,7 +98,7 @@ class Layouts:
 
     @property
     def copies(self) -> NDArray:
-        """Return the number of copies of a block, on the same disk and on other disks."""
+        """Return the number of copies of a block on all disks, D_r D_m."""
         return self.replicas * self.mirrors
 
     @property

@@ -1,11 +1,11 @@
 """Calculate the queue and the idle time of a disk when Q requests are distributed over the disks at random.
 
-A closed loop keeps Q requests outstanding. Each request goes to a random one of N locations. When it completes, it goes
-to another random location. A disk with more requests to choose from is faster. Assume that service times are
-exponential with a mean of s (1 + (r - 1)/n) if n requests wait. The numbers of requests at the locations then have a
-product form: the share x of the requests that are at a location is distributed as Beta(r, r (N - 1)), and n is binomial
-with this share. With r = 1 the service does not depend on n. If service times vary less than exponential times, the
-locations are busier; this part is an approximation.
+A closed loop keeps Q requests outstanding at N stations. A station is a disk, or a group of mirrored disks with one
+queue. Each request goes to a random station and, when it completes, to another random station. A disk that chooses from
+more requests is faster. Assume that service times are exponential with a mean of s (1 + (r - 1)/n) if n requests wait.
+The numbers of requests at the stations then have a product form: the share of the Q requests that are at one station
+has the distribution Beta(r, r (N - 1)), and n is binomial with this share. With r = 1 the service does not depend on n.
+If service times vary less than exponential times, the stations are busier; this part is an approximation.
 """
 
 from typing import Annotated
@@ -29,7 +29,7 @@ from storagekit.core.validation import (
 
 # The sums below have a removable pole at r = 1.
 _LEAST_SHAPE = 1 + 1e-6
-# validator of the number of locations and of r of the product form; they need not be whole
+# validator of the number of stations and of r of the product form; both may be fractions
 _PLACES = Validator(least=1, most=MOST_COUNTED).each
 # Number of requests. Beyond it, the differences of the sums below lose all digits.
 _REQUESTS = Validator(least=0, most=1e9).each
@@ -41,14 +41,15 @@ def waiting_at_choice(
     outstanding: Annotated[Numbers, _REQUESTS],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
-    """Return n such that 1/(n + 1) is the mean of 1/(k + 1), with k the number of requests that a location chooses from.
+    """Return the number n of waiting requests for which 1/(n + 1) equals the mean of 1/(k + 1).
 
-    The mean is over all choices of a location. The mean seek distance depends on n.
+    k is the number of requests from which a station chooses the next request. The mean is over all choices of a
+    station. The mean seek distance depends on n.
 
     Parameters
     ----------
     places : float or array of float
-        Number N of locations, at least 1.
+        Number N of stations, at least 1.
     outstanding : float or array of float
         Number Q of outstanding requests.
     shape : float or array of float
@@ -67,9 +68,9 @@ def waiting_at_choice(
 
     Notes
     -----
-    A request that leaves a location leaves n requests there with the probability that n of Q - 1 requests are there. A
-    location that is idle when a request arrives has only this request to choose from. With b = r (N - 1) and the Beta
-    function B,
+    A completed request leaves n requests behind at its station with the probability that n of Q - 1 requests are at a
+    station. A station that is idle when a request arrives has only this request to choose from. With b = r (N - 1) and
+    the Beta function B,
 
         E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / (Q B(r, b)) - P_0/2, P_0 = B(r, b + Q - 1) / B(r, b)
     """
@@ -89,14 +90,14 @@ def idle_place(
     outstanding: Annotated[Numbers, _REQUESTS],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
-    """Return the probability that no request is at a location.
+    """Return the probability that no request is at a station.
 
-    It is B(r, b + Q) / B(r, b), with b = r (N - 1) and the Beta function B.
+    The probability is B(r, b + Q) / B(r, b), with b = r (N - 1) and the Beta function B.
 
     Parameters
     ----------
     places : float or array of float
-        Number N of locations, at least 1.
+        Number N of stations, at least 1.
     outstanding : float or array of float
         Number Q of outstanding requests.
     shape : float or array of float
@@ -124,18 +125,18 @@ def staffed(
     outstanding: Annotated[Numbers, _REQUESTS],
     servers: Annotated[NDArray, COUNT.up_to(1000).each],
 ) -> NDArray:
-    """Return the share of the time that a server works, if each location has m servers.
+    """Return the share of the time for which a server is busy, if each station has m servers.
 
     A request occupies one server.
 
     Parameters
     ----------
     places : float or array of float
-        Number of locations, at least 1.
+        Number of stations, at least 1.
     outstanding : float or array of float
         Number of outstanding requests.
     servers : array of int
-        Number m of servers at each location, at most 1000.
+        Number m of servers at each station, at most 1000.
 
     Returns
     -------
@@ -153,8 +154,8 @@ def staffed(
 
         1 - sum over n < m of (1 - n/m) P(n)
 
-    where P(n) is the probability of n requests at a location, with r = m in the product form. If only one of m servers
-    works, a service takes m times as long as if all m servers work.
+    where P(n) is the probability of n requests at a station, with r = m in the product form. If only one of m servers
+    works, the time between completions is m times as long as if all m servers work.
     """
     from scipy.special import betaln, gammaln
 
@@ -176,7 +177,9 @@ def shape_of(
     more: Annotated[NDArray, SPAN.each],
     share: Positive,
 ) -> NDArray:
-    """Return r such that service times are proportional to 1 + (r - 1)/n, from the service times at two queue lengths.
+    """Return the parameter r of the product form, from the service times at two queue lengths.
+
+    Service times are proportional to 1 + (r - 1)/n if n requests wait.
 
     Parameters
     ----------
@@ -192,7 +195,7 @@ def shape_of(
     Returns
     -------
     array of float
-        r, at least 1.
+        Parameter r, at least 1.
 
     Raises
     ------
@@ -210,14 +213,14 @@ def busy_share(
     variation: Annotated[Numbers, AMOUNT.each],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
-    """Return the share of the time that a location works.
+    """Return the share of the time for which a station is busy.
 
     Parameters
     ----------
     places : float or array of float
-        Number N of locations, at least 1.
+        Number N of stations, at least 1.
     queue : float or array of float
-        Outstanding requests for each location, q = Q/N.
+        Number of outstanding requests per station, q = Q/N.
     variation : float or array of float
         Squared coefficient of variation of the service time, c^2.
     shape : float or array of float
@@ -236,10 +239,10 @@ def busy_share(
     Notes
     -----
     The method is mean value analysis with Schweitzer's estimate: an arriving request finds f = (Q - 1)/Q of the mean
-    queue. If the request comes from another location, the residual time of the service in progress is (1 + c^2)/2 mean
-    service times. If it returns to the location that it left, the residual time is a whole service time. The mean
-    residual time is therefore g = 1/N + (1 - 1/N)(1 + c^2)/2 service times. With c^2 = `variation`, the share U of the
-    time that a location works is
+    queue. If the request comes from another station, the residual time of the service in progress is (1 + c^2)/2 mean
+    service times. If the request returns to the station that it left, the residual time is a whole service time. The
+    mean residual time is therefore g = 1/N + (1 - 1/N)(1 + c^2)/2 service times. With c^2 = `variation`, the share U of
+    the time for which a station is busy is
 
         U = q / (1 + f (q - U) + f g U)
 

@@ -6,11 +6,11 @@ the last disk ends.
 
 The throughput uses the rotation of equations 12 to 16, but differs from these equations in three points:
 
-- If n requests always wait for an elevator, it crosses the share 2/(3 (n + 1)) of the cylinders to the next request,
-  not 1/n (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
+- If n requests always wait for an elevator, the elevator crosses the share 2/(3 (n + 1)) of the cylinders to the next
+  request, not the share 1/n (`Spindle.stroke`). This also covers short queues, for which the paper uses equation 9.
 - The number of requests that wait when a disk chooses is random, and q is only its mean
   (`closed_loop.waiting_at_choice`).
-- Disks are idle less often than with requests that are placed independently at random (`closed_loop.busy_share`).
+- Disks are idle less often than if every request were at an independent random disk (`closed_loop.busy_share`).
 """
 
 from dataclasses import dataclass
@@ -58,13 +58,13 @@ class Load:
     read_share : float or array of float
         Share of reads among the requests, 0 to 1.
     background : float or array of float
-        Share of the writes whose copies are propagated in idle time, 0 to 1.
+        Share of the writes that propagate their copies in idle time, 0 to 1.
     queue : float or array of float
-        Outstanding requests for each disk, above 0.
+        Number of outstanding requests per disk, above 0.
     locality : float or array of float
         Locality L, by which seek distances are divided.
     data : float or array of float
-        Size of the data set, in capacities of one drive.
+        Size of the data set, divided by the capacity of one drive.
 
     Raises
     ------
@@ -113,13 +113,13 @@ def single_load(read_share: float, background: float, queue: float, locality: fl
     read_share : float
         Share of reads among the requests, 0 to 1.
     background : float
-        Share of the writes whose copies are propagated in idle time, 0 to 1.
+        Share of the writes that propagate their copies in idle time, 0 to 1.
     queue : float
-        Outstanding requests for each disk, above 0.
+        Number of outstanding requests per disk, above 0.
     locality : float
         Locality L, by which seek distances are divided.
     data : float
-        Size of the data set, in capacities of one drive.
+        Size of the data set, divided by the capacity of one drive.
 
     Returns
     -------
@@ -146,9 +146,9 @@ class Costs:
     latency : array of float, shape `[..., layout]`
         Latency of a request in an otherwise idle array, seconds.
     disk_time : array of float, shape `[..., layout]`
-        Total time of a request on all disks, seconds.
+        Sum of the times that a request occupies the disks, seconds.
     busy : array of float, shape `[..., layout]`
-        Share of the time that a disk works, with the queue of the load.
+        Share of the time for which a disk is busy, at the queue length of the load.
     """
 
     latency: NDArray
@@ -157,7 +157,7 @@ class Costs:
 
     @validate
     def throughput(self, disks: Annotated[Numbers, POSITIVE.each]) -> NDArray:
-        """Return the throughput of an array, requests a second.
+        """Return the throughput of an array, in requests a second.
 
         Parameters
         ----------
@@ -226,14 +226,14 @@ def costs(
     disks : float or array of float
         Number of disks, at least 1.
     used : array of float, shape `[..., layout]`
-        Share of the cylinders that the data of a disk and its replicas occupy, 0 to 1.
+        Share of a disk's cylinders that its data and its replicas occupy, 0 to 1.
     scheduler : Scheduler
         Scheduler of each disk.
 
     Returns
     -------
     Costs
-        Costs of a request, with the last axis for the layout.
+        Costs of a request in each layout. The last axis of each field is the layout.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> N
 def _occupied(
     spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, reach: NDArray, scheduler: Scheduler
 ) -> tuple[NDArray, NDArray]:
-    """Return the disk time of a request, seconds, and the share of the time that a disk works.
+    """Return the disk time of a request, in seconds, and the share of the time for which a disk is busy.
 
     The disks of a mirror have one queue. A read that finds idle disks goes to the idle disk whose head arrives first.
     Otherwise it waits at all disks of the mirror. A write always waits at all disks of the mirror. Each disk chooses
@@ -309,13 +309,13 @@ def _occupied(
         write = spindle.overhead + chosen + turned
         return unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
 
-    # The first estimate of the queue ignores that a disk is faster with a longer queue. It gives the speed-up, from which the
-    # actual queue follows.
+    # The first estimate of the queue ignores that a disk is faster with a longer queue. This estimate gives the
+    # speed-up, and the speed-up gives the actual queue.
     crowd = np.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
     slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
     shape = _shape_of(crowd, slow, fast, _STEP)
     chosen = chosen_among(_waiting_at_choice(places, outstanding, shape))
-    # first the idle time with a mean queue, then the benefit for a read from the choice among idle heads
+    # first the share of idle time at the mean queue, then the gain of a read that chooses among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
     variation = square * ((p + (1 - p) * written) / first) ** 2
@@ -334,7 +334,7 @@ def _occupied(
 def _beside_reads(
     spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
 ) -> tuple[NDArray, NDArray]:
-    """Return two ratios of times for writes: write access to read access, and last access to mean access.
+    """Return two ratios of times: of a write access to a read access, and of a write's last access to its mean access.
 
     A write on several disks has one access on each disk, and ends with its last access. The first ratio differs from 1
     only if the disks are not mirrors, as with parity. Without a queue, the last access takes longer than the mean
@@ -359,7 +359,7 @@ def visible(
     longer: Annotated[Numbers, POSITIVE.each],
     last: Annotated[Numbers, POSITIVE.each],
 ) -> tuple[NDArray, NDArray]:
-    """Return the requests waiting at a disk for each request at its group of mirrored disks, and the share of reads.
+    """Return the number of requests at a disk per request at its group of mirrored disks, and the share of reads.
 
     Parameters
     ----------
@@ -372,13 +372,14 @@ def visible(
     longer : float or array of float
         Ratio of the time of a write access to the time of a read access.
     last : float or array of float
-        Ratio of the time until a write completes to the time that it waits at one disk; for exponential times this is H
-        of the notes.
+        Ratio of the time until a write completes to the time that the write waits at one disk. For exponential times
+        this ratio is H of the notes.
 
     Returns
     -------
     waiting : array of float
-        Number of requests that wait at a disk, for each outstanding request at its group of mirrored disks.
+        Number of requests that wait at a disk, divided by the number of outstanding requests at its group of mirrored
+        disks.
     reads : array of float
         Share of reads among the accesses of a disk.
 
@@ -407,7 +408,7 @@ def occupied(
     write: Annotated[NDArray, SPAN.each],
     settle: Annotated[Numbers, SPAN.each],
 ) -> NDArray:
-    """Return the mean disk time of a request, seconds.
+    """Return the mean disk time of a request, in seconds: the sum over all disks.
 
     Parameters
     ----------
@@ -434,8 +435,8 @@ def occupied(
 
     Notes
     -----
-    A read, or a write with background propagation, takes one `read` access. A write with foreground propagation takes one
-    `write` access on each of the disks that it writes simultaneously.
+    A read, or a write with background propagation, takes one access of `read` seconds. A write with foreground
+    propagation takes one access of `write` seconds on each of its disks. Settling adds to every write.
     """
     p = load.unpropagated
     return p * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)

@@ -21,7 +21,7 @@ class Scheduler(ABC):
     def positioning(
         self, spindle: Spindle, reach: NDArray, arc: NDArray, waiting: Numbers, crowding: Numbers = ALONE
     ) -> NDArray:
-        """Return the mean seek and rotation time of the request that is served next, seconds.
+        """Return the mean positioning time of the request that is served next, in seconds: seek and rotation.
 
         Parameters
         ----------
@@ -32,7 +32,7 @@ class Scheduler(ABC):
         arc : array of float
             Time from one replica to the next, seconds.
         waiting : float or array of float
-            Number of waiting requests, at least 1; it need not be whole.
+            Number of waiting requests, at least 1; it may be a fraction.
         crowding : float or array of float
             Density of requests ahead of an elevator, relative to the density elsewhere (`crowding_of`); 3/2 by default.
 
@@ -48,7 +48,7 @@ class RLOOK(Scheduler):
     """The elevator: serve the next cylinder in the direction of travel, at the nearest replica."""
 
     name = "RLOOK"
-    assumption = "with n waiting requests, the mean seek distance is 2/3(n + 1) of the seek range (equation 12 has 1/n)"
+    assumption = "with n waiting requests, the mean seek is 2/(3(n + 1)) of the seek range (equation 12 has 1/n)"
 
     def positioning(self, spindle, reach, arc, waiting, crowding=ALONE):
         return spindle.stroke(reach, waiting, crowding) + arc / 2
@@ -94,7 +94,7 @@ def crowding_of(heads: Annotated[Numbers, Validator(least=1, most=MOST_COUNTED).
     its way up last visited location u (0 to 1) a time of 2u ago; on its way down, a time of 2(1 - u) ago. It finds the
     requests that have arrived at u in this time, unless another elevator has visited u since then. The probability that
     an independent elevator has visited u within t is the probability that an interval of 2u or 2(1 - u) has ended. The
-    ratio of the mean over u ahead of an elevator to the mean anywhere is
+    relative density c is the mean over u of the density ahead of an elevator, divided by the mean density anywhere:
 
         c = (h + 1)(h + 2) / (h (h + 3))
     """

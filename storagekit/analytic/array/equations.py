@@ -1,11 +1,11 @@
 """Formulas of the SR-Array: seek and rotation of striped, replicated and mirrored data, and the best aspect ratio.
 
-Symbols: S `full_seek`, seconds of arm movement from end to end, linear in distance; R `revolution`, seconds; D `disks`,
-the number of disks over which a data set with the capacity of one disk is spread; D_s `striping`, where the data uses
-1/D_s of the cylinders of each disk; D_r `replicas`, the number of replicas of a block at even angles of one cylinder,
-with D = D_s D_r; p `share`, the share of requests that do not propagate copies in the foreground; q `queue`, the number
-of requests in one stroke of a disk; L `locality`, by which the paper divides S; T_o `overhead`, the overhead of a
-request in seconds.
+Symbols: S `full_seek`, the time in seconds of a seek from end to end, with seek times linear in distance; R
+`revolution`, the time of a revolution in seconds; D `disks`, the number of disks over which a data set with the
+capacity of one disk is spread; D_s `striping`, where the data uses 1/D_s of the cylinders of each disk; D_r `replicas`,
+the number of replicas of a block at even angles of one cylinder, with D = D_s D_r; p `share`, the share of requests
+that do not propagate copies in the foreground; q `queue`, the number of requests in one stroke of a disk; L `locality`,
+by which the paper divides S; T_o `overhead`, the overhead of a request in seconds.
 
 Every argument is a number or an array of NumPy or JAX. Arrays broadcast. JAX differentiates a formula where it is
 smooth. A value out of range raises InputError. Only the times of equations 15 and 16 include the overhead. For an
@@ -39,7 +39,7 @@ from storagekit.core.validation import (
 
 # a number, or an array of NumPy or JAX
 Number = Any
-# section 4.1: more copies than this cannot be written within a revolution
+# section 4.1: a larger number of copies cannot be written within a revolution
 MOST_REPLICAS = 6
 # section 2.4: up to this queue, requests are too sparse for a stroke, and a seek is random
 SPARSE_QUEUE = 3
@@ -80,7 +80,7 @@ class Aspect(NamedTuple):
 
 def _formula(function: Call) -> Call:
     """Return a formula that validates each argument according to its name, and checks that the arrays broadcast."""
-    # If seeks take no time, no aspect is the best.
+    # If seeks take no time, no aspect ratio is the best.
     kinds = _KINDS | ({"full_seek": TIME} if function.__name__.startswith(("best_", "unbounded_")) else {})
     function.__annotations__ |= {
         name: Annotated[Number, kinds[name].each] for name in inspect.signature(function).parameters
@@ -303,7 +303,7 @@ def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1
 
 @_formula
 def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
-    """Return the aspect of D disks with the least read latency.
+    """Return the aspect ratio of D disks that gives the least read latency.
 
     Parameters
     ----------
@@ -328,11 +328,11 @@ def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
 
     Notes
     -----
-    The aspect is, with S/L instead of S,
+    The aspect ratio is, with S/L instead of S,
 
         D_s = sqrt(2 S D / (3 R)),  D_r = sqrt(3 R D / (2 S))
 
-    The bounds of D_r are not in the paper; `unbounded_replicas` does not apply these bounds.
+    The bounds of D_r are not in the paper; `unbounded_replicas` does not apply them.
 
     References
     ----------
@@ -343,7 +343,7 @@ def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
 
 @_formula
 def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
-    """Return the mean read latency at the best aspect.
+    """Return the mean read latency at the best aspect ratio.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
 
         T_best = sqrt(2 S R / (3 D))
 
-    If the best aspect is at a bound, the mean is equation 4 at this bound.
+    If the best aspect ratio is at a bound, the mean is equation 4 at this bound.
 
     References
     ----------
@@ -441,11 +441,11 @@ def unpropagated_share(
     Parameters
     ----------
     reads : float or array of float
-        Reads X_r.
+        Amount X_r of reads.
     background_writes : float or array of float
-        Writes X_wb whose copies are propagated in the background.
+        Amount X_wb of writes that propagate their copies in the background.
     foreground_writes : float or array of float
-        Writes X_wf whose copies are propagated in the foreground.
+        Amount X_wf of writes that propagate their copies in the foreground.
 
     Returns
     -------
@@ -516,7 +516,7 @@ def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Nu
 
 @_formula
 def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> Aspect:
-    """Return the aspect of D disks with the least mixed latency.
+    """Return the aspect ratio of D disks that gives the least mean latency over reads and writes.
 
     Parameters
     ----------
@@ -543,7 +543,7 @@ def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> A
 
     Notes
     -----
-    The aspect is, with S/L instead of S,
+    The aspect ratio is, with S/L instead of S,
 
         D_s = sqrt(2 S D / (3 R (2 p - 1))),  D_r = sqrt(3 R (2 p - 1) D / (2 S))
 
@@ -556,7 +556,7 @@ def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> A
 
 @_formula
 def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1.0):
-    """Return the mean latency over reads and writes at the best aspect.
+    """Return the mean latency over reads and writes at the best aspect ratio.
 
     Parameters
     ----------
@@ -587,7 +587,7 @@ def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1
 
         T_best = sqrt(2 S R (2 p - 1) / (3 D)) + (1 - p) R
 
-    If the best aspect is at a bound, the mean is equation 9 at this bound.
+    If the best aspect ratio is at a bound, the mean is equation 9 at this bound.
 
     References
     ----------
@@ -647,7 +647,7 @@ def rlook_service(full_seek, revolution, striping, replicas, share, queue, local
 
 @_formula
 def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.0) -> Aspect:
-    """Return the aspect of D disks with the least RLOOK service time.
+    """Return the aspect ratio of D disks that gives the least RLOOK service time.
 
     Parameters
     ----------
@@ -676,11 +676,11 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
 
     Notes
     -----
-    The aspect is, with S/L instead of S,
+    The aspect ratio is, with S/L instead of S,
 
         D_s = sqrt(2 S D / (R (2 p - 1) q)),  D_r = sqrt(R (2 p - 1) q D / (2 S))
 
-    For q <= 3 the aspect is given by equation 10.
+    For q <= 3 the aspect ratio is given by equation 10.
 
     References
     ----------
@@ -694,7 +694,7 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
 
 @_formula
 def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Number = 1.0):
-    """Return the mean RLOOK service time at the best aspect.
+    """Return the mean RLOOK service time at the best aspect ratio.
 
     Parameters
     ----------
@@ -727,7 +727,7 @@ def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Num
 
         T_best = sqrt(2 S R (2 p - 1) / (q D)) + (1 - p) R
 
-    If the best aspect is at a bound, the mean is equation 12 at this bound. For q <= 3 the mean is equation 11.
+    If the best aspect ratio is at a bound, the mean is equation 12 at this bound. For q <= 3 the mean is equation 11.
 
     References
     ----------
@@ -845,7 +845,7 @@ def idle_share(disks, outstanding):
 def unbounded_replicas(
     full_seek, revolution, disks, share: Number = 1.0, queue: Number = SPARSE_QUEUE, locality: Number = 1.0
 ):
-    """Return D_r of equation 13 without its bounds.
+    """Return the number of replicas D_r of equation 13, without the bounds 1 <= D_r <= D.
 
     Parameters
     ----------
@@ -856,7 +856,7 @@ def unbounded_replicas(
     disks : float or array of float
         Number D of disks.
     share : float or array of float
-        Share p of requests that do not propagate copies in the foreground, 0 to 1; 1 by default, for equation 5.
+        Share p of requests that do not propagate copies in the foreground, 0 to 1; 1 by default, as in equation 5.
     queue : float or array of float
         Number q of requests in one stroke of a disk, above 0; 3 by default. For q <= 3 the result is D_r of equation 10.
     locality : float or array of float
@@ -874,7 +874,7 @@ def unbounded_replicas(
 
     Notes
     -----
-    If D_r is below 1, the costs of replicas exceed their benefits. If D_r is above D, even D replicas are too few.
+    If D_r is below 1, replicas cost more than they save. If D_r is above D, even D replicas are too few.
 
     References
     ----------
@@ -925,6 +925,6 @@ def _stroke(queue):
 
 
 def _namespace(*values) -> ModuleType | Any:
-    """Return JAX's NumPy if a value is a JAX array, and NumPy otherwise. The function does not import JAX."""
+    """Return `jax.numpy` if a value is a JAX array, and `numpy` otherwise. The function does not import JAX."""
     spaces = (value.__array_namespace__() for value in values if hasattr(value, "__array_namespace__"))
     return next((space for space in spaces if space is not np), np)

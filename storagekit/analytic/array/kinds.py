@@ -86,7 +86,7 @@ class Population:
         return np.array([kind.count for kind in self.kinds])
 
     def divides(self, layouts: Layouts) -> NDArray:
-        """Return a mask, `[layout]`, of the layouts whose mirrors can be disks of the same kind."""
+        """Return a mask, `[layout]`, of the layouts whose mirrors can each consist of disks of one kind."""
         return np.all(self.counts[:, None] % layouts.mirrors == 0, axis=0)
 
 
@@ -100,7 +100,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     disks : int
         Number of disks.
     overhead : float or None
-        Overhead of an access, seconds, instead of the overhead of the drives; None for the overhead of each drive.
+        Overhead of an access, seconds, which replaces the overhead of the drives; None for the drives' own overhead.
 
     Returns
     -------
@@ -148,7 +148,7 @@ class SharedCosts:
     costs : Costs
         Costs of a request in each layout.
     used : array of float, shape `[kind, layout]`
-        Share of the cylinders in use.
+        Share of the cylinders in use on a disk of each kind.
     requests : array of float, shape `[kind, layout]`
         Share of the requests that one disk of a kind receives.
     """
@@ -164,7 +164,7 @@ class SharedCosts:
 
 @validate
 def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> SharedCosts:
-    """Return the costs of each layout, if the data is distributed so that every disk is equally busy.
+    """Return the costs of each layout. The data is distributed so that every disk is equally busy.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
     Returns
     -------
     SharedCosts
-        Costs of each layout, and how the disks share the requests.
+        Costs of each layout, and the share of the requests that a disk of each kind receives.
 
     Raises
     ------
@@ -190,8 +190,8 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
     Notes
     -----
     The share of the data on a disk is inversely proportional to the time that a request to this disk takes. This time
-    grows with the share, so the shares are found by iteration. The iteration is damped. It converges because seek times
-    grow no faster than the reach.
+    grows with the share, so the shares are found by damped iteration. The iteration converges because seek times grow
+    no faster than the reach.
     """
     counts = disks.counts[:, None]
 

@@ -1,19 +1,19 @@
 """Calculate the distribution of response times of an array under Poisson arrivals with FCFS scheduling.
 
-Each disk is an M/G/1 queue with the utilization rho. Its waiting time W is a sum of residual service times, whose
-number N has a geometric distribution (Pollaczek and Khinchine). The sum is computed by Fourier transform, which gives
-the distribution of W and not only its mean:
+Each disk is an M/G/1 queue with the utilization rho. The waiting time W at a disk is the sum of N residual service
+times, and N has a geometric distribution (Pollaczek and Khinchine):
 
     W = sum of N residual services,  P(N = n) = (1 - rho) rho^n
 
-The result is exact if service times are independent. Above 98% utilization, waiting times are assumed to be exponential.
+The sum is computed by Fourier transform, which gives the whole distribution of W. This distribution is exact if service
+times are independent. Above 98% utilization, waiting times are assumed to be exponential.
 
 Three parts are approximations:
 
-- A read that any of h heads can serve waits if no head is idle. The probability of waiting is given by Erlang's formula
-  for h servers, and the h heads serve the queue of the read together.
-- If writes occupy all heads, the heads act as a single server. The case of writes is weighted with the share of the
-  busy time that writes take, and the case of reads with the rest.
+- Any of h heads can serve a read, and the read waits only if no head is idle. The probability of waiting is given by
+  Erlang's formula for h servers, and the h heads serve one common queue of reads.
+- A write occupies all heads, so for writes the heads act as a single server. The two probabilities of waiting, of one
+  server and of h servers, are averaged. The weight of one server is the share of the busy time that writes take.
 - The waiting times at the disks of a write are equal if the disks are mirrors. For other disks, the distribution is a
   mixture of equal and of independent waiting times. The weight of equal waiting times is the share of the work that two
   disks have in common.
@@ -44,11 +44,11 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
-# length of the time grid, in mean waiting times of those requests that wait
+# length of the time grid, in multiples of the mean waiting time of the requests that wait
 _COVERED = 14.0
-# Number of points of the time grid: within the longest service time, and the limits of the total, which is a power of two
-# for the Fourier transform. Compared with 65,536 points, means and quantiles of up to 12 disks change by at most 0.1%, and
-# by 0.2% near saturation.
+# Numbers of points of the time grid: within the longest service time, smallest total, largest total. The total is a
+# power of two for the Fourier transform. Compared with 65,536 points, means and quantiles of up to 12 disks change by
+# at most 0.1%, and by 0.2% near saturation.
 _IN_SERVICE, _FEWEST, _MOST = 256, 2048, 8192
 # utilization above which waiting times are assumed to be exponential
 _HEAVY = 0.98
@@ -59,7 +59,7 @@ _SPANS, _SHARES = SPAN.each, SHARE.each
 
 @dataclass(frozen=True)
 class TransferSizes:
-    """For each request size, the transfer time with overhead, and the share of the requests.
+    """Transfer time with overhead, and share of the requests, for each request size.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class TransferSizes:
     shares : array of float, shape `[size]`
         Share of each size among the requests. The shares sum to 1.
     again : float or array of float, shape `[size]`
-        Additional time of a write that covers a part of a physical sector and therefore reads the sector first, seconds;
-        0 by default.
+        Additional time of a write, seconds; 0 by default. A write that covers only a part of a physical sector reads
+        the sector first.
 
     Raises
     ------
@@ -190,18 +190,18 @@ class _Served:
 
     @cached_property
     def _misses(self) -> list[NDArray]:
-        """Return, for each size, the probabilities that a read by one head takes longer than each of the times."""
+        """Return, for each size, the probability that a read by one head takes longer than each time of the grid."""
         return [1 - self.services.positioned(self.time - each) for each in self.services.sizes.seconds]
 
     def read(self, heads: int) -> NDArray:
-        """Return the probabilities that a read by the nearest of `heads` heads takes at most each of the times."""
+        """Return the probability that a read by the nearest of `heads` heads takes at most each time of the grid."""
         shares = self.services.sizes.shares
         parts = (share * (1 - miss**heads) for share, miss in zip(shares, self._misses, strict=True))
         return sum(parts, start=np.zeros_like(self.time))
 
     @cached_property
     def writes(self) -> NDArray:
-        """Return the probability that a write of each size takes at most each of the times on one disk, `[size, time]`."""
+        """Return the probability that a write takes at most each time of the grid on one disk, `[size, time]`."""
         later = self.time - self.services.turn - self.services.settle
         return np.array([self.services.positioned(later - each) for each in self.services.sizes.written])
 

@@ -2,7 +2,8 @@
 
 The n heads of a mirror are at independent distances and angles. A read goes to the head that arrives first, and a write
 waits for the last head. The positioning time of a head is seek + U, with U uniform from 0 to `arc`, the time from one
-replica to the next. If G(t) is the probability that this time exceeds t, the means over n heads are
+replica to the next. If G(t) is the probability that the positioning time of one head exceeds t, the means for n heads
+are
 
     E least = integral of G(t)^n,  E most = integral of 1 - (1 - G(t))^n
 """
@@ -33,7 +34,7 @@ _PARTS = np.linspace(0.0, 1.0, 401)
 # Quadrature over a measured curve with these numbers of points is accurate to 0.1 percent.
 _SEEK_SAMPLES = 64
 _TIMES = 193
-# number of heads, or of requests from which one head serves the nearest; it need not be whole
+# number of heads that seek, or of requests among which one head chooses; it may be a fraction
 _COPIES = Validator(least=1, most=MOST_COUNTED).each
 # largest number of heads if some of them may be busy; with more heads, the binomial coefficients exceed a float64
 _CHANCED = 1000
@@ -75,19 +76,19 @@ def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLik
 
 @validate(together=_linear)
 def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], idle: Shares = 1.0) -> NDArray:
-    """Return the mean of the smallest of `copies` positioning times, with seek times linear in distance, seconds.
+    """Return the mean positioning time of the nearest of several heads, in seconds. Seek times are linear in distance.
 
     Parameters
     ----------
     full : float or array of float, shape `[..., layout]`
-        Seek time end to end, seconds. The distance is between two uniform points.
+        Seek time from end to end, seconds. Each seek is between two uniform points.
     arc : float or array of float, shape `[..., layout]`
         Time from one replica to the next, seconds.
     copies : array, shape `[..., layout]`
-        Number of heads. It need not be whole if all heads are idle.
+        Number of heads, one for each mirrored copy. It may be a fraction if all heads are idle.
     idle : float or array of float
-        Probability that a head is idle and can be chosen; 1 by default. If no head is idle, the time is that of a single
-        head.
+        Probability that a head is idle and can be chosen; 1 by default. The case in which no head is idle counts with
+        the positioning time of a single head.
 
     Returns
     -------
@@ -117,16 +118,16 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
 
 @validate(together=_last)
 def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each]) -> NDArray:
-    """Return the mean of the largest of `copies` positioning times, with seek times linear in distance, seconds.
+    """Return the mean positioning time of the farthest of several heads, in seconds. Seek times are linear in distance.
 
     Parameters
     ----------
     full : float or array of float, shape `[..., layout]`
-        Seek time end to end, seconds. The distance is between two uniform points.
+        Seek time from end to end, seconds. Each seek is between two uniform points.
     arc : float or array of float, shape `[..., layout]`
         Time from one replica to the next, seconds.
     copies : array of int, shape `[..., layout]`
-        Number of heads.
+        Number of heads, one for each mirrored copy.
 
     Returns
     -------
@@ -143,7 +144,7 @@ def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each])
 
 
 def _looked_up(full, arc, copies, table) -> NDArray:
-    """Return the mean times, interpolated in the table for each number of heads."""
+    """Return the mean times by interpolation in the table of each number of heads."""
     whole = full + arc
     part = full / whole
     column = _column(copies)
@@ -160,7 +161,7 @@ def _column(copies: NDArray) -> NDArray:
 
 
 def _least_of_some(full, arc, copies) -> NDArray:
-    """Return the mean of the smallest positioning time, for a number of heads that need not be whole.
+    """Return the mean positioning time of the nearest of several heads. Their number may be a fraction.
 
     The mean is nearly a power of the number of heads, so the logarithm of the mean is interpolated in a table.
     """
@@ -177,7 +178,9 @@ def _least_of_some(full, arc, copies) -> NDArray:
 
 @lru_cache(maxsize=1)
 def _crowd_table() -> tuple[NDArray, NDArray]:
-    """Return the logarithms of numbers of heads up to 10,000, and of the mean smallest times, `[number, ratio]`.
+    """Return the logarithms of several numbers of heads, and of the mean smallest time for each, `[number, ratio]`.
+
+    The numbers of heads are from 1 to 10,000.
 
     The ratios are seek / (seek + arc), as in `_PARTS`. The times are relative to seek + arc.
     """
@@ -205,8 +208,8 @@ def _nodes() -> tuple[NDArray, NDArray]:
 
     For each ratio in `_PARTS`, the longest seek is the ratio, and the arc is 1 - ratio.
 
-    G is a polynomial between the ends of seek and arc. Gaussian quadrature is therefore exact for up to 21 copies, and
-    nearly exact for more.
+    G is a polynomial between the ends of seek and arc. Gaussian quadrature is therefore exact for up to 21 heads, and
+    nearly exact for more heads.
     """
     full, arc = _PARTS[:, None], 1 - _PARTS[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(32)
@@ -231,7 +234,7 @@ def _area(time, full):
 
 @validate
 def distances(power: Annotated[ArrayLike, Validator(least=0, above=True).each] = 2.0) -> NDArray:
-    """Return equally likely distances with the density k (1 - d)^(k - 1).
+    """Return equally likely samples of a distance d with the density k (1 - d)^(k - 1).
 
     Parameters
     ----------
@@ -242,7 +245,7 @@ def distances(power: Annotated[ArrayLike, Validator(least=0, above=True).each] =
     Returns
     -------
     array of float, shape `[..., sample]`
-        Distances as a share of the line: the medians of 64 intervals of equal probability.
+        Distances, each as a share of the line: the medians of 64 intervals of equal probability.
 
     Raises
     ------
@@ -260,7 +263,9 @@ def least_sampled(
     copies: Annotated[NDArray, COUNT.each],
     idle: Shares = 1.0,
 ) -> NDArray:
-    """Return the mean of the smallest of `copies` positioning times, with seek times sampled from any curve, seconds.
+    """Return the mean positioning time of the nearest of several heads, in seconds.
+
+    The seek times are samples of any seek curve.
 
     Parameters
     ----------
@@ -269,10 +274,10 @@ def least_sampled(
     arc : array of float, shape `[layout]`
         Time from one replica to the next, seconds, above 0.
     copies : array of int, shape `[layout]`
-        Number of heads.
+        Number of heads, one for each mirrored copy.
     idle : float or array of float, shape `[layout]`
-        Probability that a head is idle and can be chosen; 1 by default. If no head is idle, the time is that of a single
-        head.
+        Probability that a head is idle and can be chosen; 1 by default. The case in which no head is idle counts with
+        the positioning time of a single head.
 
     Returns
     -------
@@ -295,7 +300,9 @@ def least_sampled(
 def most_sampled(
     seeks: Annotated[NDArray, SPAN.each], arc: Annotated[NDArray, TIME.each], copies: Annotated[NDArray, COUNT.each]
 ) -> NDArray:
-    """Return the mean of the largest of `copies` positioning times, with seek times sampled from any curve, seconds.
+    """Return the mean positioning time of the farthest of several heads, in seconds.
+
+    The seek times are samples of any seek curve.
 
     Parameters
     ----------
@@ -304,7 +311,7 @@ def most_sampled(
     arc : array of float, shape `[layout]`
         Time from one replica to the next, seconds, above 0.
     copies : array of int, shape `[layout]`
-        Number of heads.
+        Number of heads, one for each mirrored copy.
 
     Returns
     -------
@@ -321,7 +328,7 @@ def most_sampled(
 
 
 def _exceeds(seeks: NDArray, arc: NDArray) -> tuple[NDArray, NDArray]:
-    """Return G at equal steps of time, `[layout, time]`, and the step, seconds, `[layout]`."""
+    """Return G at equal steps of time, `[layout, time]`, and the length of the steps in seconds, `[layout]`."""
     last = seeks.max(axis=1) + arc
     time = np.linspace(np.zeros_like(last), last, _TIMES, axis=1)
     seeks = np.sort(seeks, axis=1)

@@ -1,6 +1,6 @@
-"""Calculate mean seek times of a drive within a reach, and mean times of the first and last of several heads.
+"""Calculate mean seek times within a reach, and mean positioning times of the first and the last of several heads.
 
-A reach is a distance as a share of the full stroke: the cylinders that hold data, divided by the locality.
+A reach is a distance as a share of the full stroke: the share of the cylinders that hold data, divided by the locality.
 """
 
 from abc import ABC, abstractmethod
@@ -40,12 +40,12 @@ class DriveFigures:
     revolution : float
         Time R of a revolution, seconds.
     overhead : float
-        Time T_o of an access without seek and rotation, seconds: processing, transfer, track switch and acceleration;
-        0 by default.
+        Time T_o of an access without seek and rotation, seconds; 0 by default. It includes processing, transfer, track
+        switch and acceleration.
     write_settle : float
         Additional seek time of a write, compared with a read, seconds; 0 by default.
     capacity : float
-        Capacity, in any unit; all drives of an array must use the same unit; 1 by default.
+        Capacity, in any unit; 1 by default. All drives of an array must use the same unit.
     name : str
         Name of the drive.
 
@@ -78,24 +78,24 @@ class Spindle(ABC):
     assumption: str
 
     def reach(self, share: Numbers) -> NDArray:
-        """Return the share of the cylinders that hold the first `share` of the data."""
+        """Return the share of the cylinders that the first `share` of the data occupies."""
         return np.asarray(share, float)
 
     @abstractmethod
     def hop(self, reach: Numbers) -> NDArray:
-        """Return the time of a seek over the distance `reach`, seconds."""
+        """Return the time in seconds of a seek over the distance `reach`."""
 
     @abstractmethod
     def mean_seek(self, reach: Numbers) -> NDArray:
-        """Return the mean seek time between uniform locations within a reach, seconds."""
+        """Return the mean seek time in seconds between two uniform locations within a reach."""
 
     @abstractmethod
     def mean_square_seek(self, reach: Numbers) -> NDArray:
-        """Return the mean square of the seek time between uniform locations within a reach, seconds squared."""
+        """Return the mean square of the seek time between two uniform locations within a reach, in seconds squared."""
 
     @abstractmethod
     def stroke(self, reach: Numbers, waiting: Numbers, crowding: Numbers = ALONE) -> NDArray:
-        """Return the mean seek time of an elevator to the next request, seconds.
+        """Return the mean seek time of an elevator to the next request, in seconds.
 
         Parameters
         ----------
@@ -115,21 +115,20 @@ class Spindle(ABC):
         Notes
         -----
         At position u the elevator finds the requests that have arrived since its last visit. Their number is
-        proportional to u on the way up, and to 1 - u on the way down. The waiting requests are therefore always a third
-        of the requests that are served in a round, which covers twice the reach. The distance to the next request is
-        2/(3n) of the reach if the number n of waiting requests is large, and 1/3 if n is 1. The formula 2/(3 (n + 1))
-        has both limits. Between the limits it is at most 7% too low. With c instead of 3/2, the distance is
+        proportional to u on the way up, and to 1 - u on the way down. In a round, the elevator covers twice the reach.
+        The number of waiting requests is therefore always a third of the number of requests served in a round. The
+        distance to the next request is 2/(3n) of the reach if the number n of waiting requests is large, and 1/3 if n
+        is 1. The formula 2/(3 (n + 1)) has both limits, and is at most 7% too low between the limits. With a relative
+        density of c instead of 3/2, the distance as a share of the reach is
 
             1/(c (n - 1) + 3)
-
-        of the reach.
         """
 
     @abstractmethod
     def least(self, reach: NDArray, arc: NDArray, copies: NDArray, idle: Numbers = 1.0) -> NDArray:
-        """Return the mean positioning time of the head that arrives first, out of `copies` heads, seconds.
+        """Return the mean positioning time of the first of several heads to arrive, in seconds.
 
-        It is also the mean positioning time of one head that serves the nearest of `copies` requests.
+        The result is also the mean positioning time of one head that serves the nearest of `copies` requests.
 
         Parameters
         ----------
@@ -138,7 +137,7 @@ class Spindle(ABC):
         arc : array of float
             Time from one replica to the next, seconds.
         copies : array
-            Number of heads. It need not be whole if all heads are idle.
+            Number of heads, or of requests. It may be a fraction if all heads are idle.
         idle : float or array of float
             Probability that a head is idle; 1 by default.
 
@@ -150,7 +149,7 @@ class Spindle(ABC):
 
     @abstractmethod
     def most(self, reach: NDArray, arc: NDArray, copies: NDArray) -> NDArray:
-        """Return the mean positioning time of the head that arrives last, out of `copies` heads, seconds.
+        """Return the mean positioning time of the last of several heads to arrive, in seconds.
 
         Parameters
         ----------
@@ -170,7 +169,7 @@ class Spindle(ABC):
 
 @dataclass(frozen=True)
 class Linear(Spindle):
-    """Timing of a drive whose seek times are linear in distance. If fields are arrays, each element describes a drive.
+    """Timing of a drive with seek times that are linear in distance. If fields are arrays, each element describes one drive.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ class Linear(Spindle):
 
 @dataclass(frozen=True)
 class Curve(Spindle):
-    """Timing of a drive with a seek curve, which is linear between whole numbers of cylinders.
+    """Timing of a drive with a seek curve. Between whole numbers of cylinders, the curve is linear.
 
     Parameters
     ----------
@@ -254,7 +253,7 @@ class Curve(Spindle):
     overhead: float
     write_settle: float
 
-    assumption = "seek times follow the drive's seek curve, over the cylinders of the data divided by the locality"
+    assumption = "seek times follow the drive's curve; seeks span the cylinders of the data, divided by the locality"
 
     def reach(self, share):
         return np.interp(share, self.held, np.linspace(0, 1, self.held.size))
@@ -312,7 +311,7 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
     drive : Drive or DriveFigures
         A mechanical drive, or its parameters.
     overhead : float, optional
-        Overhead of an access, seconds, instead of the drive's overhead.
+        Overhead of an access, seconds, which replaces the drive's own overhead.
 
     Returns
     -------

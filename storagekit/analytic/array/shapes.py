@@ -10,13 +10,13 @@ from storagekit.core.validation import Amount, Count, Positive, Whole, validate_
 
 
 class Shapes(Protocol):
-    """Several layouts of the same disks; each property is an array with one number for each layout.
+    """Several layouts of the same disks. Each property is an array with one number for each layout.
 
     replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block, any
     of which can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
-    immediately. turned: revolutions that a write takes on each of these disks in addition to positioning and transfer:
-    the rotation from the first replica to the last replica, or from reading the old data to writing. room: bytes on
-    disk for each byte of data.
+    immediately. turned: number of revolutions that a write takes on each of its disks, in addition to positioning and
+    transfer: the rotation from the first replica to the last replica, or from reading the old data to writing. room:
+    number of bytes on disk for each byte of data.
     """
 
     @property
@@ -48,14 +48,15 @@ class Shape:
     written : int
         Number of disks that a write occupies if its copies, or its parity, are written immediately; 1 by default.
     turned : float
-        Revolutions that a write takes on each of these disks in addition to positioning and transfer; 0 by default.
+        Number of revolutions that a write takes on each of its disks, in addition to positioning and transfer; 0 by
+        default.
     room : float
-        Bytes on disk for each byte of data; 1 by default.
+        Number of bytes on disk for each byte of data; 1 by default.
     pool : int
-        Number of disks that serve one queue, if it is larger than `heads`; 0 by default. On a ring, for example, each
-        disk shares the load with its neighbours, which share their load with their own neighbours.
+        Number of disks that serve one queue, if this number is larger than `heads`; 0 by default. On a ring, for
+        example, each disk shares its load with its neighbours, and each neighbour with its own neighbours.
     group : int
-        Number of disks in a parity group, of which a write occupies `written` disks; by default 0, for mirrors.
+        Number of disks in a parity group; 0 by default, for mirrors. A write occupies `written` disks of its group.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Calculate bounds on the unfairness of fair queueing, for every interval in which two streams are backlogged at a brick.
+"""Calculate bounds on the unfairness of fair queueing. They hold while two streams are both backlogged at one brick.
 
 Unfairness is the difference between the work done for two streams, each divided by its weight (dsfq, equation 1):
 
@@ -47,9 +47,9 @@ class Side:
         Number N of bricks that receive requests of the stream; 1 by default.
     largest_batch : float or array of float, optional
         Largest batchcost at A: the cost of a request to A, plus the cost of all requests that its coordinator has sent
-        to other bricks since the previous request to A. With several coordinators it is the largest value over all
-        coordinators. It is infinite if a coordinator sends nothing to A. By default it is only the cost of the request
-        to A, as with one brick.
+        to other bricks since the previous request to A. With several coordinators, the largest batchcost is the maximum
+        over all coordinators. It is infinite if a coordinator sends nothing to A. By default it is the largest cost to
+        A, as with one brick.
     coordinators : int or array of int
         Number n of coordinators that send requests of the stream; 1 by default.
 
@@ -57,7 +57,7 @@ class Side:
     ------
     InputError
         If a weight is not above 0, a cost is below 0, a number of bricks or coordinators is below 1, or the largest
-        cost to any brick is below the largest to A.
+        cost to any brick is below the largest cost to A.
 
     Notes
     -----
@@ -91,12 +91,13 @@ class Side:
 
     @property
     def batch(self) -> NDArray:
-        """Return the largest batchcost at the brick, including a batch that no request to the brick has ended yet."""
+        """Return the largest batchcost at the brick, including batches that no request to the brick has ended yet."""
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
 _SIDE = instance_of(Side, "the weight and costs of a stream, for example Side(weight=1, largest=8)")
-# For one stream, two terms of equation 8: the cost that is multiplied by the queues, and the batches added to D_SFQ.
+# An interpretation of equation 8 returns two terms for a stream: the cost that is multiplied by the queues, and the
+# number of batches that is added to D_SFQ.
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
 
@@ -125,7 +126,7 @@ def printed(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
     cost : float or array of float
         Largest cost of the stream's requests to the brick.
     batches : int
-        1, also if the stream has several coordinators.
+        The number 1, even if the stream has several coordinators.
 
     Raises
     ------
@@ -173,14 +174,14 @@ def repaired(side: Annotated[Side, _SIDE]) -> tuple[ArrayLike, ArrayLike]:
 
 @validate
 def bound_one_server(f: Annotated[Side, _SIDE], g: Annotated[Side, _SIDE], depth: ArrayLike) -> NDArray:
-    """Return the largest unfairness of SFQ(D) on one server.
+    """Return an upper bound on the unfairness of SFQ(D) on one server.
 
     Parameters
     ----------
     f, g : Side
         The two streams.
     depth : float or array of float
-        Number D of requests in service simultaneously.
+        Number D of requests that are in service simultaneously.
 
     Returns
     -------
@@ -216,7 +217,7 @@ def bound_total(
     waiting: ArrayLike,
     reading: Annotated[Reading, _reading],
 ) -> NDArray:
-    """Return the largest unfairness of TOTAL-DSFQ in the work of all bricks.
+    """Return an upper bound on the unfairness of TOTAL-DSFQ in the work of all bricks together.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ def _first(side: Side) -> NDArray:
 
 
 def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
-    """Return the terms of equation 8 that belong to one of the two streams."""
+    """Return the sum of the terms of equation 8 that belong to one of the two streams."""
     given = *reading(side), side.bricks, side.weight, depth, waiting
     cost, batches, bricks, weight, depth, waiting = (np.asarray(one, float) for one in given)
     queues = (depth + waiting) * bricks + 1
@@ -272,7 +273,9 @@ def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) 
 
 @validate(together=require_broadcast)
 def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[ArrayLike, numbers]) -> NDArray:
-    """Return the largest delay of a request, as a multiple of its cost, that guarantees a minimum share of every brick.
+    """Return the largest delay of a request that still guarantees a minimum share of every brick.
+
+    The delay is a multiple of the cost of the request.
 
     Parameters
     ----------
@@ -284,7 +287,7 @@ def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[Array
     Returns
     -------
     array of float
-        Factor; 0 if the minimum equals the weight, even for a weight of 1.
+        Delay divided by cost; 0 if the minimum equals the weight, even for a weight of 1.
 
     Raises
     ------
@@ -323,7 +326,7 @@ def floor(
     others: Annotated[ArrayLike, numbers],
     depth: Annotated[ArrayLike, numbers],
 ) -> NDArray:
-    """Return the least work that a brick does for a backlogged stream with a minimum share.
+    """Return a lower bound on the work that a brick does for a backlogged stream with a minimum share.
 
     The stream is backlogged at the brick in the whole interval.
 
@@ -338,7 +341,7 @@ def floor(
     others : float or array of float
         Sum of the largest costs c_g of all other streams at the brick.
     depth : float or array of float
-        Number D of requests in service simultaneously.
+        Number D of requests that are in service simultaneously.
 
     Returns
     -------
@@ -356,9 +359,9 @@ def floor(
 
         W_f >= m W_A - (D + 1) ((1 - m) c_f + m sum of c_g)
 
-    If delays are at most `delay_factor` times the cost, the stream is served as if its weight were m and the weights of
-    the other streams summed to 1 - m. Theorem 1 applies to the stream and each of the other streams, and is summed over
-    the other streams.
+    If the delay of each request is at most `delay_factor` times its cost, the stream is served as if its weight were m
+    and the weights of the other streams summed to 1 - m. Theorem 1 applies to the stream and each of the other streams.
+    The bound is the sum over the other streams.
 
     References
     ----------
@@ -385,7 +388,7 @@ def shortfall(
     others : float or array of float
         Sum of the largest costs c_g of all other streams at the brick.
     depth : float or array of float
-        Number D of requests in service simultaneously.
+        Number D of requests that are in service simultaneously.
 
     Returns
     -------

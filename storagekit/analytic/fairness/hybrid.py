@@ -1,4 +1,4 @@
-"""Calculate rates under HYBRID-DSFQ: proportional total shares, with minimum shares of every brick.
+"""Calculate rates under HYBRID-DSFQ: proportional shares of all bricks together, with a minimum share of every brick.
 
 A stream receives at least its minimum share at every brick where it is backlogged. The minimum share caps the delay of
 a request at F times its cost, with F from `delay_factor`. Let the virtual time of a brick rise at the rate v. A
@@ -8,8 +8,8 @@ advances the tags of its stream by the cost of the request plus its delay, divid
     v = (x + min(o, F x)) / phi,   so that   x = max(phi v - o, phi v / (1 + F))
 
 The rate v is the value at which the brick is fully used. If all streams wait at a brick and only one stream is capped,
-the share of this stream is its minimum. Its share is larger if some streams do not wait at the brick, or if streams
-that are not capped also receive service at other bricks.
+the capped stream receives exactly its minimum share. It receives more if some streams do not wait at the brick, or if
+streams that are not capped also receive service at other bricks.
 """
 
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class WithMinimums:
     rates : MaxMin
         Rates, allocation and bottlenecks.
     lifted : array of bool, shape `[stream, brick]`
-        Whether the stream's minimum share determines its service at the brick. It does if the stream's total service,
-        divided by its weight, would otherwise exceed the level of the brick.
+        Whether the stream's minimum share determines its service at the brick. This is the case if the stream's total
+        service, divided by its weight, would otherwise exceed the level of the brick.
     """
 
     rates: MaxMin
@@ -77,8 +77,8 @@ def hybrid_rates(
     capacity, weights, reach, demand
         See `max_min_rates`.
     minimum : float or array of float, shape `[stream]`
-        Minimum share phi_min of each stream, at most its share of all weights; 0, the default, for no minimum.
-        Without any minimum the rates equal the result of `max_min_rates`.
+        Minimum share phi_min of each stream, at most its share of the sum of all weights; 0 by default, for no minimum.
+        If no stream has a minimum, the rates equal the result of `max_min_rates`.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def hybrid_rates(
     InputError
         Under the conditions of `max_min_rates` and, for minimums, of `delay_factor`.
     RuntimeError
-        If the rates do not settle.
+        If the rates do not converge.
 
     Notes
     -----
@@ -156,7 +156,7 @@ def _filled(brick: _Brick, room: float) -> tuple[np.ndarray, float]:
     slope = weight - least
     with np.errstate(divide="ignore", invalid="ignore"):
         turns = np.where(slope > 0, elsewhere / slope, 0)
-        # level at which the demand of each stream is met, by its total or by its minimum, whichever is lower
+        # lower of the two levels at which the demand of each stream is met: by its total, and by its minimum
         met = np.minimum((demand + elsewhere) / weight, np.where(least > 0, demand / least, np.inf))
     # Service is linear between these levels. Above the last level, either the service of no stream rises, or the service of
     # all remaining streams rises linearly.

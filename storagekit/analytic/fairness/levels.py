@@ -14,9 +14,9 @@ class WaterLevel(NamedTuple):
     Parameters
     ----------
     level : array of float, shape `[...]`
-        Normalized rate L (rate divided by weight) of the streams that are served at the bricks, cost a second.
+        Level L, cost a second: the normalized rate (rate divided by weight) of the streams that these bricks serve.
     rates : array of float, shape `[..., stream]`
-        Normalized rate of each stream over all bricks: L, or its normalized rate at other bricks if that is larger.
+        Normalized rate of each stream over all bricks: the larger of L and its normalized rate at other bricks.
     service : array of float, shape `[..., stream]`
         Rate of each stream at these bricks, cost a second, not normalized. It is 0 for a stream whose rate at other
         bricks is at least L.
@@ -33,7 +33,7 @@ def water_level(
     weights: Annotated[ArrayLike, numbers],
     capacity: Annotated[ArrayLike, numbers],
 ) -> WaterLevel:
-    """Return the long-run rates under TOTAL-DSFQ of streams that are all backlogged at a set S of bricks.
+    """Return the long-run rates of streams under TOTAL-DSFQ. All streams are backlogged at a set S of bricks.
 
     Parameters
     ----------
@@ -66,9 +66,8 @@ def water_level(
 
         L_k = (capacity + sum of phi_f other_f) / sum of phi_f
 
-    with the sums over the first k streams. The level L is the smallest L_k. The first k streams never receive more than
-    the capacity, so no L_k is below the level. If the first k streams are exactly the streams that are served, L_k is
-    the level.
+    with the sums over the first k streams. The level L is the smallest L_k: the first k streams never receive more than
+    the capacity, so no L_k is below L, and L_k equals L if exactly the first k streams are served.
 
     References
     ----------
@@ -85,7 +84,7 @@ def water_level(
     order = np.argsort(other, axis=-1, kind="stable")
     ordered, weight = np.take_along_axis(other, order, -1), np.take_along_axis(weights, order, -1)
     least = ordered[..., :1]
-    # relative to the least rate, so that a small capacity is not lost in the rounding of a large rate
+    # relative to the smallest rate, so that a small capacity is not lost in the rounding of a large rate
     filled = capacity[..., None] + np.cumsum(weight * (ordered - least), axis=-1)
     above = np.min(filled / np.cumsum(weight, axis=-1), axis=-1, keepdims=True)
     here = np.maximum(0, above - (other - least))

@@ -1,19 +1,22 @@
-"""Calculate max-min fair total rates of streams at several bricks, which total proportional sharing approaches.
+"""Calculate the max-min fair total rates of streams at several bricks.
 
-Each brick serves the stream with the smallest normalized total. It therefore serves a stream only while no other stream
-with unmet demand at the brick has a smaller total. The total of a stream can then rise only if another stream, whose
-total is not larger, loses service. The rates are therefore max-min fair.
+Total proportional sharing (TOTAL-DSFQ) approaches these rates.
 
-The rates are found by progressive filling. All totals rise together until a set T of streams is limited, because the
-bricks of these streams are full or their demand is met. The rates of these streams and the bricks that they fill are
-then fixed, and the other streams continue. The limit of T is a cut,
+The normalized total of a stream is its service at all bricks, divided by its weight phi. Each brick serves the stream
+with the smallest normalized total. A brick therefore serves a stream only while no other stream with unmet demand at
+the brick has a smaller total. The total of a stream can then rise only if another stream, whose total is not larger,
+loses service. The rates are therefore max-min fair.
 
-    level = (sum over bricks of min(capacity, demand of T there) + what T has already) / sum of phi over T,
+The rates are found by progressive filling. All totals rise together until a set T of streams is limited, because their
+bricks are full or their demand is met. The rates of these streams and the bricks that they fill are then fixed, and the
+other streams continue. Each set of streams has a level, which is a cut:
 
-which is the smallest over all sets. A linear program that maximizes the smallest normalized total finds this set. Its dual
-solution is a cut: all streams of the cut have the same price, and all other streams have a price of 0. The prices
-therefore identify the limited streams without a tolerance. The level is computed from the cut and not taken from the
-solver.
+    level = (sum over bricks of min(capacity, demand of T at the brick) + earlier service of T) / sum of phi over T
+
+T is the set with the smallest level. A linear program that maximizes the smallest normalized total finds this set. The
+dual solution of the program is the cut: all streams of T have the same price, and all other streams have a price of 0.
+The prices therefore identify the limited streams without a tolerance. The level is computed from the cut and not taken
+from the solver.
 """
 
 from dataclasses import dataclass
@@ -35,7 +38,7 @@ _FINEST = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 
 @dataclass(frozen=True)
 class MaxMin:
-    """Rates of streams, an allocation that attains them, and the limits of each stream.
+    """Rates of streams, an allocation that attains these rates, and the limits of each stream.
 
     Parameters
     ----------
@@ -47,9 +50,9 @@ class MaxMin:
         Demand of each stream at each brick, cost a second: infinite where the stream is backlogged, 0 where it sends
         nothing.
     bottleneck : array of bool, shape `[stream, brick]`
-        Whether the brick is full and the stream demands more service at this brick. Such a brick serves the streams of
-        the same level in turn, or streams of lower levels first. False at all bricks if the demand of the stream limits
-        it.
+        Whether the brick is full and the stream demands more service there than it receives. Such a brick alternates
+        between streams of the same level, or serves streams of lower levels first. False at all bricks for a stream
+        that is limited by its demand.
     """
 
     rates: Float[np.ndarray, " stream"]
@@ -125,7 +128,7 @@ def max_min_rates(
         infinite everywhere.
     minimum : float or array of float, shape `[stream]`
         Minimum share of each brick where the stream is backlogged (HYBRID-DSFQ); 0 by default. If a demand is below the
-        minimum share, it is met.
+        minimum share, the whole demand is met.
 
     Returns
     -------
@@ -145,8 +148,8 @@ def max_min_rates(
         x >= 0,  sum over f of x_fb <= capacity_b,  x_fb <= demand_fb,  x_fb >= minimum_f capacity_b where demand allows
 
     The smallest R_f / phi_f is maximized, then the second smallest, and so on. A brick is idle only if all demand at
-    this brick is met. Levels are distinguished to 1e-10 of the largest capacity. 32 bricks and 64 streams take less
-    than a second.
+    this brick is met. Levels that differ by less than 1e-10 of the largest capacity may count as equal. 32 bricks and
+    64 streams take less than a second.
 
     References
     ----------
@@ -192,7 +195,11 @@ def _checked(capacity, weights, reach, demand, minimum) -> tuple[np.ndarray, ...
 
 
 class _Filling(NamedTuple):
-    """Remaining capacity `[brick]`, weights and service so far `[stream]`, and further demand `[stream, brick]`."""
+    """State of progressive filling.
+
+    capacity: remaining capacity, `[brick]`. weights: `[stream]`. demand: unmet demand, `[stream, brick]`. already:
+    service so far, `[stream]`.
+    """
 
     capacity: np.ndarray
     weights: np.ndarray
@@ -239,7 +246,7 @@ def _met(given: _Filling, rates, extra, bottleneck) -> tuple[np.ndarray, np.ndar
 
 
 def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
-    """Return a mask of the streams that limit the highest common level, and the service of each stream.
+    """Return a mask of the streams that are limited at the highest common level, and the service of each stream.
 
     At least one stream is limited.
     """

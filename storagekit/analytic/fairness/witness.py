@@ -2,8 +2,8 @@
 
 A bound applies to every interval in which both streams are backlogged. Let U(t) be the difference between the service
 of the two streams up to time t, each divided by its weight. In one period of backlog, the worst interval is the largest
-fall of U, or of -U. A fall is the highest value so far minus the current value. A log of n events therefore takes n
-steps, and not n^2 intervals. Sums are float64. For integer costs they are exact up to 2^53, for a run of any length.
+fall of U, or of -U. A fall is the highest value so far minus the current value. The search therefore takes n steps for
+a log of n events, and need not compare n^2 intervals. Sums are float64, and sums of integer costs are exact up to 2^53.
 """
 
 from typing import Annotated, NamedTuple
@@ -51,7 +51,7 @@ def largest_unfairness(
     backlogged : array of bool, shape `[event, *batch]`
         Whether both streams are backlogged at the brick from the end of the event on.
     gap : array of float, shape `[event, *batch]`
-        Time since the previous event during which the two streams were not both backlogged, seconds; 0 if both were
+        Time in seconds, since the previous event, during which the two streams were not both backlogged; 0 if both were
         always backlogged.
 
     Returns
@@ -67,8 +67,8 @@ def largest_unfairness(
 
     Notes
     -----
-    A period of backlog begins at the end of an event. The event that ends a period belongs to the period. Events at the
-    same instant also belong to it: a gap of `INSTANT` or less does not end a period. Service between periods is not
+    A period of backlog begins at the end of an event. The event that ends a period belongs to the period, and so do all
+    other events at the same instant: a gap of `INSTANT` or less does not end a period. Service between periods is not
     counted.
 
     References
@@ -92,7 +92,7 @@ def worst_interval(
     backlogged: Annotated[Bool[np.ndarray, " event"], _flags],
     gap: Annotated[Float[np.ndarray, " event"], numbers],
 ) -> tuple[int, int]:
-    """Return the interval with the largest unfairness: the event after which it begins, and the event that ends it.
+    """Return the interval with the largest unfairness, as the numbers of the events that begin and end the interval.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def worst_interval(
 
     Notes
     -----
-    The function compares every beginning in a period with every end, so it is only for short logs.
+    The function compares every pair of a beginning and an end in a period, so it is only for short logs.
     """
     require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream], for one run")
     require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2, because unfairness compares two streams")
@@ -141,10 +141,10 @@ def largest_drop(
     backlogged: Annotated[Bool[AnyArray, "event *batch"], _flags],
     gap: Annotated[Float[AnyArray, "event *batch"], numbers],
 ) -> Float[np.ndarray, "*batch"]:
-    """Return the largest work by which a stream falls behind a share of a brick, in any interval of its backlog there.
+    """Return the largest work by which a backlogged stream falls behind its share of a brick, in any interval.
 
-    This work is m W_A - W_f, with the work W_A of the brick for all streams and W_f for the stream. `shortfall` is a
-    bound on it.
+    This work is m W_A - W_f, where W_A is the work of the brick for all streams, and W_f is its work for the stream.
+    `shortfall` is a bound on this difference.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def largest_drop(
     backlogged : array of bool, shape `[event, *batch]`
         Whether the stream is backlogged at the brick from the end of the event on.
     gap : array of float, shape `[event, *batch]`
-        Time since the previous event during which the stream was not backlogged, seconds.
+        Time in seconds, since the previous event, during which the stream was not backlogged.
 
     Returns
     -------
@@ -214,7 +214,7 @@ class _Fall(NamedTuple):
 
 
 def _largest_fall(steps: np.ndarray, backlogged: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """Return the largest U(t1) - U(t2) of a path U for t1 <= t2 in the same period of backlog.
+    """Return the largest fall U(t1) - U(t2) of a path U, for t1 <= t2 in the same period of backlog.
 
     steps: change of U at each event, `[event, *batch]`.
 

@@ -108,8 +108,8 @@ def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rat
     -----
     The lower bound is the mean waiting time of M/G/1 plus the mean of the longest service time. The upper bound is a
     bound on the mean of the longest of D independent response times: the mean response time plus (D - 1)/sqrt(2 D - 1)
-    standard deviations (Hartley and David). `response_bounds` gives the reasons for which the bounds hold. The variance
-    of the response time of M/G/1 is from Takacs (Kleinrock, section 5.7).
+    standard deviations (Hartley and David). `response_bounds` explains why both bounds hold. The variance of the
+    response time of M/G/1 is from Takacs (Kleinrock, section 5.7).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Simulate completion times as a function of load, and the sustainable load, of many systems.
+"""Simulate the completion times of many systems as a function of load, and find the sustainable load of each system.
 
 All systems use the same random numbers.
 """
@@ -16,7 +16,7 @@ from storagekit.analytic.forkjoin.recursion import Paths, RequestStream, complet
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
 from storagekit.core.validation import COUNT, SEED, instance_of, numbers, require, several
 
-# After this number of bisection steps, the interval is 6e-5 of saturation.
+# After this number of bisection steps, the width of the interval is 6e-5 of the saturation rate.
 _HALVINGS = 14
 # JAX uses only 32 bits of a number for a key.
 _SEED = SEED.up_to(2**32 - 1)
@@ -68,7 +68,7 @@ class Simulation:
         self._read = jnp.asarray(draws.operation >= shares[0])[:, None, None, :]
 
     def completion(self, rates: NDArray) -> Float[np.ndarray, "system load seed"]:
-        """Return the mean time to complete a request.
+        """Return the mean time to complete a request, for each system, load and seed.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Simulation:
         return np.where(rates < self._limits, np.asarray(taken, float), np.inf)
 
     def sustainable(self) -> Float[np.ndarray, "system seed"]:
-        """Return the rate at which the mean time to complete a request equals the mean time between requests.
+        """Return the sustainable rate: the mean time to complete a request then equals the mean time between requests.
 
         Returns
         -------
@@ -120,12 +120,12 @@ class Simulation:
         return ((low + high) / 2)[:, 0]
 
     def _stacked(self, parts: list[NDArray]) -> Array:
-        """Return an array `[request, system, 1, seed, disk]`, with no work for disks that a system does not have."""
+        """Return an array `[request, system, 1, seed, disk]`. Disks that a system does not have receive no work."""
         padded = [np.pad(part, ((0, 0), (0, 0), (0, self._widest - part.shape[-1]))) for part in parts]
         return jnp.asarray(np.stack(padded, axis=1)[:, :, None])
 
     def _stacked_paths(self) -> Paths:
-        """Return paths with leaves `[system, 1, 1]`; the offsets have the disks as a last axis."""
+        """Return paths whose fields have the shape `[system, 1, 1]`. The offsets have the disks as a last axis."""
 
         def stacked(*leaves: Array) -> Array:
             padded = [jnp.pad(leaf, (0, self._widest - len(leaf))) if leaf.ndim else leaf for leaf in leaves]

@@ -39,7 +39,7 @@ def harmonic(queues: Count) -> float:
 
 @validate(together=require_broadcast)
 def response_two(rate: Rates, service: Times) -> NDArray:
-    """Return the exact mean response time of two queues.
+    """Return the exact mean response time of a fork-join system with two queues.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def response_two(rate: Rates, service: Times) -> NDArray:
 
 @validate(together=require_broadcast)
 def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
-    """Return the approximate mean response time of N queues according to Nelson and Tantawi; it is exact for two queues.
+    """Return the approximate mean response time of N queues according to Nelson and Tantawi.
 
     Parameters
     ----------
@@ -85,8 +85,7 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
     service : float or array of float
         Mean service time S of a part, seconds.
     queues : int
-        Number N of queues. The approximation is for two or more queues. For one queue the result is exact, as for
-        M/M/1.
+        Number N of queues, at least 1. The result is exact for one queue (M/M/1) and for two queues.
 
     Returns
     -------

@@ -104,30 +104,30 @@ class Disk:
 
     @validate
     def transfer(self, unit: Spaces) -> NDArray:
-        """Return the transfer time of `unit` bytes, seconds."""
+        """Return the transfer time of `unit` bytes, in seconds."""
         return self._passing(unit)
 
     @validate
     def mean(self, unit: Spaces) -> NDArray:
-        """Return the mean time of a block of `unit` bytes, seconds: seek, rotation and transfer."""
+        """Return the mean time of a block of `unit` bytes, in seconds: seek, rotation and transfer."""
         return self.seek + self.rotation + self._passing(unit)
 
     def variance(self) -> float:
-        """Return the variance of the time of a block of any size, seconds squared.
+        """Return the variance of the time of a block, in seconds squared. It does not depend on the size of the block.
 
-        It is the variance of the sum of two independent uniform times.
+        It is the variance of the sum of two independent uniform times, the seek and the rotational latency.
         """
         return (self.seek**2 + self.rotation**2) / 3
 
     @validate
     def slowest(self, unit: Spaces) -> NDArray:
-        """Return the longest possible time of a block of `unit` bytes, seconds."""
+        """Return the longest possible time of a block of `unit` bytes, in seconds."""
         return 2 * (self.seek + self.rotation) + self._passing(unit)
 
     def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
-        """Return the times of blocks of `unit` bytes, seconds, in the precision of the random numbers.
+        """Return the times of blocks of `unit` bytes, in seconds, with the precision of the random numbers.
 
-        seek, rotation: random numbers in [0, 1).
+        seek, rotation: random numbers in [0, 1), one pair for each block.
         """
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 
@@ -177,17 +177,20 @@ class Host:
 
     @validate
     def seconds(self, size: Spaces) -> NDArray:
-        """Return the time to send or to receive a packet of `size` bytes, seconds."""
+        """Return the processing time to send or to receive a packet of `size` bytes, in seconds."""
         return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
 
     @validate
     def busy(self, sending: Span, receiving: Span) -> float:
-        """Return the time that the busier processor works, seconds. sending, receiving: seconds of each direction."""
+        """Return the working time of the busier processor, in seconds, or of the only processor.
+
+        sending, receiving: processing time of each direction, seconds.
+        """
         return max(sending, receiving) if self.duplex else sending + receiving
 
     @validate
     def check_seconds(self, size: Spaces) -> NDArray:
-        """Return the time to combine `size` bytes with check data by exclusive or, seconds."""
+        """Return the processing time to combine `size` bytes with check data by exclusive or, in seconds."""
         return self.per_check_byte * np.asarray(size, float) / self.speed
 
 
@@ -202,7 +205,7 @@ class Network:
     acquisition : float
         Mean time until a sender has the token, seconds; by default 0, as on a switch.
     rings : int
-        Number of rings, over which packets are spread evenly, or number of links of each host on a switch; 1 by default.
+        Number of rings, or number of links of each host on a switch; 1 by default. Packets are spread evenly over them.
     switched : bool
         Whether the network is a switch; false by default.
 
@@ -224,7 +227,7 @@ class Network:
 
     @validate
     def seconds(self, size: Spaces) -> NDArray:
-        """Return the time that a packet of `size` bytes occupies a ring or a link, seconds.
+        """Return the time for which a packet of `size` bytes occupies a ring or a link, in seconds.
 
         The time includes the acquisition of the token.
         """

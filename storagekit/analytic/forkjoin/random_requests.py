@@ -1,4 +1,4 @@
-"""Draw the random numbers of a simulated stream of requests. They are independent of load, disks and block size."""
+"""Draw the random numbers of simulated streams of requests, independently of load, disks and block size."""
 
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.core.validation import COUNT, require
 from storagekit.workload.randomness import fraction, words
 
-# maximum number of blocks, which need a few GB of random numbers
+# maximum number of blocks of all requests; their random numbers take a few GB
 _MOST = 10**8
 
 
@@ -27,7 +27,7 @@ class Draws(NamedTuple):
     operation : array of float, shape `[request, seed]`
         Uniform in [0, 1). The request is a write if the number is below the share of writes.
     place : array of float, shape `[request, seed]`
-        Uniform in [0, 1); selects the disk where the request begins.
+        Uniform in [0, 1). The number selects the disk where the request begins.
     seek : array of float, shape `[request, seed, block]`
         Uniform in [0, 1), for the seek time of each block.
     rotation : array of float, shape `[request, seed, block]`
@@ -56,7 +56,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
     Returns
     -------
     Draws
-        Random numbers. The numbers of a block do not depend on the other numbers that are drawn.
+        Random numbers. The numbers of a block do not depend on the number of other blocks.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _fractions(key: Array, requests: int, blocks: int) -> tuple[Array, Array]:
-    """Return two numbers in [0, 1) for every block number of every request, `[request, seed, block]`."""
+    """Return two random numbers in [0, 1) for every block of every request, each `[request, seed, block]`."""
     first = jnp.zeros((1, key.shape[1]), jnp.int32)
     numbers = jnp.arange(blocks, dtype=jnp.uint32)
     one, other = jax.vmap(lambda number: words(key, first, requests, number), out_axes=-1)(numbers)

@@ -1,9 +1,9 @@
 """Calculate the unfinished work of every server from one request to the next, with a max-plus recursion.
 
-The disks serve striped requests in order of arrival. The state of a disk is therefore the time for which it is still
-busy when the next request arrives (Lindley). A request is computed with a few vector operations, simultaneously for all
-loads, layouts and seeds, and without events. Times are relative to the arrival of the request, so float32 stays exact
-for a stream of any length.
+The disks serve striped requests in order of arrival. The state of a disk is therefore the time for which the disk is
+still busy when the next request arrives (Lindley). Each request takes a few vector operations for all loads, layouts
+and seeds, and there are no events. Times are relative to the arrival of the request, so float32 is accurate enough for
+a stream of any length.
 """
 
 from typing import NamedTuple
@@ -48,15 +48,15 @@ class Path(NamedTuple):
     Parameters
     ----------
     out : array of float, shape `[*batch]`
-        Time that the client is busy with sending.
+        Time for which the client is busy with sending the request.
     offset : array of float, shape `[*batch, disk]`
-        Time from the start of the client until each disk has all its input.
+        Time from the start of sending at the client until each disk has all its input.
     port : array of float, shape `[*batch]`
-        Time that an agent is busy with a block that it sends, or with an acknowledgement.
+        Time for which an agent is busy with sending one packet: a block, or an acknowledgement.
     transit : array of float, shape `[*batch]`
-        Time from the end of this activity of the agent until the packet has reached the client.
+        Time from the end of this sending until the packet has reached the client.
     receive : array of float, shape `[*batch]`
-        Time that the client is busy with the packet.
+        Time for which the client is busy with receiving one packet.
     """
 
     out: Float[Array, "*batch"]
@@ -100,7 +100,7 @@ def path(out: float, offset: ArrayLike, port: float, transit: float, receive: fl
 
 
 class _Busy(NamedTuple):
-    """Time for which each server is still busy: disks, ports of the agents, sending and receiving of the client."""
+    """Time for which each server is still busy: disks, ports of the agents, and the client's sending and receiving."""
 
     disk: Array
     port: Array
@@ -140,16 +140,17 @@ def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float
 
     Notes
     -----
-    A disk serves requests in their order, and the blocks of a request together. If blocks arrive more slowly than the
-    next server processes them, the arrival of the last block determines the end. If blocks arrive faster, the arrival
-    of the first block and the number of blocks determine the end. The later of the two times is used, at the port of an
-    agent and at the client. Sending and receiving do not delay each other, and a request is not delayed by later
-    requests.
+    A disk serves requests in order of arrival, and all blocks of a request before the next request. If blocks arrive
+    more slowly than the next server processes them, the arrival of the last block determines the end. If blocks arrive
+    faster, the arrival of the first block and the number of blocks determine the end. The later of these two ends is
+    used, at the port of an agent and at the client. Sending and receiving do not delay each other, and a request is not
+    delayed by later requests.
 
-    The result is therefore exact for the disks, and too low for the other resources. Compared with a simulation of every
-    packet (tests/analytic/forkjoin/test_network.py), it is too low by 1% if the disks are the bottleneck, and by 10% if a
-    ring is two thirds as busy as the disks. If the client's processor is the bottleneck and its utilization is 70%, the
-    result is too low by 8% with a processor for each direction, and by 32% with one processor for both directions.
+    The times at the disks are therefore exact, and the times at the other resources are too low. Compared with a
+    simulation of every packet (tests/analytic/forkjoin/test_network.py), the result is too low by 1% if the disks are
+    the bottleneck, and by 10% if a ring is two thirds as busy as the disks. If the client's processor is the bottleneck
+    and its utilization is 70%, the result is too low by 8% with a processor for each direction, and by 32% with one
+    processor for both directions.
     """
     stream = _stream(stream)
     return _completion_times(stream, None if paths is None else _paths(paths, stream))
@@ -224,7 +225,7 @@ def _paths(given: Paths, stream: RequestStream) -> Paths:
 
 
 def _way(paths: Paths, read: Array) -> Path:
-    """Return the path of each request, for a read or a write."""
+    """Return the path of each request: the path of reads for a read, and the path of writes for a write."""
     one, other = paths
     return Path(
         out=jnp.where(read, one.out, other.out),
@@ -236,7 +237,7 @@ def _way(paths: Paths, read: Array) -> Path:
 
 
 def _pass(busy: _Busy, request: RequestStream, path: Path) -> tuple[_Busy, Array]:
-    """Return the times for which the servers are busy after a request, and the completion time of the request."""
+    """Return the time for which each server is busy after a request, and the completion time of the request."""
     asked = request.blocks > 0
     answers = jnp.where(request.read[..., None], request.blocks, asked)
     port, transit = path.port[..., None], path.transit

@@ -67,9 +67,9 @@ class StripedSystem:
 
     @validate
     def utilization(self, rate: Rates) -> dict[str, NDArray]:
-        """Return the utilization of each resource, by name of the resource.
+        """Return the utilization of each resource, keyed by the name of the resource.
 
-        For disks and for agents, it is the utilization of the busiest disk or agent.
+        For disks and for agents, the value is the utilization of the busiest disk or agent.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class StripedSystem:
         Returns
         -------
         dict of str to array of float
-            Share of the time that the resource is busy.
+            Share of the time for which the resource is busy.
 
         Raises
         ------
@@ -90,10 +90,10 @@ class StripedSystem:
         return {name: each * seconds for name, seconds in self.demands().items()}
 
     def demands(self) -> dict[str, float]:
-        """Return the mean time for which a request occupies each resource, seconds, by name of the resource.
+        """Return the mean time in seconds for which a request occupies each resource, keyed by the resource's name.
 
-        For disks and for agents, it is the time of the busiest disk or agent. If a disk has failed, the busiest are the
-        disks and agents that replace it.
+        For disks and for agents, the value is the time of the busiest disk or agent. If a disk has failed, the other
+        disks and agents of its group are the busiest.
         """
         unit, control, striping = self.striping.unit, self.control, self.striping
         written, read = self.write_share, 1 - self.write_share
@@ -125,7 +125,7 @@ class StripedSystem:
         return found | {"client link": max(inward, outward), "agent link": max(from_agent, to_agent)}
 
     def saturation(self) -> tuple[float, str]:
-        """Return the largest possible rate, requests a second, and the resource that is always busy at this rate."""
+        """Return the saturation rate in requests a second, and the name of the resource that limits the rate."""
         demands = self.demands()
         name = max(demands, key=lambda one: demands[one])
         return 1 / demands[name], name
@@ -136,7 +136,7 @@ class StripedSystem:
         Returns
         -------
         float
-            Mean time, seconds: the mean time of the last disk, plus both directions of the path.
+            Mean time, seconds: the mean time until the last disk ends, plus the path to the disks and back.
 
         Raises
         ------
@@ -168,41 +168,41 @@ class StripedSystem:
         )
 
     def _way(self, size: float) -> float:
-        """Return the time of a packet between the client and an agent, seconds, including both processors."""
+        """Return the time of a packet between the client and an agent, in seconds, including both processors."""
         return float(self.client.seconds(size) + self.network.seconds(size) + self.agent.seconds(size))
 
     def _transit(self, size: float) -> float:
-        """Return the time from the end of sending at an agent's port until the client is busy with the packet, seconds.
+        """Return the time in seconds from the end of sending at an agent until the client starts to receive the packet.
 
-        It is negative if both are links of a switch, which a packet passes simultaneously.
+        The time may be negative on a switch, because a packet passes the links of agent and client simultaneously.
         """
         return self._way(size) - self._port(size) - max(float(self.client.seconds(size)), self._busy(size))
 
     def _order(self) -> NDArray:
-        """Return the number of blocks of a write that are sent before the last block of each disk."""
+        """Return, for each disk, the number of blocks of a write that are sent before the disk's last block."""
         striping = self.striping
         sent = striping.accesses(1.0)
         return np.minimum(sent - striping.disks + striping.failed + np.arange(striping.disks), sent - 1).clip(0)
 
     def _port(self, size: float) -> float:
-        """Return the time that an agent is busy with sending a packet, seconds."""
+        """Return the time in seconds for which an agent is busy with sending a packet."""
         host = float(self.agent.seconds(size))
         return max(host, self._busy(size)) if self.network.switched else host
 
     def _busy(self, size: float) -> float:
-        """Return the time that a packet keeps the network busy, seconds, divided by the number of rings or links."""
+        """Return the time in seconds for which a packet occupies the network, divided by the number of its links."""
         return float(self.network.seconds(size)) / self.network.rings
 
     def _checking(self) -> float:
-        """Return the time that the client needs to compute the check data of a write, seconds."""
+        """Return the time in seconds that the client needs to compute the check data of a write."""
         if not self.striping.groups:
             return 0.0
         return float(self.client.check_seconds(self.striping.request))
 
     def _rebuilding(self) -> float:
-        """Return the mean time that the client needs to reconstruct the data of failed disks in a read, seconds.
+        """Return the mean time in seconds for which the client reconstructs data of failed disks during a read.
 
-        Lost check data is not reconstructed.
+        The client does not reconstruct lost check data.
         """
         striping = self.striping
         if not striping.failed:

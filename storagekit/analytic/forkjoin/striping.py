@@ -1,4 +1,4 @@
-"""Map the blocks of a request and its check data to disks."""
+"""Map the data blocks and the check data of a request to disks."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,8 +33,8 @@ class Striping:
     disks : int
         Number of disks.
     groups : int
-        Number of parity groups of equal size into which the disks are divided; by default 0, for no check data. A
-        request without check data begins at any disk.
+        Number of parity groups of equal size into which the disks are divided; 0 by default, for no check data. Without
+        check data, a request may begin at any disk.
     failed : int
         Number of groups with one failed disk; 0 by default.
 
@@ -124,9 +124,9 @@ class Striping:
 
     @validate
     def accesses(self, write_share: Share) -> float:
-        """Return the mean number of blocks that a request reads or writes on all disks.
+        """Return the mean number of blocks that a request reads or writes on all disks together.
 
-        Failed disks do not change the number for a read.
+        Failed disks do not change the number of blocks of a read.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Striping:
     def busiest(self, write_share: Share) -> float:
         """Return the mean number of blocks of a request on the busiest disk.
 
-        If a disk has failed, the number is the number of rows, because the other disks of its group are busiest.
+        If a disk has failed, the result is the number of rows, because the other disks of its group are busiest.
 
         Parameters
         ----------
@@ -188,8 +188,8 @@ class Striping:
 
         Notes
         -----
-        In a group without a failed disk, a read skips the check data. In a group with a failed disk, a read uses all
-        other blocks.
+        In a group without a failed disk, a read skips the check data. In a group with a failed disk, a read uses the
+        blocks of all other disks, including the check data.
         """
         row = np.arange(self.rows)[:, None]
         disk = np.arange(self.disks)

@@ -7,11 +7,10 @@ every theta > 0,
     P(X_1 + .. + X_n > t) <= exp(n g(theta) + theta (B - t)),    g(theta) = log M(seek) + log M(rotation),
     log M(time uniform from 0 to 2 m) = log((exp(2 m theta) - 1) / (2 m theta)),
 
-where B is the sum of the transfer times, which is deterministic. Solved for t, the bound is: except with a probability
-e, the sum of the times is at most B + min over theta of (n g(theta) + log 1/e) / theta. Every theta gives a valid
-bound, so the minimum over a fixed grid is valid too. The grid reduces the accuracy only a little: neighbouring values
-of theta differ by a fourth. If theta differs from the best theta by half of that distance, the exponent changes by
-about a hundredth.
+where B is the sum of the transfer times, which is constant. Solved for t, the bound is: except with a probability e,
+the sum of the times is at most B + min over theta of (n g(theta) + log 1/e) / theta. Every theta gives a valid bound,
+so the minimum over a fixed grid is valid too. The grid reduces the accuracy only a little: neighbouring values of theta
+have a ratio of 1.25. If the best theta is half a step away, the exponent changes by about a hundredth.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,8 @@ from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.core.validation import Spaces, Validator, instance_of, validate
 
 _POINTS = 64
-# Limits of theta times the longest time of a block with a small transfer. The range covers the best theta for thousands of
-# sessions with little spread, and for a single session.
+# Limits of the product of theta and the longest time of a block with a small transfer. The range covers the best theta
+# for a single session, and for thousands of sessions.
 _LEAST, _MOST = 1e-2, 1e4
 _TRANSFER = 65536
 _PERIOD = Validator(least=0, unit="s", above=True, endless=True)
@@ -88,12 +87,12 @@ class Tail:
         count : float or array of float, shape `[..]`
             Number of positionings.
         rarity : float or array of float, shape `[..]`
-            Negative logarithm of the probability.
+            Negative logarithm of this probability.
 
         Returns
         -------
         array of float, shape `[.., disk]`
-            Time, seconds; at most the sum of the longest positioning times, which is never exceeded.
+            Time, seconds. It is at most the sum of the longest positioning times, because no total is above this sum.
         """
         count, rarity = np.asarray(count, float)[..., None], np.asarray(rarity, float)[..., None]
         least = (count * self.slope + rarity * self.step).min(axis=-1)
@@ -120,7 +119,7 @@ def lateness_bound(
     Returns
     -------
     float
-        Bound on the probability; 0 if the blocks cannot take longer.
+        Bound on the probability; 0 if the blocks cannot take longer than the period.
 
     Raises
     ------
