@@ -45,7 +45,7 @@ class Answer(ABC):
 class RankedAnswer(Answer, Generic[One]):
     """A ranking of candidates, from the best to the worst. If there is no candidate, `binding` gives the reason.
 
-    COLUMNS: unit and meaning of each value of a candidate in the table. KIND: the kind of the candidates.
+    COLUMNS: unit and meaning of each column of the table. KIND: what the candidates are, for example "layout".
     """
 
     COLUMNS: ClassVar[Mapping[str, tuple[str, str]]]
@@ -80,7 +80,7 @@ class RankedAnswer(Answer, Generic[One]):
 
 
 def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> None:
-    """Raise InputError with the binding constraint if nothing is feasible. what: the refused action in the message."""
+    """Raise InputError with the binding constraint if nothing is feasible. what: verb of the refused action."""
     if not feasible:
         raise InputError(f"nothing to {what}, the question has no answer: {binding}")
 
@@ -88,7 +88,7 @@ def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> N
 def text_table(titles: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:
     """Return the lines of a table. The first column is aligned to the left, the others to the right.
 
-    The first column is two characters wider than its texts, and at least as wide as given.
+    The first column is two characters wider than its longest text, and at least as wide as the first of `widths`.
     """
     every = [titles, *rows]
     first = max(widths[0], *(2 + len(row[0]) for row in every))

@@ -21,7 +21,8 @@ def layout_assumptions(array: Population, load: Load, scheduler: Scheduler) -> t
     ]
     if len(array.kinds) > 1:
         lines += [
-            "the data is distributed over the drives so that all are equally busy; predictions are weighted by these shares",
+            "the data is distributed so that all drives are equally busy; predictions are weighted with the drives' "
+            "shares of the requests",
             "the disks of one mirror are of the same kind; the optimum before rounding assumes equal shares",
         ]
     return tuple(lines)
@@ -37,7 +38,7 @@ def common_assumptions(array: Population, load: Load) -> tuple[str, ...]:
         *dict.fromkeys(kind.spindle.assumption for kind in array.kinds),
         "addresses are uniform over the data, which occupies consecutive cylinders from the edge of each disk",
         "replicas are at even angles on one cylinder; the disks of a mirror rotate independently",
-        "the seek distances of the heads of a mirror are independent; the true distances of two heads are 4% longer",
+        "the seek distances of a mirror's heads are independent; in truth, the shorter of two distances is 4% longer",
         f"{background:.0%} of the writes propagate their copies in idle time, at no cost",
         f"{1 - background:.0%} of the writes write all copies before they complete: up to a revolution for the replicas on "
         "one disk, and an access on each disk of a mirror",

@@ -100,7 +100,9 @@ class Check:
         if abs(row.difference) > self.within:
             covered = row.low <= row.predicted <= row.high
             cause = "the simulation is too short to decide; use more requests or seeds" if covered else row.cause
-            difference = f"{row.candidate}: the predicted {row.measure} differs by {row.difference:+.0%}"
+            difference = (
+                f"{row.candidate}: the predicted {row.measure} differs by {row.difference:+.0%} from the simulation"
+            )
             yield f"{difference}: {cause}" if cause else difference
 
     def to_dict(self) -> dict[str, Any]:

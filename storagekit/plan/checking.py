@@ -1,4 +1,4 @@
-"""Checks of answers: simulate a scenario for each candidate, and compare with the prediction."""
+"""Checks of answers: simulate a scenario for each candidate, and compare the result with the prediction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,8 +43,8 @@ _QUANTILES = {"p95": 0.95, "p99": 0.99}
 class _Candidate:
     """A scenario with the predicted values of its candidates.
 
-    predicted: predicted value of each pair of candidate and measure. In a scenario of streams each stream is a
-    candidate, in the order of the streams. requests, seconds: length of a run; one of the two is given. measures:
+    predicted: predicted value of each pair of candidate and measure. In a scenario of streams, the candidates are the
+    streams, in their order. requests, seconds: length of a run; one of the two is given. measures:
     further measures of the simulation. rate: rate of the arrivals, given only if the arrivals may overload the disks.
     limits: limit of each measure in the question. cause: the known cause of differences.
     """
@@ -108,7 +108,7 @@ def check_layouts(
     seeds: int,
     requests: int | None,
 ) -> Check:
-    """Simulate layouts with `outstanding` requests or, if that is None, with `rate` requests a second.
+    """Simulate layouts with `outstanding` requests or, if it is None, with `rate` requests a second.
 
     predicted: predicted value of the measure ("response" or "throughput"), keyed by layout.
     """

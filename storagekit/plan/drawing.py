@@ -12,6 +12,7 @@ from storagekit.plan.objective import Objective
 from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
 
+# maximum number of bars, and largest ratio of a drawn time to the best time
 _DRAWN, _TIMES = 16, 8
 # for each measure of the bars: its unit, and the title of the axis
 _MEASURES = {
@@ -27,7 +28,7 @@ def draw(needs: Requirements, ranked: Sequence[Prediction], goal: Objective, che
     measure = goal.name if goal.name in _MEASURES and not math.isnan(getattr(ranked[0], goal.name)) else "mean"
     factor, title = _MEASURES[measure]
     best = getattr(ranked[0], measure)
-    # times far above the best would compress the rest of the chart
+    # bars that are much longer than the best bar would compress the other bars
     near = [one for one in ranked if measure == "throughput" or getattr(one, measure) <= _TIMES * best]
     simulated = {(row.candidate, row.measure): row for row in check.rows} if check else {}
     rows = []
@@ -39,13 +40,13 @@ def draw(needs: Requirements, ranked: Sequence[Prediction], goal: Objective, che
     heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} ranks first by {goal.meaning}"
     more = len(ranked) - len(rows)
     drawn = [f"{needs.drive.name}; schemes that tolerate {needs.tolerate} or more failures"]
-    drawn += [f"{more} more schemes are not drawn"] if more > 0 else []
+    drawn += [f"{more} other schemes are not drawn"] if more > 0 else []
     drawn += ["whiskers: 95% confidence intervals"] if bool(table.simulated.notna().any()) else []
     return ranking(table, title, heading, _beside(table, title), "; ".join(drawn))
 
 
 def _beside(rows: pd.DataFrame, title: str) -> str:
-    """Return a sentence with the predicted values of the first two schemes."""
+    """Return the subtitle: the measure, and the predicted values of the first two schemes."""
     first = zip(rows.scheme.head(2), rows.predicted.head(2), strict=True)
     told = "; the next, ".join(f"{scheme}: {figure(predicted)}" for scheme, predicted in first)
     return f"{title[0].lower()}{title[1:]}, {told}"

@@ -22,7 +22,7 @@ class Family(ABC):
 
     @abstractmethod
     def of(self, disks: int) -> list[Scheme]:
-        """Return all schemes of `disks` disks."""
+        """Return all schemes of the family with exactly `disks` disks."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SRArrays(Family):
     Parameters
     ----------
     replicas, mirrors : int
-        Maximum numbers of rotational replicas and of mirrors.
+        Maximum number of rotational replicas, and maximum number of mirrors.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:
 def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
     """Return the name of a dispatcher and the dispatcher. Raises InputError if the value is not such a pair."""
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InputError(f"{label} {shown(value)}: give its name and the dispatcher, as in ('ARS', sk.dispatch.ARS())")
+        raise InputError(f"{label} {shown(value)}: give a name and a dispatcher, as in ('ARS', sk.dispatch.ARS())")
     title = text("name of a dispatcher", value[0])
     return title, instance_of(AbstractDispatch, "one as sk.dispatch.ARS()")(f"dispatcher {title!r}", value[1])
 
@@ -127,14 +127,14 @@ def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
 class Protocols(Family):
     """Bricks of one disk each with copies of all data, for each of several named dispatchers.
 
-    There is no scheme for more than 31 disks, the maximum of ARS.
+    The family has no scheme with more than 31 disks, which is the maximum of ARS.
 
     Parameters
     ----------
     copies : int
         Maximum number of copies, at least 2.
     dispatchers : sequence of (str, AbstractDispatch)
-        Names and dispatchers; by default ARS, and the shorter of two queues.
+        Pairs of a name and a dispatcher; by default ARS, and the shorter of two queues.
 
     Raises
     ------
@@ -181,9 +181,9 @@ class SplitTransfers(Family):
     def __post_init__(self):
         validate_fields(self)
         for one in self.ways:
-            # a stripe unit is a part of a page
+            # the stripe units of a request divide a page of 8 sectors into equal parts
             if 8 % one:
-                raise InputError(f"ways {one}: a request is split in 2, 4 or 8; give one of these")
+                raise InputError(f"ways {one}: a request is split in 2, 4 or 8 parts; give one of these numbers")
 
     def of(self, disks):
         return [SplitRequests(disks, one) for one in self.ways if one <= disks <= MOST_PARTS]

@@ -17,7 +17,10 @@ from storagekit.plan.assumptions import RANDOM_DISKS
 
 
 class GoalMeasures(NamedTuple):
-    """Predictions for each layout: response in seconds, throughput in requests a second, and utilization of a disk."""
+    """Predictions for each layout: response in seconds, throughput in requests a second, and utilization of a disk.
+
+    Under open arrivals, the throughput is an estimate of the largest possible rate.
+    """
 
     response: NDArray
     throughput: NDArray
@@ -41,7 +44,7 @@ class Goal(ABC):
     @property
     @abstractmethod
     def outstanding(self) -> float:
-        """Return the number of outstanding requests for each disk; 1 for open arrivals."""
+        """Return the number of outstanding requests per disk; 1 for open arrivals."""
 
     @abstractmethod
     def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalMeasures:
@@ -49,12 +52,12 @@ class Goal(ABC):
 
     @abstractmethod
     def lack(self, reached: GoalMeasures) -> NDArray:
-        """Return the factor by which each layout misses the goal. It is 1 or less if the layout meets the goal."""
+        """Return the factor by which each layout misses the goal. The factor is 1 or less if the goal is met."""
 
     @property
     @abstractmethod
     def limit(self) -> float:
-        """Return the value at which the goal limits its measure."""
+        """Return the limit of the measure: a maximum for a response time, a minimum for a throughput."""
 
     def least_disks(self, spindle: Spindle) -> float:
         """Return a number of disks below which no layout meets the goal."""
@@ -84,7 +87,7 @@ class ResponseGoal(Goal):
     rate: Positive
 
     measure, unit = "response", "s"
-    assumption = "each disk is an M/G/1 queue with Poisson arrivals, served in order of arrival; reordering is faster"
+    assumption = "each disk is an M/G/1 queue with Poisson arrivals in FCFS order; with reordering, disks are faster"
 
     def __post_init__(self):
         validate_fields(self)
@@ -108,7 +111,7 @@ class ResponseGoal(Goal):
 
 @dataclass(frozen=True)
 class ThroughputGoal(Goal):
-    """A minimum throughput with a number of outstanding requests.
+    """A minimum throughput at a given number of outstanding requests.
 
     Parameters
     ----------
@@ -156,11 +159,11 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
 
     Notes
     -----
-    Each disk is an M/G/1 queue with FCFS scheduling. The first two moments of the service time are those of a random
-    access: a seek and the rotation to the nearest replica. A foreground write also accesses the other replicas. The
-    block of a read has copies on other disks. The head of each of these disks is idle with probability 1 - utilization,
-    and the read chooses among the idle heads. A write completes when the access on the last mirror completes, but its
-    waiting time is the waiting time of a single access. Schedulers that reorder requests give shorter response times.
+    Each disk is an M/G/1 queue with FCFS scheduling. The service time has the first two moments of a random access: a
+    seek and the rotation to the nearest replica. A foreground write also accesses the other replicas. The block of a
+    read has copies on other disks. The head of each of these disks is idle with probability 1 - utilization, and the
+    read chooses among the idle heads. A write completes when the access on the last mirror completes, but its waiting
+    time is the waiting time of a single access. Schedulers that reorder requests give shorter response times.
     """
     reach = spindle.reach(used_share(load, layouts, disks) / np.asarray(load.locality))
     p, mirrors = load.unpropagated, layouts.mirrors
@@ -184,7 +187,7 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
 
 
 def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int) -> float:
-    """Return the minimum latency without seeks, seconds: overhead, rotation and settling.
+    """Return the smallest possible latency in seconds: overhead, rotation and settling, without seeks.
 
     No number of disks gives a lower latency.
     """

@@ -32,13 +32,13 @@ class Candidate:
     latency : float
         Mean response time of single requests, including the overhead T_o, seconds.
     throughput : float
-        Requests a second with the queue length that the question gives.
+        Throughput at the queue length of the question, requests a second.
     response : float
-        Mean response time with the queue length that the question gives (Little's law), seconds.
+        Mean response time at the queue length of the question (Little's law), seconds.
     used : float
         Share of the cylinders that the data occupy on the fullest disk.
     paper_latency, paper_throughput : float
-        The same measures according to equations 9 and 12 to 16 of srarray, with D_r D_m instead of D_r.
+        Latency from equation 9 of srarray, and throughput from its equations 12 to 16, with D_r D_m instead of D_r.
     """
 
     layout: Layout
@@ -81,13 +81,13 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     paper : Candidate, optional
         The layout that the paper's rule selects.
     optimum : Optimum, optional
-        The optimal numbers of copies and of striping before they are rounded to whole numbers.
+        The optimal number of copies and the optimal striping, before they are rounded to whole numbers.
     binding : Binding
-        The constraint that separates the best layout from the optimum or, if no layout is feasible, the reason.
+        The constraint that separates the best layout from the optimum. If no layout is feasible, the reason.
     assumptions : tuple of str
         The assumptions of the predictions.
     shares : tuple of float
-        For each kind of drive, in the given order, the share that one disk has of the data and of the requests.
+        Share of the data and of the requests on one disk, for each kind of drive in the given order.
     question : Question
         The question.
     """
@@ -96,8 +96,8 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     COLUMNS = MappingProxyType(
         {
             "latency": ("s", "mean response time of single requests"),
-            "throughput": ("1/s", "requests a second with the queue of the question"),
-            "response": ("s", "mean response time with the queue of the question"),
+            "throughput": ("1/s", "requests a second at the queue length of the question"),
+            "response": ("s", "mean response time at the queue length of the question"),
             "used": ("1", "share of the cylinders that is used on the fullest disk"),
             "paper_latency": ("s", "latency of the paper's equation 9"),
             "paper_throughput": ("1/s", "throughput of the paper's equations 12 to 16"),
@@ -126,7 +126,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     def outstanding(self) -> int:
         """Return the number of outstanding requests in a check.
 
-        It is one for a latency, otherwise the sum of the queues of all disks.
+        The number is 1 if the objective is the latency, otherwise the sum of the queue lengths of all disks.
         """
         if isinstance(self.question.aim, MinMean):
             return 1
@@ -135,8 +135,8 @@ class LayoutAnswer(RankedAnswer[Candidate]):
     def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> Check:
         """Simulate the first `candidates` layouts of the ranking in a closed loop.
 
-        The simulation of a latency has one outstanding request. The simulation of a throughput has the queue length
-        that the question gives at each disk. The question also gives the scheduler and the propagation of writes.
+        A latency is simulated with one outstanding request, and a throughput with the question's queue length at each
+        disk. The scheduler and the propagation of writes are also those of the question.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
         best = self.recommended
         lines += [
             f"recommended {best.layout} (D_s x D_r x D_m): {best.latency / MS:.2f} ms for a single request, "
-            f"{best.throughput:.0f} requests/s with {float(asked.load.queue):g} outstanding for each disk"
+            f"{best.throughput:.0f} requests/s with {float(asked.load.queue):g} outstanding per disk"
         ]
         if self.optimum:
             lines += [f"optimum before rounding: D_s {self.optimum.striping:.2f}, D_r {self.optimum.replicas:.2f}"]
@@ -218,7 +218,8 @@ class SizeAnswer(Answer):
     response : float, optional
         Mean response time, seconds.
     throughput : float, optional
-        Requests a second.
+        Requests a second: for a response goal an estimate of the largest possible rate, for a throughput goal the
+        throughput of the closed loop.
     utilization : float, optional
         Utilization of a disk.
     price : float, optional

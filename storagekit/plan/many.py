@@ -35,7 +35,7 @@ class Ranked:
     latency : array of float
         Mean response time of single requests, seconds; NaN if no layout is feasible.
     throughput : array of float
-        Requests a second with the queue length that the question gives; NaN if no layout is feasible.
+        Throughput at the queue length of the question, requests a second; NaN if no layout is feasible.
     optimum : array of float
         D_r of equation 10 or 13 of srarray, at least 1, before rounding.
     """
@@ -65,9 +65,9 @@ def rank_many(
     mirrors: int | None = 1,
     most_replicas: int = equations.MOST_REPLICAS,
 ) -> Ranked:
-    """Return the best layout for each of many questions, for drives whose seek time is linear in distance.
+    """Return the best layout for each of many questions.
 
-    The result for each question is the recommendation of `plan.array`.
+    The result for each question is the recommendation of `plan.array`. Seek times are linear in distance.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _best(columns: list[NDArray], every: Layouts, objective: LayoutObjective, sc
     found = _costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
     measures = LayoutMeasures(found.latency, found.throughput(count))
     score = np.where(used <= 1 + 1e-9, objective.score(measures), np.inf)
-    # layouts are sorted by mirrors; of several equal scores, the first one is taken
+    # layouts are sorted by mirrors; of several layouts with equal scores, the first layout is taken
     least = score.min(axis=1, keepdims=True)
     best = np.argmax(score <= least * (1 + 1e-10), axis=1)
     fits = np.isfinite(least[:, 0])
@@ -172,7 +172,7 @@ def _columns(**given: ArrayLike) -> list[NDArray]:
         columns = list(np.broadcast_arrays(*arrays.values()))
     except ValueError:
         shapes = ", ".join(f"{label} {array.shape}" for label, array in arrays.items() if array.ndim)
-        raise InputError(f"shapes that do not go together: {shapes}; give arrays that broadcast") from None
+        raise InputError(f"the shapes of the arrays do not match: {shapes}; give arrays that broadcast") from None
     _, _, _, _, read_share, background, queue, locality, data = columns
     Load(read_share, background, queue, locality, data)
     QUEUE.each("queue", queue)

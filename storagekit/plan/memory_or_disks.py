@@ -66,8 +66,8 @@ def memory(*, cache: float, disks: float, disk_size: float, price_ratio: float |
     Notes
     -----
     The break-even ratio M satisfies M * cache = disks * disk_size. For each added disk, the paper charges the size of
-    the data set, 8400 MB, not the size of the disk. With 126 MB of memory and one disk M is 67; with 336 MB and three
-    disks it is 75.
+    the data set, 8400 MB, not the size of the disk. With 126 MB of memory and one disk, M is 67. With 336 MB of memory
+    and three disks, M is 75.
 
     References
     ----------
@@ -89,7 +89,7 @@ def memory(*, cache: float, disks: float, disk_size: float, price_ratio: float |
         cheaper = "equal" if np.isclose(price_ratio, break_even) else "memory" if price_ratio < break_even else "disks"
     assumed = (
         "the memory and the added disks give the same response time, which is not computed here",
-        "the price of an added disk is that of the given number of bytes",
+        "an added disk costs as much as the given number of bytes of disk",
         "power, enclosures and the volatility of memory cost nothing",
     )
     return MemoryAnswer(break_even, price_ratio, cheaper, assumed)

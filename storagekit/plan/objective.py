@@ -23,7 +23,8 @@ class LayoutMeasures(NamedTuple):
 class Objective(ABC):
     """An objective of a ranking.
 
-    If scores of schemes are equal, the scheme that tolerates more failures is better, then the scheme with more capacity.
+    Of schemes with equal scores, the scheme that tolerates more failures is better, and then the scheme with more
+    capacity.
     """
 
     name: ClassVar[str]
@@ -63,8 +64,8 @@ class Objective(ABC):
 class MaxThroughput(Objective):
     """Maximize the throughput.
 
-    With outstanding requests, this is the throughput of the closed loop. With arrivals at a rate, it is the highest
-    rate before the disks are overloaded.
+    With outstanding requests, the throughput is the rate of the closed loop. With arrivals at a rate, the throughput is
+    the highest rate at which the disks are not overloaded.
 
     For layouts, q requests are outstanding for each disk (srarray, section 2.4).
     """
@@ -80,7 +81,7 @@ class MaxThroughput(Objective):
 class MinMean(Objective):
     """Minimize the mean response time.
 
-    For layouts, this is the mean response time of single requests (srarray, equations 9 to 11).
+    For layouts, the objective is the mean response time of single requests (srarray, equations 9 to 11).
     """
 
     name = "mean"

@@ -18,7 +18,7 @@ from storagekit.plan.objective import LayoutObjective, MinMean
 class Optimum:
     """The best number of copies of a block and the best striping that the capacity allows, before rounding.
 
-    unbounded: number of copies from the formula, before the capacity limits it. It is None if no formula applies and a
+    unbounded: number of copies from the formula, not limited by the capacity; None if no formula applies and a
     numerical search found the optimum.
     """
 
@@ -34,7 +34,7 @@ _rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchec
 def compared_queue(objective: LayoutObjective, queue: Numbers) -> Numbers:
     """Return the queue length per disk at which layouts are compared.
 
-    It is 1 if the objective is the mean response time, otherwise `queue`.
+    The length is 1 if the objective is the mean response time, otherwise `queue`.
     """
     return np.ones_like(queue) if isinstance(objective, MinMean) else queue
 
@@ -42,7 +42,7 @@ def compared_queue(objective: LayoutObjective, queue: Numbers) -> Numbers:
 def service(spindle: Spindle, load: Load, queue: Numbers, used: Numbers, replicas: Numbers) -> NDArray:
     """Return the service time without the overhead T_o.
 
-    It is from equation 9 for up to 3 requests in the queue of a disk, and from equation 12 for more requests.
+    For a queue of up to 3 requests at a disk the time is from equation 9, and for a longer queue from equation 12.
 
     used: share of a disk's cylinders that is used.
     """
@@ -60,7 +60,7 @@ def service(spindle: Spindle, load: Load, queue: Numbers, used: Numbers, replica
 def continuous_optimum(disks: Population, load: Load, queue: float) -> Optimum:
     """Return the optimum of equation 5, 10 or 13 for seek times linear in distance, otherwise search for the optimum.
 
-    queue: number of requests at each disk. If it is at most 3, equation 10 is used. For drives of several kinds, the
+    queue: number of requests at each disk. Up to 3 requests, equation 10 is used. For drives of several kinds, the
     service time is the mean over all disks, and all disks have equal shares of the data and of the requests.
     """
     most = max(1.0, disks.disks / float(np.asarray(load.data)))

@@ -17,18 +17,19 @@ from storagekit.plan.answer import finite
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
 
-# tolerance of the nominal capacity of a drive
+# factor by which the data may exceed the nominal capacity of the drives
 SLACK = 1 + 1e-6
-# the choice of the nearer copy can at most halve the service time
+# Estimated utilization from which a scheme counts as overloaded without a simulation. The choice of the nearer copy can
+# at most halve the service time.
 _HOPELESS = 2.0
-# seeds of a scheme that is ranked by its simulation
+# seeds of the simulations of schemes without a formula
 _SEEDS = range(4)
 
 
 # fields of a `Prediction` that are values, with units and meanings
 COLUMNS = MappingProxyType(
     {
-        "throughput": ("1/s", "throughput with the outstanding requests, or the maximum for arrivals at a rate"),
+        "throughput": ("1/s", "throughput of the closed loop, or the highest possible rate of arrivals"),
         "mean": ("s", "mean response time"),
         "p95": ("s", "95th percentile of the response time"),
         "p99": ("s", "99th percentile of the response time"),
@@ -55,7 +56,8 @@ class Prediction:
     spare : int
         Number of spare disks.
     throughput : float
-        Requests a second: of the closed loop with outstanding requests, otherwise the highest possible rate.
+        Requests a second: the throughput of the closed loop if requests are outstanding, otherwise the highest possible
+        rate of arrivals.
     mean, p95, p99 : float
         Response times in seconds. They are infinite if the disks are overloaded; p95 and p99 are NaN with outstanding
         requests.
@@ -68,8 +70,8 @@ class Prediction:
     cost : float
         Total price; NaN if no price is given.
     degraded : float
-        Utilization of the busiest disk after the loss of a disk, at the same rate. It is NaN if data is lost, and with
-        outstanding requests, because the rate then adapts.
+        Utilization of the busiest disk at the same rate after another disk is lost. It is NaN if data is lost, and in a
+        closed loop, because the rate then adapts.
     rebuild : float
         Seconds to restore a lost disk in the idle time of the other disks. It is infinite without idle time, and NaN if
         `degraded` is NaN.
@@ -115,10 +117,10 @@ class Prediction:
 
 
 def fits(needs: Requirements, scheme: Scheme) -> bool:
-    """Return whether the data fits on the disks, and a transfer is short enough for the writes that follow on a disk.
+    """Return whether the data fits on the disks, and a transfer fits between the accesses of one write on a disk.
 
-    Rotational replicas of a block are at equal distances on the track, so a transfer must fit into one distance. Parity
-    is written one revolution after it was read, so a transfer must fit into a revolution.
+    Rotational replicas of a block are at equal distances on the track, so a transfer must not exceed this distance.
+    Parity is written one revolution after it was read, so a transfer must not exceed a revolution.
     """
     if needs.data > scheme.usable(needs.capacity) * SLACK:
         return False
@@ -131,7 +133,7 @@ def fits(needs: Requirements, scheme: Scheme) -> bool:
 def predict(
     needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
-    """Return the predictions of schemes that fit. A scheme uses up to `disks` disks, and the other disks are spares.
+    """Return the predictions of schemes that fit. The disks out of `disks` that a scheme does not use are spares.
 
     timing: the `spindle` of the drive. scheduler: scheduler of the disks, used with outstanding requests.
     """
@@ -154,7 +156,7 @@ def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
 
 
 def used_share(needs: Requirements, scheme: Scheme) -> float:
-    """Return the share of each disk's capacity that holds data, copies or parity."""
+    """Return the share of each disk's capacity that data, copies and parity occupy."""
     return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
@@ -224,8 +226,8 @@ def _simulated_figures(
     """Return the simulated values of a scheme without a formula. access: approximate time of an access, seconds.
 
     For arrivals at a rate, the throughput is the rate at which the disks would always be busy if the service time did
-    not change. A scheme that does not serve the load is overloaded. A scheme with an estimated utilization of at least
-    `_HOPELESS` counts as overloaded without a simulation.
+    not change with the rate. A scheme is overloaded if it does not serve the load. A scheme with an estimated
+    utilization of at least `_HOPELESS` counts as overloaded without a simulation.
     """
     # only these schemes need the simulation engine
     from storagekit.plan.simulating import NEARLY_SATURATED, OVERLOAD, scheme_requests, simulate_scheme

@@ -18,7 +18,7 @@ Aim = TypeVar("Aim", bound=LayoutObjective | Goal)
 
 # Maximum number of disks of one array, because all factors of this number are enumerated.
 DISKS = COUNT.up_to(100_000, "; plan one of several equal arrays")
-# With more heads, the number of possible choices among them exceeds 64 bits.
+# Maximum number of mirrors. With more heads, the number of possible choices among the heads exceeds 64 bits.
 MIRRORS = COUNT.up_to(1000)
 ANY_MIRRORS = MIRRORS.up_to(MIRRORS.most, ", or None for any")
 # Number of requests for each disk. Below the minimum, rounding errors determine the result.
@@ -99,5 +99,5 @@ class Question(Generic[Aim]):
         return self.scheduler.name if self.scheduler else "FCFS"
 
     def layouts(self, disks: int) -> Layouts:
-        """Return the layouts of `disks` disks, including those that are too small for the data."""
+        """Return the layouts of `disks` disks, including layouts that are too small for the data."""
         return with_mirrors(layouts(disks, self.most_replicas), self.mirrors)

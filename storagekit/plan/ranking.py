@@ -1,4 +1,4 @@
-"""The question to the planner: the schemes for given disks, and the predicted values of each scheme."""
+"""Rank the schemes for given disks by their predicted values."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from storagekit.plan.requirements import Requirements, sizes_of
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
 
-# a number of disks that is a multiple of most numbers of mirrors and of most group sizes
+# A number of disks that is a multiple of most numbers of mirrors and of most group sizes.
 _DIVIDES = 12
 # maximum number of spares if the disks cannot be divided evenly
 _SPARES = 3
@@ -62,7 +62,7 @@ def schemes(
     rate : float, optional
         Rate of Poisson arrivals, requests a second.
     outstanding : int, optional
-        Number of outstanding requests, instead of `rate`.
+        Number of outstanding requests. Give either this number or `rate`.
     goal : Objective, optional
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
@@ -81,8 +81,9 @@ def schemes(
     Returns
     -------
     SchemesAnswer
-        The ranking. It prints as a table, `answer.table` is a Dataset, `answer.check()` simulates the best three schemes and
-        `answer.chart()` draws both. If no scheme is feasible, `feasible` is False and `binding` gives the reason.
+        The ranking, which prints as a table. `answer.table` is a Dataset, `answer.check()` simulates the best three
+        schemes, and `answer.chart()` draws the ranking. If no scheme is feasible, `feasible` is False and `binding`
+        gives the reason.
 
     Raises
     ------
@@ -152,7 +153,8 @@ def _found(
 
     if not goal.may_leave_disks or least > most:
         return of(most)
-    # Among multiples of `_DIVIDES`, more disks make each scheme faster: if one is too slow, all smaller ones are too slow.
+    # Among multiples of `_DIVIDES`, more disks make each scheme faster. If one multiple is too slow, all smaller
+    # multiples are too slow.
     known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
     place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
     slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
@@ -167,8 +169,8 @@ def _least(needs: Requirements) -> int:
 def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> list[Scheme]:
     """Return the schemes of `disks` disks that hold the data and tolerate the failures.
 
-    If a kind of scheme is impossible with exactly this number of disks, return it with slightly fewer disks. The other
-    disks are spares.
+    If a kind of scheme is impossible with exactly this number of disks, the scheme has slightly fewer disks. The other
+    disks are then spares.
     """
     every: list[Scheme] = []
     for some in _surviving(needs, disks, families):
@@ -179,7 +181,7 @@ def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> l
 
 
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
-    """Yield the schemes that tolerate the failures: first for all `disks`, then for 1 to `_SPARES` disks less."""
+    """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_SPARES` disks fewer."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
         yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
 
@@ -208,13 +210,16 @@ def _binding(
     every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return Binding(
-            f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate}", remedy="add disks"
+            f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks", remedy="add disks"
         )
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
     remedy = f"add disks, or tolerate fewer failures; {best} has the largest capacity"
     return Binding(
-        f"capacity, TB: {needs.affordable} disks that tolerate {needs.tolerate}", needs.data / 1e12, room / 1e12, remedy
+        f"capacity, TB: {needs.affordable} disks that tolerate {needs.tolerate} failures",
+        needs.data / 1e12,
+        room / 1e12,
+        remedy,
     )
 
 

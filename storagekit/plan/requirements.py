@@ -74,7 +74,7 @@ class Requirements:
             self.data >= least,
             "data",
             self.data,
-            f"at least {least}, a request of the largest size on each disk",
+            f"at least {least}, one request of the largest size for each disk",
             "bytes",
         )
         if (self.rate is None) == (self.outstanding is None):
@@ -83,7 +83,7 @@ class Requirements:
             )
         if self.rate is None and self.tail is not None:
             raise InputError(
-                "p99 with outstanding: no formula gives it; give rate instead of outstanding, or mean instead of p99"
+                "p99 with outstanding: no formula gives p99; give rate instead of outstanding, or mean instead of p99"
             )
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
@@ -109,16 +109,16 @@ class Requirements:
         return max(sectors(size) for size, _ in self.sizes)
 
     def transfers(self, used: float) -> NDArray:
-        """Return the transfer time plus the overhead of requests, seconds, `[size, location]`.
+        """Return the transfer time plus the overhead of requests in seconds, `[size, location]`.
 
         The locations are evenly spaced on a disk that is filled to a fraction `used`.
         """
         return self._timed(used)[:-1] + float(self.drive.overhead)
 
     def _timed(self, used: float) -> NDArray:
-        """Return transfer times at evenly spaced locations of a disk, seconds, `[size, location]`.
+        """Return transfer times in seconds at evenly spaced locations of a disk, `[size, location]`.
 
-        The last size is the size of a long transfer.
+        The last row is for a long transfer, which is longer than most requests.
 
         The result is cached for each value of `used`, because many schemes fill their disks to the same fraction and
         the computation of sector locations dominates the run time.
@@ -144,9 +144,9 @@ class Requirements:
 
     @cached_property
     def again(self) -> NDArray:
-        """Return the additional time of writes of each size, seconds.
+        """Return the additional time in seconds of a write of each size.
 
-        The time is a revolution if a write covers only a part of a physical sector.
+        The time is a revolution if the write covers only a part of a physical sector, otherwise 0.
         """
         grain = self.drive.grain
         partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
@@ -154,11 +154,11 @@ class Requirements:
 
     @cached_property
     def longest(self) -> float:
-        """Return the time of the longest transfer, seconds."""
+        """Return the time of the longest transfer, in seconds."""
         return float(self.transfers(1.0).max()) - float(self.drive.overhead)
 
     def sequential_rate(self, used: float) -> float:
-        """Return the rate of long transfers on a disk that is filled to a fraction `used`, bytes a second."""
+        """Return the rate in bytes a second of long transfers on a disk that is filled to a fraction `used`."""
         return self._long * SECTOR * _PLACES / float(self._timed(used)[-1].sum())
 
 

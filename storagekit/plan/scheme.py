@@ -1,4 +1,4 @@
-"""Schemes: for each scheme its capacity, its tolerated failures, the work of its disks, and the simulated system."""
+"""Schemes: the capacity, the tolerated failures, the work of the disks, and the simulated system of each scheme."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ EXTENT = 2**24
 
 
 class SchemeFigures(NamedTuple):
-    """The measures of a scheme: throughput in requests a second, times in seconds; see `Prediction`."""
+    """The measures of a scheme, with the throughput in requests a second and times in seconds. See `Prediction`."""
 
     throughput: float
     mean: float
@@ -32,8 +32,8 @@ class SchemeFigures(NamedTuple):
 class Scheme(ABC):
     """A scheme on `disks` disks.
 
-    Requests are not split: a stripe unit, or an extent, holds the largest request. A write completes when all copies, or
-    data and parity, are on disk.
+    Requests are not split: a stripe unit, or an extent, is at least as large as the largest request. A write completes
+    when all copies, or data and parity, are on disk.
     """
 
     @property
@@ -43,7 +43,7 @@ class Scheme(ABC):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """Return the shape of the scheme, which describes the disks that a request occupies."""
+        """Return the `Shape` of the scheme: the disks that a read or a write occupies, and the space on disk."""
 
     @property
     @abstractmethod
@@ -52,7 +52,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def degraded(self, reads: float, read: float, write: float, plain: float) -> float:
-        """Return the work of the busiest disk after a disk is lost, divided by its work before; NaN if data is lost.
+        """Return the factor by which the work of the busiest disk grows if another disk is lost; NaN if data is lost.
 
         reads: share of reads. read, write, plain: time of an access for a read, for a write, and for a write without a prior
         read, seconds.
@@ -61,7 +61,7 @@ class Scheme(ABC):
     @property
     @abstractmethod
     def sort(self) -> tuple:
-        """Return the kind of the scheme as a key: schemes that differ only in the number of disks have equal keys."""
+        """Return a key for the kind of the scheme. Schemes that differ only in the number of disks have equal keys."""
 
     @property
     @abstractmethod
@@ -125,14 +125,14 @@ class Mirrored(Scheme):
         mirrors = self.layout.mirrors
         if mirrors == 1:
             return np.nan
-        # the other disks of the mirror serve the reads of the lost disk, and their writes are unchanged
+        # the other disks of the mirror also serve the reads of the lost disk, and serve the same writes as before
         writes = (1 - reads) * mirrors * write
         return (reads * read * mirrors / (mirrors - 1) + writes) / (reads * read + writes)
 
     @property
     def caveat(self):
         if self.layout.mirrors > 1:
-            return "a mirror has one queue for reads and a queue for writes at each disk, which the formulas do not separate"
+            return "a mirror has one queue for reads, and each disk one for writes; the formulas do not separate queues"
         return "the formulas assume that successive seeks of a disk are independent"
 
     def __str__(self):
@@ -147,7 +147,7 @@ class Mirrored(Scheme):
     def placement(self, drive, data, unit):
         layout = self.layout
         full = SRMirror(layout.striping, layout.replicas, layout.mirrors, unit=unit)
-        # the data in the drives' capacities as the layout counts them
+        # size of the data divided by the capacity of a drive, as the layout counts capacity
         return replace(full, data=min(float(layout.striping), data / SECTOR / float(full.capacity(drive))))
 
     def dispatch(self):
@@ -180,7 +180,9 @@ class Parity(Scheme):
     def __post_init__(self):
         validate_fields(self)
         if self.parities >= self.group:
-            raise InputError(f"parities {self.parities}: a group of {self.group} disks needs fewer, some for data")
+            raise InputError(
+                f"parities {self.parities}: must be below {self.group}, the number of disks of a group; one is for data"
+            )
 
     @property
     def disks(self):
@@ -206,7 +208,7 @@ class Parity(Scheme):
     def degraded(self, reads, read, write, plain):
         disks, data, parities = self.group, self.data, self.parities
         before = reads * read + (1 - reads) * (1 + parities) * write
-        # a read from the lost disk needs as many of the other disks as hold data
+        # instead of the lost disk, a read occupies as many other disks of the group as there are data disks
         more = reads * read * (1 + data / (disks - 1))
         # a write to lost data reads the other data and writes parity; a write to lost parity omits the lost disk
         there = (data - 1) * read + parities * plain
@@ -215,7 +217,7 @@ class Parity(Scheme):
 
     @property
     def caveat(self):
-        return "the disks of a write receive it at the same time, but the formulas assume independent disks"
+        return "a write reaches all its disks at the same time, but the formulas assume independent disks"
 
     def __str__(self):
         kind = {1: "RAID 5", 2: "RAID 6"}.get(self.parities, "code")
@@ -233,7 +235,7 @@ class Parity(Scheme):
 
 @dataclass(frozen=True)
 class CopiesScheme(Scheme):
-    """Copies of all data on bricks of one disk each, which form a ring (`placement.Declustered`).
+    """Copies of all data on a ring of bricks with one disk each (`placement.Declustered`).
 
     Parameters
     ----------
@@ -285,7 +287,7 @@ class Hashed(CopiesScheme):
 
     @property
     def caveat(self):
-        return "the bricks of a write receive it at the same time, but the formulas assume independent bricks"
+        return "a write reaches all its bricks at the same time, but the formulas assume independent bricks"
 
     def __str__(self):
         return f"{self.copies} copies, hashing"
@@ -300,13 +302,13 @@ class DSPTFCopies(CopiesScheme):
 
     @property
     def shape(self):
-        # on either side, a brick shares data with as many neighbours as there are other copies
+        # a brick shares data with `copies` - 1 neighbours on each side
         pool = min(self.bricks, 2 * self.copies - 1)
         return Shape(heads=self.copies, written=self.copies, room=float(self.copies), pool=pool)
 
     @property
     def caveat(self):
-        return "bricks share data only with their neighbours; the formulas differ by up to 40% if the bricks are busy"
+        return "bricks share data only with their neighbours; the formulas are wrong by up to 40% if bricks are busy"
 
     def __str__(self):
         return f"{self.copies} copies, D-SPTF"
@@ -316,10 +318,10 @@ class DSPTFCopies(CopiesScheme):
 
 
 class SimulatedOnly(Scheme):
-    """A scheme that has to be simulated.
+    """A scheme without a formula, which has to be simulated.
 
     The shape of the scheme determines its capacity. `accesses` contains the number of disks that a read occupies, and
-    the number that a write occupies. Each of these disks serves one of the `cuts` pieces of the request.
+    the number of disks that a write occupies. A request has `cuts` equal parts, and each of its disks serves one part.
     """
 
     @property
@@ -332,12 +334,12 @@ class SimulatedOnly(Scheme):
 
     @property
     def caveat(self):
-        return "both values were simulated, with different runs"
+        return "the predicted value was also simulated, in other runs"
 
 
 @dataclass(frozen=True)
 class Dispatched(SimulatedOnly, Hashed):
-    """Replicated bricks; a dispatcher selects the replica. title: name of the dispatcher."""
+    """Replicated bricks with any dispatcher, which selects the replica. title: name of the dispatcher."""
 
     title: str
     dispatcher: AbstractDispatch
@@ -363,7 +365,7 @@ class Dispatched(SimulatedOnly, Hashed):
 
 @dataclass(frozen=True)
 class SplitRequests(SimulatedOnly):
-    """RAID 0 whose stripe unit is a fraction of the largest request; several disks serve it together (swift)."""
+    """RAID 0 whose stripe unit is a part of the largest request. Several disks serve one request together (swift)."""
 
     count: int
     ways: int

@@ -62,7 +62,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Return the assumptions of the answer as sentences. The assumptions about the data come first."""
+        """Return the assumptions of the answer as sentences, first those about the data."""
         needs = self.needs
         sizes = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in needs.sizes)
         lines = [
@@ -72,8 +72,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "a stripe unit holds the largest request, and parity covers whole units; requests are split only by schemes "
             "whose names say so",
             "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
-            "a small write under parity reads data and parity, and writes them one revolution later; schemes are excluded if "
-            "a request takes longer than a revolution, or than the arc between replicas",
+            "a small write under parity reads data and parity, and writes both one revolution later; a scheme is "
+            "excluded if a transfer takes longer than this revolution, or than the rotation between two replicas",
         ]
         if needs.again.any():
             lines.append("a write of a part of a physical sector takes one more revolution")
@@ -95,8 +95,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
         return (
             *lines,
-            "one lost: utilization of the busiest disk while another disk is lost; from 100% on it is overloaded. A rebuild "
-            "uses the idle time of the disks, at the sequential rate of the drive",
+            "one lost: utilization of the busiest disk while another disk is lost; at 100% or more this disk is "
+            "overloaded. A rebuild uses the idle time of the disks, at the sequential rate of the drive",
         )
 
     def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> Check:
@@ -185,7 +185,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         return [heading, recommended, "", *_listed(self.ranking), *self._others()]
 
     def _others(self) -> list[str]:
-        """Return lines with the names of the schemes that are too slow or too small, which are not in the table."""
+        """Return lines with the names of schemes that are not in the table, because they are too slow or too small."""
         slow = [one.name for one in self.refused[:_SHOWN]] if self.ranking else []
         others = {"too slow": slow, "too small": self.small[:_SHOWN]}
         return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]

@@ -12,7 +12,7 @@ from storagekit.plan.sharing_question import Numbers, Policy, SharesQuestion, St
 
 
 def shares(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Policy = "total") -> SharesAnswer:
-    """Return the rates of streams that share bricks by weight, and the constraint of each stream.
+    """Return the rates of streams that share bricks by weight, and the constraint that limits each stream.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def shares(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Po
         The streams, keyed by name.
     policy : str
         "total": the streams share all bricks together (TOTAL-DSFQ, or HYBRID-DSFQ if any stream has a minimum).
-        "single": the streams share each brick separately. Minimums then have no effect, because every stream receives
-        at least the share of each brick that corresponds to its weight.
+        "single": the streams share each brick separately. Minimums then have no effect, because the weight of each
+        stream already gives at least its minimum share of each brick.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def _binding(found: WithMinimums, place: int) -> Binding:
         rest = replace(found.rates, bottleneck=others).binding(place)
         return replace(rest, constraint=f"{rest.constraint}, and {its}")
     here, served = found.rates.allocation[place, lifted].sum(), found.rates.allocation[:, lifted].sum()
-    return Binding(its, float(here), float(served), "raise the minimum, the weight, or the capacity there")
+    return Binding(its, float(here), float(served), "raise the minimum, the weight, or the capacity")
 
 
 def _bricks(which: np.ndarray) -> str:
@@ -110,18 +110,21 @@ def _bricks(which: np.ndarray) -> str:
 
 def _assumptions(question: SharesQuestion) -> tuple[str, ...]:
     said = [
-        "each stream always has requests at each of its bricks; where it has a demand, it requests only that rate",
-        "the rates are long-run averages; shares over all bricks converge slowly, and depend at first on earlier service",
+        "each stream always has requests at each of its bricks; a demand at a brick limits the rate of these requests",
+        "the rates are long-run averages; shares of all bricks together converge slowly, and at first depend on "
+        "earlier service",
         "a brick serves any mix of requests at its rate, and is never idle while a request waits there",
     ]
     least = any(stream.minimum for stream in question.streams.values())
     if least and question.policy == "total":
         said.append(
-            "a minimum limits the delay of requests; a stream receives more where others are absent or served elsewhere"
+            "a minimum limits the delay of requests; a stream receives more where others are absent or use other bricks"
         )
         said.append(
             "requests have nearly equal sizes; with very unequal sizes a stream receives somewhat more than its minimum"
         )
     if least and question.policy == "single":
-        said.append("minimums have no effect, because a stream receives at least the share of its weight at each brick")
+        said.append(
+            "minimums have no effect, because the weight of each stream gives at least its minimum at each brick"
+        )
     return tuple(said)

@@ -38,8 +38,8 @@ class Stream:
     minimum : float, optional
         Guaranteed share of each of the stream's bricks, at most the share that corresponds to the weight of the stream.
     demand : float or mapping, optional
-        Maximum rate at each of the stream's bricks, bytes a second: one value, or a mapping from brick numbers to values. The
-        demand at bricks that the mapping lacks is unlimited. None for no limit.
+        Maximum rate at each of the stream's bricks, bytes a second; None for no limit. It is one value for all bricks,
+        or a mapping from brick numbers to values. The demand at a brick that the mapping does not contain is unlimited.
     """
 
     weight: float
@@ -117,10 +117,10 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         NUMBER(f"{label}: brick", brick)
         if brick >= bricks:
             raise InputError(
-                f"{label}: brick {brick} of {bricks}, which are numbered 0 to {bricks - 1}; add it or leave it out"
+                f"{label}: brick {brick}: the bricks are numbered 0 to {bricks - 1}; add this brick, or leave it out"
             )
     if len(set(stream.bricks)) < len(stream.bricks):
-        raise InputError(f"{label}: bricks {list(stream.bricks)}; name each once")
+        raise InputError(f"{label}: bricks {list(stream.bricks)}; name each brick once")
     if stream.minimum is not None:
         AMOUNT(f"{label}: a minimum share of", stream.minimum)
     limits = stream.demand if isinstance(stream.demand, Mapping) else {None: stream.demand}
@@ -128,7 +128,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         raise InputError(f"{label}: an empty demand; leave it out, or give bytes a second by brick")
     for brick, rate in limits.items():
         if brick is not None and brick not in stream.bricks:
-            raise InputError(f"{label}: a demand at brick {brick}, which it does not use; name it among its bricks")
+            raise InputError(f"{label}: a demand at brick {brick}, which is not in its bricks; add the brick to bricks")
         if rate is not None:
             _DEMAND(f"{label}: a demand of", rate)
 
@@ -137,10 +137,10 @@ def _require_minimums(question: SharesQuestion) -> None:
     together = sum(stream.weight for stream in question.streams.values())
     for number in range(len(question.bricks)):
         sums = sum(stream.minimum or 0 for stream in question.streams.values() if number in stream.bricks)
-        limit = "at most 1; lower some, or let fewer streams share it"
+        limit = "at most 1; lower some minimums, or let fewer streams share the brick"
         require(sums <= 1 + _ROUNDING, f"brick {number}: minimum shares that sum to", sums, limit)
     for name, stream in question.streams.items():
         part = stream.weight / together
-        limit = f"at most its weight's share of all, {part:.4g}; lower it or raise the weight"
+        limit = f"at most the stream's share of all weights, {part:.4g}; lower the minimum, or raise the weight"
         least = stream.minimum or 0
         require(least <= part * (1 + _ROUNDING), f"stream {name!r}: a minimum share of", least, limit)

@@ -50,29 +50,31 @@ _LAYOUT_DISKS = 48
 _LAYOUT_SLOTS = (1, 64, 512, 2048, 8192)
 _SCHEME_DISKS = (16, 64, 256, 1024, 4096)
 _SCHEME_SLOTS = (32, 128, 512, 2048, 8192)
-# Maximum numbers of a simulation of streams.
+# Maximum numbers of streams, of bricks and of threads in a simulation of streams.
 _MOST_STREAMS, _MOST_BRICKS, _MOST_THREADS = 64, 32, 2048
 # Number of slots of a layout for open arrivals. Further requests wait outside the slots; this waiting time is included.
 _WAITING = 64
 # Number of slots of a scheme for each request that is in the array on average.
 _ROOM = 3
-# Sectors of a track (a prime) and of a stripe unit, on a drive of the formulas.
+# Number of sectors of a track (a prime), and of a stripe unit, on a drive that is given by `DriveFigures`.
 _TRACK, _UNIT = 509, 8
 _PAGE = 4096 // SECTOR
-# Requests of a run of a scheme: minimum, maximum, and multiples of the outstanding requests and of the transient.
+# Number of requests in a run of a scheme: minimum, maximum, multiple of the number of outstanding requests, and
+# multiple of the length of the transient.
 _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 # Maximum utilization for which the length of a run is determined.
 NEARLY_SATURATED = 0.95
-# If a smaller share of the requests is served, the disks are overloaded.
+# If a smaller share of the arriving requests than this is served, the disks count as overloaded.
 OVERLOAD = 0.97
-# Sectors of a request of a stream, uniform between these limits, and the mean size in bytes. The sizes are nearly equal,
-# because the predicted rates are those of a fluid. For unequal requests, a delay cap proportional to the cost of each
-# request delays them less on average than a cap at the mean.
+# Limits of the uniform number of sectors of a request of a stream, and the mean size in bytes. The sizes are nearly
+# equal, because the formulas treat requests as a fluid. If sizes are unequal, a delay cap in proportion to the cost of
+# each request causes a smaller mean delay than a cap for the mean cost.
 _SMALLEST, _LARGEST = 12, 20
 MEAN = (_SMALLEST + _LARGEST) / 2 * SECTOR
-# Sectors of the volume of a brick. Addresses have no effect on a brick with a fixed rate.
+# Number of sectors of the volume of a brick. Addresses have no effect on a brick with a fixed rate.
 _VOLUME = 2**20
-# Number of threads with a think time for each backlogged thread. Their waiting time is then small against their think time.
+# Number of threads of a stream with a demand, divided by the number of threads of a backlogged stream. With this
+# number, the waiting time of a thread is short compared with its think time.
 _THINKING = 4
 
 
@@ -117,7 +119,7 @@ def simulate_scheme(
 
 
 def layout_scenario(question: Question, layout: Layout, outstanding: int | None, rate: float = 0.0) -> Scenario:
-    """Return the scenario of a layout with `outstanding` requests or, if that is None, with `rate` requests a second.
+    """Return the scenario of a layout with `outstanding` requests or, if it is None, with `rate` requests a second.
 
     Raises InputError if the simulation does not cover the question.
     """
@@ -148,7 +150,10 @@ def layout_scenario(question: Question, layout: Layout, outstanding: int | None,
 
 
 def layout_slots(outstanding: int | None, delayed: bool) -> int:
-    """Return the number of slots: one for each request and, with delayed copies, one completed write for each disk."""
+    """Return the number of slots: one for each request and, with delayed copies, one more for each disk.
+
+    The additional slots hold completed writes whose copies are delayed.
+    """
     wanted = _WAITING if outstanding is None else outstanding + (_LAYOUT_DISKS if delayed else 0)
     return _step(wanted, _LAYOUT_SLOTS, "requests outstanding", "give a shorter queue or fewer disks")
 
@@ -184,7 +189,7 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
 
 
 def scheme_requests(needs: Requirements, busy: float) -> int:
-    """Return the number of requests with which a run at utilization `busy` determines the mean to some percent.
+    """Return the number of requests in a run at utilization `busy`, so that the error of the mean is some percent.
 
     The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times.
     """

@@ -52,7 +52,7 @@ def size(
     most_disks: int = FAR,
     most_replicas: int = MOST_REPLICAS,
 ) -> SizeAnswer:
-    """Return the fewest disks, and their layout, that meet a goal.
+    """Return the smallest number of disks that meets a goal, and the layout of these disks.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ def size(
     mirrors : int
         Exact number of copies of a block on different disks; 2 copies tolerate the loss of one disk.
     price, budget : float, optional
-        Price of one disk, and limit of the total price, in one currency.
+        Price of one disk, and limit of the price of all disks, in one currency.
     most_disks : int
         Maximum number of disks.
 
     Returns
     -------
     SizeAnswer
-        The array. If no layout meets the goal, `feasible` is False, and `binding` names the missed requirement and a remedy:
-        the sufficient number of disks, if it is at most twice the maximum.
+        The array. If no layout meets the goal, `feasible` is False, and `binding` names the missed requirement and a
+        remedy. The remedy names a sufficient number of disks if up to 256 disks, or twice `most_disks`, are sufficient.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _answer(
         floor = latency_floor(timing, question.load, mirrors, question.most_replicas)
         if goal.response <= floor:
             remedy = "no number of disks is enough; allow more time, or use a drive with less overhead or rotation"
-            return None, Binding("mechanical floor, s", goal.response, floor, remedy)
+            return None, Binding("mechanical minimum of the response, s", goal.response, floor, remedy)
     least = least_possible(question, timing)
     best, closest = _fewest(question, timing, least, most)
     if best is None:
@@ -140,7 +140,7 @@ def _answer(
         return None, Binding(f"budget: {_disks(best.disks)} {are} needed", cost, budget, f"spend {cost:g}")
     if closest is None:
         return best, Binding(what, data * mirrors, best.disks, "fewer disks are too small for the data and its mirrors")
-    remedy = f"fewer than {_disks(best.disks)} need a looser goal"
+    remedy = f"relax the goal to use fewer than {_disks(best.disks)}"
     return best, _missed(goal, closest, f"of {_disks(closest.disks)}", remedy)
 
 
@@ -150,7 +150,7 @@ def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
     if math.isfinite(reached):
         return Binding(f"{goal.measure}, {goal.unit}, {whose}", reached, goal.limit, remedy)
     are = "is" if closest.disks == 1 else "are"
-    what = f"load: {_disks(closest.disks)} {are} saturated; requests/s offered and served at most"
+    what = f"load: {_disks(closest.disks)} {are} saturated; offered requests/s, and at most served"
     return Binding(what, goal.rate, closest.throughput, remedy)
 
 
@@ -161,7 +161,7 @@ def _disks(number: int) -> str:
 def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
     """Return a lower limit of the number of disks.
 
-    With fewer disks, the goal is infeasible: the overhead alone exceeds the time of the disks, or the data do not fit.
+    With fewer disks, the goal is infeasible: the overhead alone would keep all disks busy, or the data do not fit.
     """
     data = float(np.asarray(question.load.data)) * question.least_mirrors
     return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
@@ -170,11 +170,11 @@ def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
 def _fewest(
     question: Question[Goal], timing: Linear | Curve, first: int, last: int
 ) -> tuple[_Best | None, _Best | None]:
-    """Return the best layout with the fewest disks that meets the goal, if any, and the layout that misses it least.
+    """Return the layout with the fewest disks that meets the goal, and the layout that misses the goal least.
 
-    The number of disks is at least `first` and at most `last`. The second layout has fewer disks than the first layout.
-    If several layouts miss the goal equally, such as saturated layouts, the layout with the highest throughput is
-    returned.
+    The number of disks is at least `first` and at most `last`, and the second layout has fewer disks than the first
+    layout. A layout that does not exist is None. If several layouts
+    miss the goal equally, such as saturated layouts, the second layout is the one with the highest throughput.
     """
     closest, mirrors = None, question.least_mirrors
     # only multiples of the number of mirrors are possible
@@ -196,7 +196,7 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
         return None
     reached = question.aim.reached(timing, question.load, every, disks)
     lack = question.aim.lack(reached)
-    # among saturated layouts, take the one with the highest throughput
+    # all saturated layouts miss the goal equally: take the layout with the highest throughput
     best = int(np.lexsort((-reached.throughput, lack))[0])
     return _Best(disks, every.at(best), *(float(values[best]) for values in (*reached, lack)))
 

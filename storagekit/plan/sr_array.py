@@ -50,7 +50,7 @@ def array(
     read_share : float
         Share of reads, 0 to 1.
     queue : float
-        Number of outstanding requests for each disk.
+        Number of outstanding requests per disk.
     locality : float
         Locality L, by which seek distances are divided.
     objective : MinMean or MaxThroughput
@@ -60,8 +60,8 @@ def array(
     mirrors : int, optional
         D_m, the number of copies of a block on different disks; 1 by default, None for any number.
     background : float
-        Share of the writes whose copies are propagated in idle time. The other writes write all copies before they
-        complete. By default the share is 0, the worst case.
+        Share of the writes that propagate their copies in idle time; by default 0, the worst case. The other writes
+        write all copies before they complete.
     overhead : float, optional
         Overhead T_o in seconds, which replaces the overhead of the drive.
     data : float
@@ -82,8 +82,9 @@ def array(
 
     Notes
     -----
-    If scores are equal, the layout with fewer mirrors is recommended, because a striped mirror did not match the performance
-    of an SR-Array (srarray, section 2.5). The assumptions of the answer name the differences from the paper.
+    Of layouts with equal scores, the layout with fewer mirrors is recommended, because a striped mirror did not match
+    the performance of an SR-Array (srarray, section 2.5). The assumptions of the answer name the differences from the
+    paper.
 
     References
     ----------
@@ -131,7 +132,7 @@ def array(
 def _ranked(
     group: Population, load: Load, every: Layouts, objective: LayoutObjective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """Return the layouts that fit, from the best, and the share of requests at a disk of each kind in the best."""
+    """Return the layouts that fit, the best first, and the share of the requests at a disk of each kind in the best."""
     found = shared_costs(group, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:
@@ -152,7 +153,7 @@ def _candidates(group: Population, load: Load, every: Layouts, found: SharedCost
     rate = found.costs.throughput(group.disks)
     response = group.disks * np.asarray(load.queue) / rate
     paper_latency = _by_the_paper(group, load, every, found, 1.0)
-    # the service time includes T_o
+    # this service time already includes the overhead T_o
     disk_rate = _disk_throughput(0.0, _by_the_paper(group, load, every, found, load.queue))
     paper_rate = _array_throughput(group.disks, group.disks * load.queue, disk_rate)
     columns = (found.costs.latency, rate, response, found.used.max(axis=0), paper_latency, paper_rate)

@@ -38,7 +38,7 @@ from storagekit.plan.sr_array import array
 if TYPE_CHECKING:
     import xarray as xr
 
-# A layout is near the best if its loss is at most this share.
+# A layout counts as near the best layout if its relative loss is at most this.
 NEAR = 0.05
 # the cases of a comparison: objective and scheduler
 CASES: dict[str, tuple[LayoutObjective, Scheduler]] = {
@@ -47,7 +47,7 @@ CASES: dict[str, tuple[LayoutObjective, Scheduler]] = {
     "throughput, RSATF": (MaxThroughput(), RSATF()),
 }
 RULES = ("plan", "paper")
-# with this effort, the simulation takes hours
+# maximum factor on the number of simulated requests; with this factor, the simulation takes hours
 MOST_EFFORT = 1000
 
 
@@ -66,7 +66,7 @@ class RandomQuestion:
     read_share : float
         Share of reads, 0 to 1.
     queue : int
-        Number of outstanding requests for each disk.
+        Number of outstanding requests per disk.
     locality : float
         Locality L, by which seek distances are divided.
 
@@ -109,7 +109,7 @@ def random_questions(
     seed : int
         Seed of the random numbers.
     real : sequence of Drive
-        Drives that are used instead of random drives in a share of the questions.
+        Drives that replace the random drives in a share of the questions.
     share : float
         Share of the questions with a drive from `real`, 0 to 1.
     most_disks : int
@@ -163,7 +163,7 @@ def plan_against_simulation(
     seed : int
         First seed of the simulations.
     effort : float
-        Relative number of simulated requests; 1 gives means within about half a percent.
+        Factor on the number of simulated requests; 1 gives means with an error of about half a percent.
     mirrors : int
         D_m, the number of mirrors.
     cases : sequence of str
@@ -172,11 +172,12 @@ def plan_against_simulation(
     Returns
     -------
     Dataset
-        Dimensions: case; rule ("plan": the first layout of the ranking; "paper": the whole numbers below the optimum of
-        the formula); and question. best: the best layout in the simulation. chosen: the layout that the rule selects.
-        best_figure, figure: simulated values of the best and of the chosen layout, in seconds or requests a second.
-        predicted: predicted value of the chosen layout. shortfall: relative loss of the chosen layout against the best
-        layout. within: share of the questions with a shortfall of at most 5%. Values are NaN if no layout is feasible.
+        Dimensions: case; rule ("plan" takes the first layout of the ranking, and "paper" rounds the optimum of the
+        formula down to possible whole numbers); and question. best: the best layout in the simulation. chosen: the
+        layout that the rule selects. best_figure, figure: simulated values of the best and of the chosen layout, in
+        seconds or requests a second. predicted: predicted value of the chosen layout. shortfall: relative loss of the
+        chosen layout against the best layout. within: share of the questions with a shortfall of at most 5%. Values are
+        NaN if no layout is feasible.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def test_an_array_is_sized_for_a_response_time(storagekit):
 def test_a_saturated_disk_is_reported_in_words(storagekit):
     _, text, _ = storagekit("plan", "size", "--rate", "3000", "--response-ms", "20")
     assert "12 disks are saturated" in text and "inf" not in text and "1 disks" not in text
-    assert "fewer than 14 disks need a looser goal" in text
+    assert "relax the goal to use fewer than 14 disks" in text
 
 
 def test_an_array_is_sized_for_a_throughput(storagekit):
@@ -86,7 +86,7 @@ def test_memory_breaks_even(storagekit):
     [
         (["--disks", "7", "--mirrors", "2", "--check"], "7 disks do not divide into mirrors of 2"),
         (["size", "--response-ms", "1"], "up to 256 disks"),
-        (["size", "--response-ms", "1", "--overhead-ms", "2"], "mechanical floor"),
+        (["size", "--response-ms", "1", "--overhead-ms", "2"], "mechanical minimum"),
         (["size", "--rate", "5000", "--price", "400", "--budget", "100"], "budget"),
         (["size", "--rate", "3000", "--response-ms", "20", "--most-disks", "6"], "14 disks meet the goal"),
     ],

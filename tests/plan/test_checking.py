@@ -64,7 +64,7 @@ def rejected():
     question = {"read_share": 0.8, "queue": 2}
     return [
         (array(PLAIN, 7, **question, mirrors=2), {}, "nothing to check, .* 7 disks do not divide"),
-        (size(PLAIN, ResponseGoal(1 * MS, 10), read_share=1), {}, "nothing to check, .*mechanical floor"),
+        (size(PLAIN, ResponseGoal(1 * MS, 10), read_share=1), {}, "nothing to check, .*mechanical minimum"),
         (array(PLAIN, 4, **question, background=0.5), {}, r"background 0\.5: the simulation"),
         (array([PLAIN, DriveFigures(5 * MS, 4 * MS)], 2, **question), {}, "several kinds"),
         (array(PLAIN, 4, **question), {"candidates": 0}, "candidates 0"),

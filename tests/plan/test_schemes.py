@@ -175,7 +175,7 @@ def test_large_single_requests_complete_sooner_on_several_disks():
 
 @pytest.mark.usefixtures("unchecked")
 def test_impossible_families_raise_in_one_line():
-    assert_refused(lambda: SplitTransfers(ways=(3,)), "ways 3: a request is split in 2, 4 or 8")
+    assert_refused(lambda: SplitTransfers(ways=(3,)), "ways 3: a request is split in 2, 4 or 8 parts")
     assert_refused(lambda: Protocols(dispatchers=(("mine", cast(Any, Hashing)),)), "dispatcher 'mine'")
     assert Protocols().of(62) == [] and SplitTransfers().of(64) == []
 
@@ -246,9 +246,9 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
     [
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
-        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 .400, limit 240"),
-        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 .230, limit 200"),
-        ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4"),
+        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 failures .400, limit 240"),
+        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 failures .230, limit 200"),
+        ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4 disks"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the fastest"),
         (
             {"rate": 300.0, "p99": 5 * MS},
@@ -288,7 +288,7 @@ def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, me
         ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MaxThroughput"),
         ({"rate": 10.0, "families": ["RAID 5"]}, "families: given 'RAID 5'"),
         ({"outstanding": 8, "scheduler": "SATF"}, "scheduler: given 'SATF'"),
-        ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula gives it"),
+        ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula gives p99"),
         ({"outstanding": 10**9}, "outstanding 1000000000: give a whole number, between 1 and 1000000"),
         ({"rate": 10.0, "families": []}, "families: none"),
         ({"rate": 10.0, "data": 1e5}, "data 100000 bytes: it must be at least 786432, a request of the largest size"),
@@ -369,9 +369,9 @@ def checked(*values: float, **more) -> Check:
 
 def test_a_check_describes_the_differences_and_their_reasons():
     off = checked(0.012, 0.010, 0.0099, 0.0101, cause="because")
-    assert off.remarks == ["RAID 6: the predicted mean differs by +20%: because"] and not off.agrees
+    assert off.remarks == ["RAID 6: the predicted mean differs by +20% from the simulation: because"] and not off.agrees
     unsure = checked(0.012, 0.010, 0.008, 0.013)
-    assert "+20%: the simulation is too short to decide" in unsure.remarks[0]
+    assert "+20% from the simulation: the simulation is too short to decide" in unsure.remarks[0]
     assert checked(0.0104, 0.010, 0.0099, 0.0101).remarks == []
     overloaded = replace(off, overloaded=("RAID 6",))
     assert len(overloaded.remarks) == 1 and "more requests arrived than were served" in overloaded.remarks[0]

@@ -117,7 +117,7 @@ def test_capacity_and_mirrors_decide_for_an_easy_goal():
 @pytest.mark.parametrize(
     ("goal", "question", "constraint", "limit"),
     [
-        (ResponseGoal(2 * MS, 100), {}, "mechanical floor", T + R / 12),
+        (ResponseGoal(2 * MS, 100), {}, "mechanical minimum", T + R / 12),
         (ResponseGoal(2.52 * MS, 1), {}, "response, s, of the best layout up to 256", 2.52 * MS),
         (ThroughputGoal(1e6, 8), {}, "disks: the goal needs more than 256", 2000),
         (ThroughputGoal(100, 8), {"data": 300.0}, "capacity", 256),
@@ -142,7 +142,7 @@ def test_saturated_disks_are_reported_with_the_number_that_suffices():
     goal = ResponseGoal(20 * MS, 500)
     answer = size(PLAIN, goal, read_share=1)
     binding = answer.binding
-    assert answer.feasible and binding.remedy == f"fewer than {answer.disks} disks need a looser goal"
+    assert answer.feasible and binding.remedy == f"relax the goal to use fewer than {answer.disks} disks"
     assert binding.constraint.startswith(f"load: {answer.disks - 1} disks are saturated")
     assert binding.value == 500 and 400 < binding.limit < 500
     assert all(math.isfinite(figure) for figure in (binding.value, binding.limit))

@@ -169,7 +169,7 @@ class Spindle(ABC):
 
 @dataclass(frozen=True)
 class Linear(Spindle):
-    """Timing of a drive with seek times that are linear in distance. If fields are arrays, each element describes one drive.
+    """Timing of a drive whose seek times are linear in distance. Fields may be arrays with one element for each drive.
 
     Parameters
     ----------
