@@ -10,11 +10,12 @@
 load_drive                 a drive by name
 System, Scenario           drives that share work; a system with arrivals
 simulate, sweep            one run; runs at every point of a grid, as an xarray Dataset
-replay, read_trace         run a trace on a system; read a trace from a file
-compare                    run schemes on one trace or workload; differences with intervals
-interval, ratio            confidence intervals of means, and of a ratio of two
-plan.array, plan.size,     layout of disks; number of disks; disks or memory
-plan.memory, plan.shares   throughput of streams that share bricks
+replay, read_trace         simulate a trace on a system; read a trace from a file
+compare                    simulate schemes on the same requests; differences with intervals
+interval, ratio            confidence intervals of means, and of the ratio of two means
+plan.array, plan.size      best layout of given disks; smallest number of disks for a goal
+plan.memory                price ratio at which memory and disks cost the same
+plan.shares                throughput of each stream on shared bricks
 mediator                   sessions with guaranteed rates, reserved over many agents
 lab.open, lab.export       an interactive page of charts; the same page as one HTML file
 =========================  ========================================================================

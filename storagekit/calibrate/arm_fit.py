@@ -18,7 +18,8 @@ from storagekit.drive import AbstractSeek, SeekTable, fit_seek
 
 # Assumed share of other waits (caches, retries), and the number of revolutions over which they are spread.
 STRAY, SPREAD = 0.02, 5.0
-# Requests for each knot of the curve; largest number of knots; fewest requests for any other parameter.
+# Number of requests for each knot of the curve; largest number of knots; smallest number of requests for any other
+# parameter.
 SAMPLES, MOST_KNOTS, FEWEST = 200, 10, 100
 # Smallest blur, in mean gaps between neighbouring waits. With a smaller blur, single waits would look like edges.
 RESOLVED = 2.0
@@ -38,7 +39,7 @@ class Moves(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A fitted parameter and its standard error, seconds, and the number of requests that determine it."""
+    """A fitted parameter and its standard error, seconds, and the number of requests that determine the parameter."""
 
     value: float
     error: float
@@ -50,7 +51,8 @@ class Knots(NamedTuple):
 
     cylinders: distances of its knots. seconds: time of a read from its arrival until the end of the movement, at each
     knot. errors: their standard errors, seconds. scale: smooth curve nearest to the curve from which the fit started.
-    Between knots, the curve is linear in `scale`, because seeks are linear neither in distance nor in its square root.
+    Between knots, the curve is linear in `scale`, because seek times are linear neither in the distance nor in its
+    square root.
     """
 
     cylinders: Float[ndarray, "knot"]
@@ -146,7 +148,7 @@ def _between(moves: Moves, knots: ndarray) -> Moves:
 
 
 def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[str, ndarray], dict[str, int]]:
-    """Return the factor of each parameter in the time before each request, and the number of requests by parameter."""
+    """Return the factor of each parameter in the time before each request, and the number of requests per parameter."""
     moved, still = moves.distance > 0, (moves.distance == 0) & ~moves.switched
     hats = np.column_stack(
         [np.interp(_on(scale, moves.distance), _on(scale, knots), one) for one in np.eye(knots.size)]
@@ -223,7 +225,7 @@ def _likeliest(fit: WaitLikelihood, start: ndarray, bounds: list, knots: int) ->
     ways[: knots - 1] -= np.eye(start.size)[1:knots]
     for blur in np.geomspace(max(0.2, finest), finest, 12):
         figures = optimize.minimize(fit.against, figures, (blur,), "L-BFGS-B", jac=True, bounds=bounds).x
-        # A parameter with few requests may be in a local optimum on the wrong side of some of their waits.
+        # A parameter with few requests may be in a local optimum on the wrong side of some waits of these requests.
         for way in ways:
             rows = fit.matrix @ way != 0
             part = WaitLikelihood(fit.matrix[rows], fit.wait[rows])

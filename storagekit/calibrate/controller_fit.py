@@ -36,7 +36,9 @@ STEP, LONGEST, FINEST = 0.02 * MS, 20 * MS, 0.02 * MS
 FAR = 3.0
 # A setting of the buffer is changed if the change lowers the demerit by at least this share.
 NEARER = 0.05
+# In standard errors: a larger change of a fitted time contradicts its initial value.
 CONTRADICTED = 3.0
+# Largest number of rounds of fitted times and chosen settings; settings that are tried.
 ROUNDS = 3
 AMOUNTS = (0, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 SEGMENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -119,8 +121,8 @@ class Distributions(NamedTuple):
 
     members: mask of the requests of each class. measured: quantiles of their service times at HEIGHTS, seconds. noise:
     standard deviation of these quantiles due to chance, seconds. The fit divides deviations by this noise. Hits
-    therefore have more weight than misses, because the rotational delay of misses varies more. The overhead of hits is
-    therefore known more precisely.
+    therefore have more weight than misses, whose rotational delay varies, and the overhead of hits is determined more
+    precisely than the overhead of misses.
     """
 
     members: Bool[ndarray, "class request"]
@@ -147,7 +149,7 @@ class Distributions(NamedTuple):
 
     @classmethod
     def at(cls, members: ndarray, took: ndarray) -> "Distributions":
-        """Return the distributions of the classes that `members` marks, from service times `took`, seconds.
+        """Return the distributions of the classes that `members` marks. took: service times, seconds.
 
         The standard deviation of quantile p of n values is sqrt(p (1 - p) / n) divided by the density of the values at
         this quantile.
@@ -166,12 +168,12 @@ class Distributions(NamedTuple):
         return np.concatenate(off)
 
     def demerit(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "lane"]:
-        """Return the root mean square of the demerits of all classes, weighted by numbers of requests, seconds."""
+        """Return the root mean square of the demerits of all classes, in seconds, weighted by numbers of requests."""
         far = self.apart(service).reshape(*self.noise.shape, -1) * self.noise[..., None]
         return np.sqrt(np.average((far**2).mean(axis=1), axis=0, weights=self.members.sum(axis=1)))
 
     def part(self, which: slice, took: ndarray) -> "Distributions":
-        """Return the distributions of the requests in `which`, from service times `took`, seconds."""
+        """Return the distributions of the requests in `which`. took: service times of all requests, seconds."""
         inside = np.zeros(took.size, bool)
         inside[which] = True
         members = self.members & inside
@@ -230,7 +232,7 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
     begin = _values(start, names)
 
     def around(values: ndarray) -> ndarray:
-        """Return service times, `[request, 1 + time]`: first with `values`, then with one value increased at a time.
+        """Return service times, `[request, 1 + time]`: first with `values`, then with each value increased separately.
 
         The increase is STEP.
         """
@@ -269,7 +271,7 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
 
 
 def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> ndarray:
-    """Return the standard errors of the fitted times, seconds.
+    """Return the standard errors of the fitted times, in seconds.
 
     The times are fitted to each part of the log separately. The errors follow from the spread of the results. The times
     of a part are approximated by one Gauss-Newton step from the times of the whole log.
@@ -294,14 +296,14 @@ def _chosen(
     """Return the electronics with the buffer settings whose modelled distributions are nearest to the log.
 
     Settings are tried one after the other. A change is kept only if it brings the distributions nearer to the whole log
-    and to each half of it.
+    and to each half of the log.
     """
     took = measured_service(trace, drive)
 
     halves = [against.part(half, took) for half in (slice(0, len(trace) // 2), slice(len(trace) // 2, None))]
 
     def distance(facts: dict[str, Any]) -> Float[ndarray, "part lane"]:
-        """Return the demerit over the log, and over each half of it, seconds."""
+        """Return the demerit over the log, and over each half of the log, in seconds."""
         tell()
         service = buffered_service(trace, drive, electronics._replace(buffer=best._replace(**facts)))
         return np.array([part.demerit(service) for part in (against, *halves)])

@@ -11,7 +11,7 @@ from storagekit.core.validation import REAL, validate
 
 @validate
 def demerit(predicted: Annotated[ArrayLike, REAL.each], measured: Annotated[ArrayLike, REAL.each]) -> float:
-    """Return the root mean square horizontal distance between two distributions.
+    """Return the root mean square horizontal distance between two distribution functions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Comparison of a drive model with a stream measured on the drive: demerits of each class of requests, and distributions."""
+"""Comparison of a drive model with a stream measured on the drive: demerits by class of requests, and distributions."""
 
 from typing import Annotated
 

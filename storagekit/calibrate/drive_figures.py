@@ -11,8 +11,8 @@ from storagekit.core.validation import instance_of, validate
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 
-# Distances of a seek curve: all up to NEAR; EVENLY distances up to the share SHORT of the longest, where the curve is
-# steep; and EVENLY distances over the whole range.
+# Distances of a seek curve: all distances up to NEAR cylinders; EVENLY evenly spaced distances up to the share SHORT of
+# the longest distance, where the curve is steep; and EVENLY evenly spaced distances over the whole range.
 NEAR, SHORT, EVENLY = 256, 0.05, 512
 
 
@@ -59,7 +59,7 @@ def figures(drive: Annotated[Drive, DRIVE]) -> DatasheetFigures:
     Returns
     -------
     DatasheetFigures
-        Its data-sheet values.
+        The data-sheet values.
     """
     shape, zones = drive.geometry, zone_map(drive)
     revolution = float(drive.revolution)
@@ -137,8 +137,8 @@ def seek_curve(drive: Annotated[Drive, DRIVE]) -> xr.Dataset:
     Returns
     -------
     Dataset
-        For each `distance` in cylinders, from 1 to the longest: time of the arm movement of a `read` and of a `write`,
-        including settling, seconds. Attribute `average_seek`: see `DatasheetFigures`.
+        For each `distance` in cylinders, from 1 to the longest distance: the time in seconds of the arm movement of a
+        `read` and of a `write`, including settling. Attribute `average_seek`: see `DatasheetFigures`.
     """
     longest = drive.cylinders - 1
     evenly = [np.linspace(1, max(last, 1), EVENLY).round().astype(int) for last in (SHORT * longest, longest)]

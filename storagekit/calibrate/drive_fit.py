@@ -24,8 +24,8 @@ class FittedDrive(NamedTuple):
     the `value` and the `standard_error` (seconds; NaN if there is no error), whether the parameter was `identified`,
     and a `note`: the requests on which the value is based, or the reason why it was not fitted. For each `distance`
     (cylinders, at the knots of the seek curve), it has `seek` and `seek_error` (seconds). The curve is fitted between
-    the first and the last of these distances. Outside this range, it is the seek curve of the initial drive, scaled to
-    join the fitted curve.
+    the first and the last of these distances. Outside this range, the drive has the seek curve of the initial drive,
+    scaled to join the fitted curve.
     """
 
     drive: Drive
@@ -78,7 +78,7 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     The revolution and the bus are fitted first, by least squares with a robust loss on the completion times
     (`spindle_fit`). Seek curve, settling of a write, overhead and head switch are then fitted by maximum likelihood on
     the waits for the first sector (`arm_fit`). If completions do not coincide at any angle of the geometry, the fit
-    keeps the revolution of `start` and the bus time of `controller`. It then uses only reads that are far from the
+    keeps the revolution of `start` and the bus time of `controller`. The fit then uses only reads that are far from the
     requests before them (`apart` in the result of `measured_stream`).
 
     A drive has a single overhead. If a write that moves the arm has a different overhead, the difference is part of its
@@ -158,9 +158,9 @@ def _drive(start: Drive, arm: ArmFit, revolution: float, guess: np.ndarray) -> D
 
 
 def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
-    """Return the fitted seek time at each distance, seconds. It never decreases with distance.
+    """Return the fitted seek time in seconds at each distance. The time never decreases with distance.
 
-    Outside the fitted distances, it is the curve `guess`, scaled to join the fitted curve.
+    Outside the fitted distances, the result is the curve `guess`, scaled to join the fitted curve.
     """
     far = np.arange(guess.size)
     low, high = curve.cylinders[0], curve.cylinders[-1]
@@ -175,7 +175,7 @@ def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
 def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: float) -> list[tuple]:
     """Return for each parameter: name, value, standard error, whether it was identified, and a note."""
     kept = "not identified, initial value kept: "
-    untied = f"the completion times fit no revolution time within {SEARCHED:.0%} of the initial one"
+    untied = f"the completion times fit no revolution time within {SEARCHED:.0%} of the initial value"
     turning = "from the completion times"
     if spindle is None:
         rows = [
@@ -200,7 +200,7 @@ def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: f
             "overhead",
             float(drive.overhead),
             arm.still_read,
-            f"too few reads without arm movement; the seek times include it{apart}",
+            f"too few reads without arm movement; the seek times include the overhead{apart}",
         ),
         row("head switch", float(drive.head_switch), arm.switched, f"too few requests with only a head switch{apart}"),
         row("write settle", float(drive.write_settle), arm.settle, f"too few writes wait for the platter{apart}"),
@@ -211,7 +211,7 @@ def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: f
             "write overhead",
             written,
             arm.still_write,
-            "too few writes without arm movement; the settling time includes it",
+            "too few writes without arm movement; the settling time includes this overhead",
         )
     )
     return rows

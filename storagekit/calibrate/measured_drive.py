@@ -40,8 +40,8 @@ class Controller(NamedTuple):
     sector : float
         Time of a sector on the bus, by default 0. In DiskSim 4.0: bulk sector transfer time.
     read_after_read, read_after_write : float
-        Time from the arrival of a read until the arm moves, if the request before was a read and if it was a write; by
-        default 0. In DiskSim 4.0: overheads of read misses.
+        Time from the arrival of a read until the arm moves: first for a read after a read, then for a read after a
+        write; by default 0. In DiskSim 4.0: overheads of read misses.
     write : float
         Time from the arrival of a write until the arm moves, by default 0. In DiskSim 4.0: overhead of write misses.
     """
@@ -64,8 +64,9 @@ class Controller(NamedTuple):
 class MeasuredAccess(NamedTuple):
     """One request of the stream; times in seconds.
 
-    target: its location. read: whether it is a read. before: time from its arrival until the arm moves. crossing: time
-    from its first sector under the head to its completion. think: time from its completion to the next arrival.
+    target: location of the request. read: whether the request is a read. before: time from its arrival until the arm
+    moves. crossing: time from its first sector under the head to its completion. think: time from its completion to the
+    next arrival.
     """
 
     target: Target
@@ -92,11 +93,11 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     Returns
     -------
     Dataset
-        For each request (dimension `request`): `measured` and `service`, the measured and the modelled service time,
-        seconds; `seek`, `rotation` and `transfer`, the parts of `service`, seconds; `read`, whether it is a read; and
-        `apart`, whether it is more than REACH sectors from each of the RECENT requests before it, so that the drive's
-        cache could not serve it. Two variables describe the reads that are `apart`: `compared`, the number of these
-        reads, and `demerit`, seconds.
+        For each request (dimension `request`): `measured`, the measured service time, seconds; `service`, the modelled
+        service time, seconds; `seek`, `rotation` and `transfer`, the parts of `service`, seconds; `read`, whether the
+        request is a read; and `apart`, whether the request is more than REACH sectors from each of the RECENT requests
+        before it, so that the drive's cache could not serve it. Two variables describe the reads that are `apart`:
+        `compared`, the number of these reads, and `demerit`, the demerit of the model over these reads, seconds.
 
     Raises
     ------
@@ -243,7 +244,7 @@ def _measured(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request
 
 
 def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
-    """Return the times from each completion to the next arrival, seconds; 0 for the last request.
+    """Return the time in seconds from each completion to the next arrival; 0 for the last request.
 
     Parameters
     ----------
@@ -275,7 +276,7 @@ def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
 
 
 def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
-    """Return the service times that were measured on a drive, seconds.
+    """Return the service times, in seconds, that were measured on a drive.
 
     Parameters
     ----------
@@ -348,8 +349,8 @@ def bus_follows(
     Notes
     -----
     With p = `off_platter`, n = `sectors` and b = `sector`, the result is max(p + b, p / n + n b). If the bus is faster
-    than the platter, the bus ends one sector after the platter. If the bus is slower, it is busy without a pause from
-    the first sector on.
+    than the platter, the bus ends one sector after the platter. If the bus is slower, the bus is busy without a pause
+    from the first sector on.
     """
     return np.maximum(off_platter + sector, off_platter / sectors + sectors * sector)
 
@@ -362,7 +363,7 @@ def _narrow(column) -> Array:
 
 @jax.jit
 def _through(drive: OneKind, accesses: MeasuredAccess) -> tuple[Array, Array, Array]:
-    """Return seek, rotation and transfer of each request, seconds. Seek includes the time before the arm moves."""
+    """Return seek, rotation and transfer of each request in seconds. Seek includes the time before the arm moves."""
 
     def serve(state: tuple[Arm, Array], access: MeasuredAccess):
         arm, phase = state
@@ -393,7 +394,7 @@ def _requests(trace: RequestTrace, drive: Drive) -> BufferRequest:
 def _through_buffer(
     segments: BufferSegments, requests: BufferRequest, think: Float[Array, "request"], lanes: tuple[int, ...]
 ) -> Float[Array, "request *batch"]:
-    """Return the service time of each request, seconds."""
+    """Return the service time of each request, in seconds."""
 
     def serve_next(state: tuple[BufferMemory, Array], asked: tuple[BufferRequest, Array]):
         (memory, angle), (request, pause) = state, asked
@@ -410,7 +411,7 @@ def _through_buffer(
 def lies_apart(trace: RequestTrace) -> Bool[np.ndarray, "request"]:
     """Return whether each request is more than REACH sectors from each of the RECENT requests before it.
 
-    It is false for the first request.
+    The value is false for the first request.
     """
     reach = REACH * units.SECTOR
     begin, end = trace.offset, trace.offset + trace.size

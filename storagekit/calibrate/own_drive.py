@@ -52,7 +52,7 @@ def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, 
     electronics : Electronics or None
         Controller, bus and buffer from which the fit begins, if they are known.
     keep_arm : bool
-        Whether to keep the timing of arm and platter, by default False: `fit_drive` fits it.
+        Whether to keep the timing of arm and platter. By default False, and `fit_drive` fits this timing.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from storagekit.calibrate.measured_drive import bus_follows
 
 # Largest relative deviation of the revolution from its nominal value.
 SEARCHED = 0.01
-# Number of requests of the first, coarse search; each later search has twice the number.
+# Number of requests of the first, coarse search. Each later search has twice as many requests as the search before.
 FIRST = 200
 # Times of a sector on the bus for the search, seconds: the slowest buses of drives with a buffer took 0.4 ms.
 BUSES = np.linspace(0.0, 0.4e-3, 41)
@@ -42,7 +42,7 @@ class Completions(NamedTuple):
     read: Bool[ndarray, "request"]
 
     def crossing(self, revolution: float, bus: float) -> Float[ndarray, "request"]:
-        """Return the time from the first sector under the head to the completion, seconds.
+        """Return the time in seconds from the first sector under the head to the completion.
 
         The bus transfer of a read follows the platter, or is slower than the platter (`bus_follows`).
         """
@@ -57,10 +57,10 @@ class FittedSpindle(NamedTuple):
     """A fitted spindle; times in seconds.
 
     revolution, bus: time of a revolution and of a sector on the bus. revolution_error, bus_error: their standard
-    errors; NaN for a bus that was not fitted. noise: standard deviation of the completion times from the times that
-    follow from the position of the platter. wait: time from each arrival until the first sector was under the head,
-    computed from the fitted position of the platter instead of the noisy completion time. tied: mask of the requests
-    that waited for the platter.
+    errors; NaN for a bus time that was not fitted. noise: standard deviation of the completion times from the times
+    that follow from the position of the platter. wait: time from each arrival until the first sector was under the
+    head, computed from the fitted position of the platter instead of the noisy completion time. tied: mask of the
+    requests that waited for the platter.
     """
 
     revolution: float
@@ -132,7 +132,7 @@ def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:
 
 
 def _late(log: Completions, revolution: float, bus: float, phases: ndarray) -> ndarray:
-    """Return the delay of each completion relative to the platter, seconds, from minus to plus half a revolution."""
+    """Return the delay in seconds of each completion relative to the platter, from minus to plus half a revolution."""
     turns = (_beyond(log, revolution, bus) - phases[log.read.astype(int)]) / revolution
     return (turns - np.round(turns)) * revolution
 
@@ -142,7 +142,7 @@ def _coherence(log: Completions, revolution: float, bus: float) -> complex:
 
 
 def _phase(log: Completions, revolution: float, bus: float) -> float:
-    """Return the phase of the completions in a turn, seconds.
+    """Return the phase in seconds of the completions within a turn.
 
     The phase is the circular mean plus the median deviation from this mean. Caches affect a median less than a mean.
     """
@@ -151,7 +151,7 @@ def _phase(log: Completions, revolution: float, bus: float) -> float:
 
 
 def _spread(late: ndarray) -> float:
-    """Return a robust standard deviation, seconds. It is at least 1e-7, because a scale must not be 0."""
+    """Return a robust standard deviation in seconds. It is at least 1e-7, because a scale must not be 0."""
     return max(float(stats.median_abs_deviation(late)) / float(stats.norm.ppf(0.75)), 1e-7)
 
 
@@ -161,10 +161,10 @@ def _is_tied(log: Completions, revolution: float, bus: float, phases: ndarray, s
 
 
 def _search(log: Completions, revolution: float) -> tuple[float, float] | None:
-    """Return the revolution and the bus time at which completions coincide best, seconds.
+    """Return the revolution and the bus time, in seconds, at which completions coincide best.
 
-    The search begins with few requests, and continues with more requests and a narrower range. It returns None if
-    completions coincide no better than by chance.
+    The search begins with few requests, and continues with more requests and a narrower range. The search returns None
+    if completions coincide no better than by chance.
     """
     count, width, bus = min(FIRST, log.end.size), SEARCHED, None
     best, strength = revolution, 0.0
@@ -178,7 +178,7 @@ def _search(log: Completions, revolution: float) -> tuple[float, float] | None:
         if count == log.end.size:
             break
         count, width = min(2 * count, log.end.size), 3 * step
-    # Rayleigh's test: by chance this has probability exp(-20).
+    # Rayleigh's test: the probability that random completions coincide so well is exp(-20).
     if strength**2 * log.end.size < 20 or strength < 0.2:
         return None
     return float(best), float(bus)

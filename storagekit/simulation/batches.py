@@ -33,8 +33,8 @@ def kept(
     """Return a mask of the chunks of events that are measured in each run.
 
     A chunk is measured if, at its beginning, the cumulative sum `by` of the run is at least `warm_up` and less than
-    `amount`. If these chunks add nothing to the sum, for example because the run is too short, all its chunks are
-    measured.
+    `amount`. If these chunks add nothing to the sum, for example because the run is too short, all chunks of the run
+    are measured.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def stretched(
     count : int
         Number of parts.
     low, high : array of float, shape `[lane]`
-        Beginning of the first part and end of the last, in the unit of the sum `by`.
+        Beginning of the first part and end of the last part, in the unit of the sum `by`.
     by : str
         Name of the sum that measures the length of the run.
 

@@ -60,8 +60,8 @@ def compare(
     against : str, optional
         The scheme with which the other schemes are compared, by default the first scheme.
     requests : int, optional
-        The number of requests, by default all requests of a trace. For arrivals the default is 20,000, and the first
-        fifth is not measured.
+        The number of requests, by default all requests of a trace. For other arrivals the default is 20,000, and the
+        first fifth is not measured.
     scale : float
         Factor by which a trace runs faster than recorded, by default 1.
     measures : sequence of Measure
@@ -112,8 +112,8 @@ class Comparison:
     data : Dataset
         The measures of `simulate` for each `scheme` and `seed`.
     summary : Dataset
-        Means and 95% intervals (`statistic`: mean, low, high) for each scheme. Differences from the scheme `against`
-        are fractions of the value of `against`. They are computed over pairs of runs with the same seed.
+        Means and 95% intervals (`statistic`: mean, low, high) for each scheme. Each difference from the scheme
+        `against` is a fraction of the value of `against`, and is computed over pairs of runs with the same seed.
     overloaded : mapping of str to str
         For each overloaded scheme, the reasons. The results of such a scheme depend on the length of the run.
     """

@@ -26,14 +26,14 @@ from storagekit.workload.trace import RequestTrace
 
 # first number of slots to try if System.slots is not given; it is large because traces have bursts
 SLOTS = 256
-# number of parts of a run, equal in requests; response times that rise from each part to the next indicate an overload
+# number of parts of a run with equal numbers of requests; response times that rise from part to part show an overload
 PARTS = 5
 # ratio of response times, last part to first part, above which a scheme is overloaded
 RISEN = 2.0
-# share of the arrivals that wait for a slot, and utilization of the busiest brick, above which a scheme is overloaded
+# a scheme is overloaded above this share of arrivals that wait for a slot, or this utilization of the busiest brick
 HELD_UP, BUSY = 1e-3, 0.95
-# share of a run that is not measured if its requests are not from a trace; it is the same for every scheme, so that all
-# schemes are measured over the same requests
+# share of a run that is not measured if its requests are not from a trace; the share is the same for every scheme, so
+# that all schemes are measured over the same requests
 WARM_UP = 0.2
 # measures that are compared between schemes, and the names of their differences
 DIFFERENCES = {
@@ -117,7 +117,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
     Dataset
         Means and intervals (dimension `statistic`) of the measures and of `busiest`, the utilization of the busiest
         brick. `response_difference`, `quantile_difference` and `rate_difference` are differences from `against`, as
-        fractions of the value of `against`. They are computed over pairs of runs with the same seed.
+        fractions of the value of `against`, and are computed over pairs of runs with the same seed.
     """
     named = data.assign(busiest=data.utilization.max("brick").assign_attrs(data.utilization.attrs))
     for name, difference in DIFFERENCES.items():
@@ -128,7 +128,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
 
 
 def overloads(data: xr.Dataset) -> dict[str, str]:
-    """Return the overloaded schemes with the reasons.
+    """Return why each overloaded scheme is overloaded.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        The reasons, as text, for each overloaded scheme.
+        The reasons as text, keyed by overloaded scheme.
     """
     found = {}
     for scheme in data.scheme.values.tolist():
@@ -148,7 +148,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
         rising = one.part_response.mean("seed").values
         reasons = []
         if outside > HELD_UP:
-            reasons.append(f"{outside:.1%} of the arrivals waited outside for a slot")
+            reasons.append(f"{outside:.1%} of the arrivals waited for a slot")
         if busiest > BUSY and not data.attrs["closed_loop"]:
             reasons.append(f"its busiest brick is busy {busiest:.0%} of the time")
         if np.all(np.diff(rising) > 0) and rising[-1] > RISEN * rising[0] and not data.attrs["closed_loop"]:
@@ -248,7 +248,7 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 
 def _in_parts(count: int) -> Measure:
-    """Return a measure with one value for each fifth of a run of `count` requests: its mean response time."""
+    """Return the measure of the mean response time in each fifth of a run of `count` requests."""
     each = -(-count // PARTS)
     along = {"part": range(PARTS)}
 

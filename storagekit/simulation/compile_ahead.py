@@ -18,12 +18,12 @@ def compiled_ahead(compiling: Mapping[Hashable, Callable[[], None]]) -> Iterator
     Parameters
     ----------
     compiling : mapping
-        For each program, by name, a function that compiles it. The compilations begin in this order.
+        Functions that each compile one program, keyed by name. The compilations begin in this order.
 
     Yields
     ------
     ready : callable
-        `ready(name)` returns when the program `name` is compiled. If the compilation failed, it raises the error.
+        `ready(name)` returns when the program `name` is compiled. It raises the error of a failed compilation.
     """
     pool = ThreadPoolExecutor(cores(), "compiling")
     try:

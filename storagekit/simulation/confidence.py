@@ -36,7 +36,8 @@ def interval(data: Annotated[xr.Dataset, DATA], dim: str = "seed", level: Annota
     Returns
     -------
     Dataset
-        The dimension `statistic` (mean, low, high) in place of `dim`. With a single replication low and high are NaN.
+        The variables with the dimension `statistic` (mean, low, high) instead of `dim`. With a single replication, low
+        and high are NaN.
 
     Raises
     ------
@@ -71,9 +72,9 @@ def ratio(
     dim: str = "seed",
     level: Annotated[float, LEVEL] = 0.95,
 ) -> xr.DataArray:
-    """Return mean and confidence interval of the ratio of two paired measurements.
+    """Return the mean and the confidence interval of the ratio of two paired measurements.
 
-    Common random numbers correlate the two measurements of a pair, which narrows the interval.
+    Common random numbers correlate the two measurements of a pair. The correlation narrows the interval.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def ratio(
     Returns
     -------
     DataArray
-        The dimension `statistic` (mean, low, high) in place of `dim`.
+        The ratio, with the dimension `statistic` (mean, low, high) instead of `dim`.
 
     Raises
     ------

@@ -57,12 +57,12 @@ def simulate(
     requests : int
         The smallest number of requests to complete.
     seconds : float, optional
-        The simulated time, in place of `requests`.
+        The simulated time, seconds, which replaces `requests`.
     seed : int
         The seed of the run.
     warm_up : float, optional
         The part at the start that is not measured, in requests or seconds. By default, MSER-5 determines this part, up
-        to half of the run. It ends at the boundary of a chunk of events.
+        to half of the run. The warm-up ends at the boundary of a chunk of events.
     allow_held_up : bool
         Whether arrivals may wait for a slot. Such arrivals are counted, and the wait is part of their response time. By
         default, a wait is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no
@@ -82,7 +82,7 @@ def simulate(
     Dataset
         All measures, in SI units. `response_quantile` (dimension `quantile`, accurate to 1.6%) has the quantiles of the
         response time of synchronous requests. Synchronous reads and synchronous writes also have separate quantiles.
-        `warm_up` is the part that was not measured. With a precision, there are also half-widths, such as
+        `warm_up` is the length of the part that was not measured. With a precision, there are also half-widths, such as
         `response_half_width`, and an attribute `stopped_by`.
 
     Raises
@@ -214,7 +214,7 @@ def sweep(
     client : distributed.Client, optional
         A client of a Dask cluster, whose workers simulate the points. The points of a lost worker are simulated again.
     slots : sequence of int
-        Numbers of slots to try, in place of 64, 256 and 1,024, for systems without `slots`.
+        Numbers of slots to try for systems without `slots`, by default 64, 256 and 1,024.
 
     Returns
     -------
@@ -282,7 +282,7 @@ def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Replace the dimension `point` by the grid that `axes` spans; the last axis varies fastest.
 
-    An axis that has the name of a variable becomes the dimension `axis_` followed by its name.
+    An axis that has the name of a variable, such as `throughput`, becomes the dimension `axis_throughput`.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
     if not listed:
         raise InputError("no seeds: give at least one")
     if len(set(listed)) < len(listed):
-        raise InputError(f"seeds {shortened(listed)}: give each once; equal seeds would be counted as independent")
+        raise InputError(f"seeds {shortened(listed)}: give each seed once; equal seeds would be counted as independent")
     if not all(0 <= seed < 2**32 for seed in listed):
         raise InputError(f"seeds {shortened(listed)}: give numbers between 0 and {2**32 - 1}")
     return listed
@@ -370,7 +370,7 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
     for name, values in axes.items():
         if AXIS + name in axes:
             raise InputError(
-                f"axes named {name!r} and {AXIS + name!r}: both could get the latter name in the result; rename one"
+                f"axes named {name!r} and {AXIS + name!r}: both could become {AXIS + name!r} in the result; rename one"
             )
         if name in ("seed", "brick", "quantile", "statistic", *own, *others):
             raise InputError(f"an axis named {name!r}: the result has a dimension with this name; give another name")

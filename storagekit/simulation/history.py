@@ -1,4 +1,4 @@
-"""Long runs of a few scenarios: sums over equal pieces of each run, in memory that is independent of its length."""
+"""Long runs of a few scenarios: sums over equal pieces of each run. Memory does not grow with the length of a run."""
 
 import itertools
 import time
@@ -21,12 +21,12 @@ from storagekit.simulation.provisioning import TRIED, fewest, groups, provided
 from storagekit.simulation.run_length import NUMERIC, REQUESTS, extent
 from storagekit.simulation.standard_measures import HELD_UP, beside
 
-# chunks of events that are simulated before the sums are read
+# number of chunks of events that are simulated before the sums are read
 STRIDE = 64
 # numbers of slots to try if System.slots is not given; a long run does not begin with few slots
 SLOTS = (256,)
-# total number of slots, over all runs on one CPU core, that fit into its caches; smallest number of runs on each
-# device, reached by padding
+# total number of slots of the runs on one CPU core that fit into the caches of the core; smallest number of runs on
+# each device, which padding fills up
 ROOM, FEW = 1024, 2
 
 
@@ -110,7 +110,9 @@ def history(
     if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
         raise InputError(f"warm-up of {warm_up:g} of the run: none of {pieces} pieces is left; raise pieces")
     if not 1 <= pieces <= requests:
-        raise InputError(f"{pieces} pieces of {requests} requests: give from 1 to the number of requests")
+        raise InputError(
+            f"{pieces} pieces of {requests} requests: give at least 1 piece, and at most one for each request"
+        )
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis has no values; give at least one for each axis")
@@ -135,7 +137,7 @@ def history(
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
-    """Split the dimension `lane` into the dimensions `dims`, whose product it is. The last of `dims` varies fastest."""
+    """Split the dimension `lane`, a product of the dimensions `dims`, into these. The last of `dims` varies fastest."""
     lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
     data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
     return data.unstack("lane").drop_vars("point")
@@ -153,10 +155,10 @@ def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
 
 
 def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield groups of runs that are simulated in one batch, each with its number of runs before padding.
+    """Yield the runs of each batch, and the number of runs of the batch before padding.
 
-    The last run of a group is repeated as padding. On a CPU, a group has as many runs as fit into the caches, or all
-    runs if there are only a few. On an accelerator, a group has all runs.
+    The last run of a batch is repeated as padding. On a CPU, a batch has all runs that fit into the caches, or all runs
+    if there are only a few. On an accelerator, a batch has all runs.
     """
     devices = len(jax.devices())
     wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)

@@ -13,7 +13,7 @@ from storagekit.core.validation import instance_of, require_takes, several, vali
 from storagekit.engine import Sum, Tally
 from storagekit.simulation.batches import kept
 
-# names that no measure may have: dimensions of results and of intermediate datasets, and further variables of results
+# Names that no measure may have: dimensions of results and of intermediate datasets, and other variables of results.
 DIMENSIONS = ("brick", "lane", "piece", "point", "quantile", "request", "seed", "statistic")
 QUANTILES = ("response_quantile", "read_response_quantile", "write_response_quantile")
 TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
@@ -34,9 +34,9 @@ class Measure:
     needs : tuple of Sum
         The sums from which the measure is computed.
     of : callable
-        Function that computes the measure from the sums in `needs`. Each sum is a DataArray over `lane` and the
-        dimensions of the sum. A sum for each drive has the dimension `brick`, and is NaN for bricks that a run does not
-        use.
+        Function that computes the measure from the sums in `needs`. Each sum is a DataArray over `lane` (the runs) and
+        the dimensions of the sum. A sum for each drive has the dimension `brick`, and is NaN for bricks that a run does
+        not use.
 
     Raises
     ------
@@ -92,7 +92,7 @@ class Measure:
         found = self.of(*(sums[one.name] for one in self.needs))
         if not isinstance(found, xr.DataArray) or "lane" not in found.dims:
             raise InputError(
-                f"measure {self.name!r} does not return one number for each run: compute it from its sums, and keep "
+                f"measure {self.name!r} does not return one number for each run: compute it from the sums, and keep "
                 "the dimension `lane`"
             )
         found = found.reset_coords(drop=True).transpose(..., "lane")
@@ -189,7 +189,7 @@ def counted(
 
     A chunk is measured if, at its beginning, the cumulative sum `by` of the run is at least `warm_up` and less than
     `amount`. The result therefore does not depend on the other runs of the batch, although all runs continue until the
-    slowest has finished. A run that is too short to contain such a chunk is measured as a whole.
+    slowest run has finished. A run that is too short to contain a measured chunk is measured as a whole.
 
     Parameters
     ----------

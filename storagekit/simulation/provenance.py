@@ -30,15 +30,15 @@ def provenance(
     seeds : sequence of int
         The seeds.
     extent : mapping of str to float or str
-        Length of each run, keyed by name.
+        Attributes that describe the length of each run.
     wall : float
         Duration of the simulation, seconds of wall time.
 
     Returns
     -------
     dict
-        The attributes. `scenario` describes the first scenario, its types and numbers, as JSON. `varied` contains the
-        names in `axes`.
+        The attributes. `scenario` has the types and numbers of the first scenario, as JSON. `varied` has the names in
+        `axes`.
     """
     return (
         made_by("simulated", seeds, wall)
@@ -78,5 +78,5 @@ def _names(drive: AbstractDrive) -> list[str]:
 
 
 def _types(scenarios: Sequence[Scenario], part: str) -> str:
-    """Return the names of the types that one component has in the systems. Each name is returned once."""
+    """Return the names of the types that one component has in the systems, each name once."""
     return ", ".join(sorted({type(getattr(scenario.system, part)).__name__ for scenario in scenarios}))

@@ -13,7 +13,7 @@ import xarray as xr
 from storagekit.core.validation import COUNT, MOST_EXACT, several
 from storagekit.engine import AUTO, Scenario, structure
 
-# numbers of slots of the first and of the last attempt; closed loops of hundreds of requests begin with more
+# numbers of slots of the first and of the last attempt; closed loops of hundreds of requests begin with more slots
 FEWEST, MOST = 64, 1024
 # factor between attempts, large because each attempt needs a compilation
 GROWTH = 4
@@ -78,14 +78,15 @@ def with_room(
     scenarios : sequence of Scenario
         Scenarios of one structure.
     rungs : sequence of int
-        Numbers of slots to try if System.slots is not given. Arrivals during the warm-up count too.
+        Numbers of slots to try if System.slots is not given. A number is too small even if arrivals wait only during
+        the warm-up.
 
     Returns
     -------
     roomed : Roomed
         The result of the last attempt.
     slots : int
-        The number of slots of that attempt.
+        The number of slots of the last attempt.
     """
     for slots in rungs:
         roomed = run(provided(scenarios, slots))
@@ -122,8 +123,8 @@ def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[in
 def fewest(scenarios: Sequence[Scenario]) -> int:
     """Return the number of slots of the first attempt.
 
-    It is a power of two and at least 64. It is at least four times the number of outstanding requests of a closed loop,
-    because a write may use its slot after its completion.
+    The number is a power of two and at least 64. In a closed loop it is at least four times the number of outstanding
+    requests, because a write may occupy its slot after its completion.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ from storagekit.simulation.measures import QUANTILES
 SHARES = (0.5, 0.95, 0.99, 0.999)
 ALL, READS, WRITES = QUANTILES
 _MEANINGS = {
-    ALL: "response time that this fraction of requests does not exceed, without asynchronous writes",
-    READS: "response time that this fraction of reads does not exceed",
-    WRITES: "response time that this fraction of writes does not exceed, without asynchronous writes",
+    ALL: "quantiles of the response time of requests, without asynchronous writes",
+    READS: "quantiles of the response time of reads",
+    WRITES: "quantiles of the response time of writes, without asynchronous writes",
 }
 
 

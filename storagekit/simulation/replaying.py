@@ -37,7 +37,7 @@ def replay(
     system : System
         The system.
     scale : float
-        Factor by which the trace runs faster than recorded, by default 1.
+        Factor by which the trace runs faster than it was recorded, by default 1.
     seed : int
         Seed of the phases of the spindles, by default 0.
     measures : sequence of Measure
@@ -46,8 +46,8 @@ def replay(
     Returns
     -------
     Dataset
-        The measures of `simulate` over the whole trace. For each request (dimension `request`) there are
-        `response_time` and `read`, whether the request is a read. The quantiles of the response time (dimension
+        The measures of `simulate` over the whole trace. For each request (dimension `request`) there are also its
+        `response_time`, and `read`, which is true for a read. The quantiles of the response time (dimension
         `quantile`) are exact and include the first request. `wrapped` is the share of the requests whose addresses wrap
         around at the end of the system. The attributes `busiest_brick` and `bottleneck` name the busiest brick and the
         largest part of the access time.

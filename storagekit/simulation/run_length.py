@@ -43,7 +43,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Extent:
-    """Length of a run: it ends when every run of the batch has reached `amount` of the sum `by`.
+    """Length of a run. The runs of a batch end when every run has reached the value `amount` of the sum `by`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Extent:
     warm_up : float or None
         Part at the start that is not measured, in the same unit; None if it is to be determined.
     by : str
-        Name of the sum, "answered" or "elapsed".
+        Name of the sum: "answered" (completed requests) or "elapsed" (seconds of simulated time).
     precision : Precision, optional
         Condition under which the run ends, by default none.
     """
@@ -74,11 +74,11 @@ class Extent:
 
     @property
     def most(self) -> float:
-        """The largest length."""
+        """The largest length at which the run may end."""
         return self.amount if self.precision is None else float(self.precision.budget)
 
     def within(self, total: float) -> "Extent":
-        """Return the extent with its budget limited to `total` requests, but not below `amount`."""
+        """Return the same length with a budget of at most `total` requests, but not below `amount`."""
         if self.precision is None or self.precision.budget <= total:
             return self
         return replace(self, precision=replace(self.precision, budget=max(int(total), int(self.amount))))
@@ -95,14 +95,14 @@ class Extent:
 
 
 def extent(requests: int, seconds: float | None, warm_up: float | None, precision: Precision | None = None) -> Extent:
-    """Return the extent of a run.
+    """Return the length of a run as an `Extent`.
 
     Parameters
     ----------
     requests : int
         Number of requests to complete, at least 1.
     seconds : float or None
-        Simulated time, seconds, in place of `requests`.
+        Simulated time, seconds, which replaces `requests`.
     warm_up : float or None
         Part at the start that is not measured, in requests or seconds; None if it is to be determined.
     precision : Precision, optional
@@ -111,7 +111,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
     Returns
     -------
     Extent
-        The extent.
+        The length.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
                 f"warm-up of {warm_up:g} s: it must be at least 0 and below the length of the run, {seconds:g} s"
             )
         if precision is not None:
-            raise InputError(f"a precision and {seconds:g} s: give only one of them, or the precision and `requests`")
+            raise InputError(f"a precision and {seconds:g} s: give one of the two, or the precision and `requests`")
         return Extent(seconds, warm_up, "elapsed")
     if requests < 1:
         raise InputError(f"{requests} requests: give at least 1")

@@ -24,7 +24,7 @@ from storagekit.simulation.run_length import Extent
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import measured_lanes, of_points
 
-# The least number of runs of a shard. They take seconds, so that a few runs of padding matter little.
+# The smallest number of runs of a shard. These runs take seconds, so that a few runs of padding matter little.
 LEAST = 512
 
 
@@ -41,7 +41,7 @@ class SweepSettings:
     own : tuple of Measure
         The user's measures, by default none.
     slots : tuple of int
-        Numbers of slots to try; empty for the default.
+        Numbers of slots to try; empty for the default numbers.
     """
 
     seeds: tuple[int, ...]
@@ -57,7 +57,7 @@ class SweepSettings:
 
 @dataclass(frozen=True)
 class ShardGroup:
-    """Points of a sweep that can share a batch: all points of a structure, or a shard of them.
+    """Points of a sweep that can share a batch: all points of a structure, or the points of one shard.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()
     seeds : int
         Number of seeds.
     slots : sequence of int
-        Numbers of slots to try; empty for the default.
+        Numbers of slots to try; empty for the default numbers.
 
     Returns
     -------

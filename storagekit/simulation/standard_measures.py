@@ -36,21 +36,21 @@ def _busy(report: Report) -> Float[Array, "drive *batch"]:
 # seconds of simulated time
 ELAPSED = Sum("elapsed", lambda report: report.elapsed)
 # completed requests, and the sums of their response times. Asynchronous writes, for which no client waits, are counted
-# among the writes; their response times are summed separately
+# as writes, but their response times are summed separately
 READS = Sum("reads", _read, int)
 WRITES = Sum("writes", _write, int)
 ASYNCHRONOUS = Sum("asynchronous", _hidden, int)
 READ_RESPONSE = Sum("read_response", lambda report: _response(report, _read(report)))
 WRITE_RESPONSE = Sum("write_response", lambda report: _response(report, _write(report) & ~_hidden(report)))
 ASYNCHRONOUS_RESPONSE = Sum("asynchronous_response", lambda report: _response(report, _hidden(report)))
-# admitted requests that had waited for a slot; reads that were served from memory; reads among these that were served
-# from the memory of another brick than the receiving one
+# admitted requests that had waited for a slot; reads that hit a cache; reads that hit the cache of a brick other than
+# the receiving brick
 HELD_UP = Sum("held_up", lambda report: report.held_up, int)
 HITS = Sum("hits", lambda report: report.admission.hit, int)
 ELSEWHERE = Sum("elsewhere", lambda report: report.admission.elsewhere, int)
 # requests that were sent again after a time-out
 RESENT = Sum("resent", lambda report: report.admission.resent + report.lost, int)
-# number of copies from which drives chose
+# number of copies among which drives chose
 CANDIDATES = Sum("candidates", lambda report: report.candidates, int)
 # claims; claims on requests that another drive had claimed already; requests with several claims; unnecessary services.
 # With write policies that use claims, the counts include writes.
@@ -139,7 +139,7 @@ STANDARD = (
     Measure(
         "candidates",
         "1",
-        "candidates of a disk at a choice, mean over choices",
+        "number of candidates among which a disk chooses, mean over choices",
         (CANDIDATES, CHOICES),
         lambda candidates, choices: candidates / choices,
     ),
@@ -230,7 +230,7 @@ STANDARD = (
     Measure(
         "held_up",
         "1",
-        "requests that waited outside for a slot",
+        "requests that waited for a slot before they were admitted",
         (HELD_UP,),
         lambda held_up: held_up,
     ),

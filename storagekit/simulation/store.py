@@ -29,7 +29,7 @@ from storagekit.simulation.shards import Done, ShardGroup, SweepSettings
 # version of the file format; a change of the format requires another number
 FORM = 1
 _FORM = "storagekit_store"
-# variables by point: its digest, its label, its number of slots, and the number of arrivals that waited for a slot
+# variables for each point: digest, label, number of slots, and number of arrivals that waited for a slot
 _KEY, _LABEL, _SLOTS, _WAITED = "store_key", "store_label", "store_slots", "store_waited"
 _ENGINE = "h5netcdf"
 
@@ -91,7 +91,7 @@ class Store:
         Returns
         -------
         dict of int to str
-            The digests, by number of the point in the sweep.
+            The digests, keyed by the number of the point in the sweep.
 
         Raises
         ------
@@ -112,8 +112,8 @@ class Store:
         wanted : mapping of int to str
             Digests of the points, keyed by number.
         most : mapping of int to int
-            Largest number of slots to try for each point. A stored result with fewer slots, in which arrivals waited
-            for a slot, is not used, because a new simulation would try more slots and return another result.
+            Largest number of slots to try for each point. If arrivals waited for a slot in a stored result with fewer
+            slots, the result is not used, because a new simulation would try more slots and return another result.
 
         Yields
         ------
@@ -170,12 +170,12 @@ class Store:
             _write(data, self.folder)
         except OSError as fault:
             raise InputError(
-                f"store {str(self.folder)!r}: {fault.strerror or fault}; earlier results are kept; correct this and "
-                "run again"
+                f"store {str(self.folder)!r}: {fault.strerror or fault}; earlier results are kept; correct the "
+                "error and run again"
             ) from fault
 
     def tell(self, there: int, points: int) -> None:
-        """Print the number of points that are in the store, and remember this number for the provenance.
+        """Print the number of points that are in the store, and keep this number for the provenance of the result.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ def _read(path: Path) -> xr.Dataset | None:
             if hashlib.file_digest(file, "sha256").hexdigest() != path.stem:
                 say(
                     f"{path}: the file is damaged or not from a store; it is ignored and its points run again; delete "
-                    "or move it"
+                    "or move the file"
                 )
                 return None
         with xr.open_dataset(path, engine=_ENGINE, decode_times=False, decode_timedelta=False) as opened:

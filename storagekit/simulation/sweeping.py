@@ -31,7 +31,7 @@ def simulated(
     scenarios : sequence of Scenario
         The scenarios of the points.
     points : sequence of mapping
-        The parameters of each point by name. The label of the point in the store is made from them.
+        The parameters of each point, keyed by name. The label of the point in the store is made from its parameters.
     asked : SweepSettings
         The settings of the sweep.
     store : Store or NoStore

@@ -20,7 +20,7 @@ from storagekit.simulation.run_length import Extent, Precision
 from storagekit.simulation.standard_measures import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, READS, WRITE_RESPONSE, WRITES
 from storagekit.simulation.warm_up import BATCHES, share_to_leave_out
 
-# number of parts of a single run; its interval is over the means of the parts
+# number of parts into which a single run is divided; its confidence interval is over the means of the parts
 PARTS = 20
 # names of the sums that give the mean response time, from which the warm-up is determined
 _WAITED_FOR = tuple(one.name for one in (READ_RESPONSE, WRITE_RESPONSE, READS, WRITES, ASYNCHRONOUS))
@@ -181,14 +181,14 @@ class Course:
         self._done = np.zeros(1)
 
     def until(self, amount: float, progress: Callable[[float], object]) -> None:
-        """Simulate until the sum by which length is measured has reached an amount in every run.
+        """Simulate until every run has reached a given length.
 
         Parameters
         ----------
         amount : float
-            The amount, in the unit of the sum.
+            The length, as a value of the sum by which length is measured.
         progress : callable
-            Function that is called after each step with the smallest sum of all runs.
+            Function that is called after each step with the length of the shortest run.
         """
         while self._done.min() < amount:
             tally, codes = next(self._steps)
@@ -273,7 +273,7 @@ class _Points:
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
     def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
-        """Return the warm-up of each run, which is given, or is determined from all seeds of the run's point."""
+        """Return the warm-up of each run. It is given, or it is determined from all seeds of the run's point."""
         if self.extent.warm_up is not None:
             return np.full(len(self.bricks), float(self.extent.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
@@ -287,7 +287,7 @@ class _Points:
         return np.ceil(cut) if self.extent.by == "answered" else cut
 
     def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
-        """Return a mask of the runs of those points whose intervals are as narrow as requested.
+        """Return a mask of the runs whose point has intervals that are as narrow as requested.
 
         The half-widths are stored for the runs marked in `going`.
         """
@@ -310,8 +310,8 @@ class _Points:
 def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
     """Return the half-width of the 95% interval of the mean over `samples` samples, divided by the mean.
 
-    The samples vary fastest along the last axis. If a point has several values, the result is the half-width of the
-    widest interval. It is NaN if the point has no value.
+    The samples vary fastest along the last axis. If a point has several values, such as one for each brick, the result
+    is the half-width of the widest interval. The result is NaN if the point has no value.
     """
     of = values.reshape(*values.shape[:-1], -1, samples)
     mean = of.mean(axis=-1)

@@ -22,7 +22,7 @@ def mser(means: Float[np.ndarray, "batch"]) -> int:
     Parameters
     ----------
     means : array of float, shape `[batch]`
-        Mean of each batch. NaN is left out.
+        Mean of each batch. Batches with NaN are ignored.
 
     Returns
     -------
@@ -47,7 +47,8 @@ def mser(means: Float[np.ndarray, "batch"]) -> int:
     left = len(values) - np.arange(len(values))
     total, squares = (np.cumsum(of[::-1])[::-1] for of in (values, values**2))
     spread = np.maximum(squares - total**2 / left, 0) / left**2
-    # the sum of squares of the last few batches is small for any values; therefore at most half are left out
+    # the sum of squares of the last few batches is small for any values; therefore at most half of the batches are left
+    # out
     return int(seen[np.argmin(spread[: len(seen) // 2 + 1])])
 
 
@@ -59,7 +60,7 @@ def share_to_leave_out(response: Float[np.ndarray, "batch"], answers: Float[np.n
     response : array of float, shape `[batch]`
         Sum of the response times of the synchronous requests of each batch.
     answers : array of float, shape `[batch]`
-        Number of these requests.
+        Number of synchronous requests of each batch.
 
     Returns
     -------

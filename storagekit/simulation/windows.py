@@ -24,7 +24,7 @@ from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import fewest, groups, provided
 from storagekit.simulation.run_length import NUMERIC
 
-# chunks of events that are simulated before the log is read
+# number of chunks of events that are simulated before the log is read
 STRIDE = 8
 # dimensions of the result of `windows` in addition to the axes
 OWN = ("window", "stream")
@@ -89,7 +89,7 @@ def windows(
         `throughput` is the bytes per second of completed requests, `rate` is the completed requests per second, and
         `response` is the mean response time of these requests. `service` and `backlog` also have the dimension `brick`.
         `service` is the bytes per second that the drives of the brick transferred. `backlog` is the share of the time
-        in which requests of the stream waited at the brick to be issued.
+        for which requests of the stream waited at the brick to be issued.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def logs(
 
 
 def by_event(array: np.ndarray) -> np.ndarray:
-    """Return an array of a log with one axis for all events, in place of the axes for chunks and events in a chunk.
+    """Return an array of a log with one axis for all events, instead of one axis for chunks and one for their events.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def by_event(array: np.ndarray) -> np.ndarray:
 
 
 def together(pieces: Sequence[Timed]) -> Timed:
-    """Return the pieces of the log of the same runs as one log.
+    """Join the pieces of the log of the same runs into one log.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def together(pieces: Sequence[Timed]) -> Timed:
 
 
 def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
-    """Return at which times all of the given streams have requests queued at a brick.
+    """Return when all of the given streams have requests queued at a brick.
 
     The result has the form that `analytic.fairness` expects.
 
@@ -237,8 +237,8 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
     after : array of bool, shape `[event, lane]`
         Whether all streams have queued requests after each event.
     gap : array of float, shape `[event, lane]`
-        Time within each event during which at least one of the streams has no queued request, seconds. If the missing
-        request enters during the event, this is the time until it enters.
+        Time in seconds, within each event, during which at least one of the streams has no queued request. If the
+        missing request enters during the event, the value is the time until this request enters.
     """
     log, bits = timed.log, np.uint32(sum(1 << stream for stream in streams))
     waited, waits = ((mask[:, brick] if mask.ndim == 3 else mask) & bits == bits for mask in (log.waited, log.waits))
@@ -264,7 +264,7 @@ def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, A
     after : array of bool, shape `[event, ...]`
         Whether the condition holds after the end of the event.
     gap : array of float, shape `[event, ...]`
-        Time within each event during which the condition does not hold, seconds.
+        Time in seconds, within each event, during which the condition does not hold.
     """
     # a condition that holds during an event holds from the end of the previous event on
     after = np.concatenate([waited[1:], waits[-1:]])
@@ -323,7 +323,7 @@ class _Sums:
             ),
         }
         if self.backlog is not None:
-            meaning = "fraction of the time in which requests wait at a brick"
+            meaning = "fraction of the time for which requests wait at a brick"
             of["backlog"] = ((*axes, "brick"), self.backlog[mine] / self.window, "1", meaning)
         variables = {
             name: (dims, values, {"units": unit, "long_name": meaning})

@@ -23,8 +23,8 @@ from storagekit.simulation.store import say
 if TYPE_CHECKING:
     from distributed import Client
 
-# shards sent ahead for each thread of a worker: one that runs and one that waits, so that scenarios with large traces
-# do not accumulate at the scheduler
+# Number of shards for each thread of a worker: one that runs and one that waits. With more shards, scenarios with large
+# traces would accumulate at the scheduler.
 AHEAD = 2
 LOST = "the cluster was closed, or its scheduler is lost; a store keeps the completed points"
 # on a worker: the settings of sweeps by their digest, so that a user's measure is compiled once
@@ -130,7 +130,7 @@ def _completed(client: Any) -> Any:
 
 
 def _room(client: Any) -> int:
-    """Return the number of shards that the workers can have at present. It changes when workers join and leave."""
+    """Return the number of shards that the workers can have at present. Workers may join and leave during a sweep."""
     try:
         return AHEAD * max(1, sum(client.nthreads().values()))
     except OSError as fault:

@@ -71,7 +71,7 @@ class AbstractArrivals(eqx.Module):
 
     @property
     def total(self) -> int | None:
-        """Return the number of requests; None if it is unlimited."""
+        """Return the number of requests; None if there is no limit."""
         return None
 
     @property
@@ -80,11 +80,11 @@ class AbstractArrivals(eqx.Module):
         return whole(1)
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
-        """Raise InputError if every request lies beyond `capacity` sectors."""
+        """Raise InputError if the requests do not fit into `capacity` sectors. By default, no check is made."""
 
     @property
     def stream_count(self) -> int:
-        """Return the number of streams. They are numbered from 0."""
+        """Return the number of streams. Streams are numbered from 0."""
         return 1
 
     @property
@@ -166,8 +166,8 @@ class AbstractArrivals(eqx.Module):
         Returns
         -------
         Requests
-            The request, arrays of shape `[1, *batch]`; by default a placeholder with this number, which the engine
-            does not use unless `waits_for_completions`.
+            The request, arrays of shape `[1, *batch]`; by default a placeholder with this number. The engine ignores
+            the placeholder if `waits_for_completions` is false.
         """
         return nothing_asked(number.shape[1:])._replace(number=number)
 
@@ -182,7 +182,7 @@ class AbstractArrivals(eqx.Module):
         at: Float[Array, "1 *batch"],
         leaves: Bool[Array, "1 *batch"],
     ) -> Any:
-        """Return the private state after a request of `client` completed. It changes only where `leaves` is true.
+        """Return the private state after a request of `client` completed. It is unchanged where `leaves` is false.
 
         at: time of the completion, seconds from now.
         """
@@ -228,7 +228,7 @@ class ClosedLoop(AbstractRandomArrivals):
     -----
     By default, the request that a completion causes arrives after the scheduler's choice at this completion. With N
     outstanding requests, the scheduler therefore chooses among N-1 requests, as in DiskSim and in figure 1 of dsptf.
-    With `replaced_before_choice`, it chooses among N requests.
+    With `replaced_before_choice`, the scheduler chooses among N requests.
     """
 
     requests: RandomRequests = eqx.field(
@@ -369,7 +369,7 @@ class RecordedArrivals(AbstractArrivals):
 
     @property
     def stream_count(self):
-        # the streams of a traced array are unknown: assume the number of bits of a word
+        # the number of streams of a traced array is unknown: assume the number of bits of a word
         if traced(self.requests.stream):
             return WORD
         return int(np.max(np.asarray(self.requests.stream), initial=0)) + 1

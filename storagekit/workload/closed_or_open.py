@@ -28,7 +28,7 @@ class ClosedOrOpen(AbstractRandomArrivals):
     outstanding : int
         Number of outstanding requests in a closed loop; 0, the default, for an open stream.
     rate : float
-        Arrivals of an open stream a second, above 0; by default 1. A closed loop does not use it.
+        Arrival rate of an open stream, requests a second, above 0; by default 1. A closed loop does not use the rate.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Number of running threads, which is constant or varies in time.
 
 The threads of a group are numbered from 0. Thread number `index` is on at t seconds after the start if index <
-count(t). A thread that is switched off finishes its outstanding request, and sends its next request when it is on
-again. A formula gives the time at which it is on again, so no component has to poll.
+count(t). A thread that is switched off finishes its outstanding request, and sends its next request when the thread is
+on again. A formula gives the time of this request, so no component has to poll.
 """
 
 from abc import abstractmethod
@@ -20,7 +20,7 @@ from storagekit.core.batching import each_named, named, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import TIME, require, traced, written
 
-# above it float32 does not represent every whole number
+# largest number of threads; above this number, float32 does not represent every whole number
 MOST_THREADS = 2**24
 
 
@@ -45,7 +45,7 @@ class CountClock(NamedTuple):
         return CountClock(time, rest - (time - total))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
-        """Return the seconds from `delay` seconds after now to the time `moment` of this clock.
+        """Return the time in seconds from `delay` seconds after now until this clock shows `moment`.
 
         The result is negative if `moment` is earlier.
         """
@@ -70,7 +70,7 @@ class AbstractCount(eqx.Module):
 
     @abstractmethod
     def at(self, time: ArrayLike) -> np.ndarray:
-        """Return the number of threads on at times from the start of a run.
+        """Return the number of threads that are on at given times after the start of a run.
 
         Parameters
         ----------
@@ -95,14 +95,14 @@ class AbstractCount(eqx.Module):
     def resumes(
         self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return how long a thread remains off.
+        """Return the time in seconds for which a thread remains off, counted from `delay` seconds after now.
 
         Parameters
         ----------
         clock
             Private state.
         delay : float array, shape `[row, *batch]`
-            Time from now to the time from which the result is measured, seconds.
+            Time from now to the beginning of the result, seconds.
         index : int array, shape `[row, *batch]`
             Number of the thread in its group.
 
@@ -160,7 +160,7 @@ class AbstractPeriodic(AbstractCount):
 
     @abstractmethod
     def turn(self, index: Int[Array, "row *batch"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *batch"]]:
-        """Return the time in a period at which thread `index` is switched on, and how long it stays on, seconds.
+        """Return two times in seconds: when thread `index` is switched on in a period, and how long it then stays on.
 
         The second time is 0 if the thread is never on.
         """

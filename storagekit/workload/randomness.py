@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, Integer, UInt32
 from storagekit.core.arrays import AnyArray
 from storagekit.core.int64_pair import product
 
-# Threefry-2x32: the parity word of its key, and the rotations of four rounds, used alternately
+# Threefry-2x32: the parity word of the key, and two lists of rotations for four rounds each, used alternately
 PARITY = np.uint32(0x1BD11BDA)
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -32,7 +32,7 @@ def words(
     count : int
         Number of counters. The counters are first, first + 1, ...
     block : int
-        Second half of the counter, which is equal for all counters.
+        Second half of the counter, equal for all `count` counters.
 
     Returns
     -------
@@ -119,8 +119,8 @@ def anywhere(
 ) -> Int[Array, "*row"]:
     """Return a random whole number in [0, limit), computed from 32 random bits (`word`).
 
-    With 32-bit addresses this is `below`. With 64-bit addresses the limit may be up to 2^52, and `finer`, 32 further
-    random bits, adds the precision that `word` lacks.
+    With 32-bit addresses the result equals `below`. With 64-bit addresses the limit may be up to 2^52, and `finer`, 32
+    further random bits, adds the precision that `word` lacks.
     """
     if jnp.asarray(limit).astype(int).dtype.itemsize == 4:
         return below(word, limit)

@@ -36,8 +36,8 @@ def recorded(
         Factor by which the recorded arrival rate is multiplied; by default 1. With a factor above 1 the trace runs
         faster.
     unit : int
-        Size of an addressed unit, sectors; by default 8, which is 4 KB. The address hash is computed from the number of
-        the unit in which a request begins. Dispatchers use this hash.
+        Size of an addressed unit, sectors; by default 8, which is 4 KB. Dispatchers use the hash of an address, which
+        is computed from the number of the unit where a request begins.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from storagekit.core.validation import Validator, instance_of, traced
 from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 
-# sectors between possible start addresses
+# validator of the number of sectors between possible start addresses
 GRID = Validator(least=1, most=MOST_WHOLE, unit="sectors", whole=True)
 SIZE = "a distribution of sizes, such as sk.workload.FixedSize(4096)"
 
@@ -108,8 +108,8 @@ class RandomRequests(eqx.Module):
         asked, there = np.broadcast_arrays(asked, capacity)
         if np.any(beyond := asked > there):
             raise InputError(
-                f"requests of {asked[beyond][0]} sectors to a system of {there[beyond][0]:.0f}: give smaller "
-                "requests, or more drives"
+                f"requests of {asked[beyond][0]} sectors to a system of {there[beyond][0]:.0f} sectors: give "
+                "smaller requests, or more drives"
             )
 
     def draw(

@@ -35,7 +35,7 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
     capacities : array_like
         Sizes of the cache, in blocks.
     block : int
-        Size of a block, bytes; by default 16 sectors. It has no effect for block numbers.
+        Size of a block, bytes; by default 16 sectors. It has no effect if `stream` is an array of block numbers.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
 
     Notes
     -----
-    The cache is empty at first. A read hits if the cache holds all blocks of the read when it arrives. A write does not
+    The cache is empty at first. A read hits if the cache holds all blocks of the read at its arrival. A write does not
     count as a hit, and leaves its blocks in the cache.
     """
     wanted = np.asarray(capacities)
@@ -66,8 +66,8 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
 def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
     """Return, for each access, the number of distinct blocks that were accessed since the previous access to its block.
 
-    The block itself is included. The result is the size of the smallest LRU cache, in blocks, that still holds the
-    block. It is 1 for a block that is accessed twice in succession.
+    This number, the stack distance, includes the block itself. It is the size in blocks of the smallest LRU cache that
+    still holds the block, and is 1 for a block that is accessed twice in succession.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
     Returns
     -------
     ndarray of int64, shape (touch - first,)
-        `NEVER` for the first access to a block.
+        The stack distances; `NEVER` for the first access to a block.
 
     Notes
     -----
@@ -100,7 +100,7 @@ def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
 
 
 def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> np.ndarray:
-    """Return, for each request, the size of the smallest LRU cache, in blocks, that holds all blocks of a read.
+    """Return, for each read, the size in blocks of the smallest LRU cache that holds all blocks of the read.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> n
     Returns
     -------
     ndarray of int64, shape (request - first,)
-        `NEVER` for a write, and for a read of a block that was not accessed before.
+        The size for each request; `NEVER` for a write, and for a read of a block that was not accessed before.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
 
 
 def _last_touch(blocks: np.ndarray) -> np.ndarray:
-    """Return, for each access, the index of the previous access to the same block, or -1 without one: `[touch]`."""
+    """Return, for each access, the index of the previous access to the same block, `[touch]`; -1 for a first access."""
     order = np.argsort(blocks, kind="stable")
     again = blocks[order][1:] == blocks[order][:-1]
     before = np.full(len(blocks), -1, np.int64)
@@ -157,7 +157,7 @@ def _last_touch(blocks: np.ndarray) -> np.ndarray:
 
 
 def _not_larger_before(values: np.ndarray) -> np.ndarray:
-    """Return, for each entry, the number of earlier entries that are not larger: `[entry]`.
+    """Return, for each entry, the number of earlier entries that are not larger, `[entry]`.
 
     The count follows the steps of a merge sort. At every width, the entries of each right half are compared with the
     left half before it.

@@ -14,7 +14,7 @@ from storagekit.core.batching import each_named, named
 from storagekit.core.errors import InputError
 from storagekit.core.validation import POSITIVE, require, traced, written
 
-# limit of the mean of exponential sizes, bytes, so that the sectors of the largest size fit in 32 bits
+# limit of the mean of exponential sizes, bytes, so that the number of sectors of the largest size has 32 bits
 MOST_MEAN = 2**35
 
 
@@ -23,7 +23,7 @@ class AbstractSize(eqx.Module):
 
     @abstractmethod
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
-        """Return the size that belongs to a uniform random number in [0, 1), in whole sectors, at least one."""
+        """Return the size in whole sectors, at least 1, for a uniform random number in [0, 1)."""
 
     @property
     @abstractmethod
@@ -32,7 +32,10 @@ class AbstractSize(eqx.Module):
 
     @property
     def room(self) -> Int[AnyArray, "..."]:
-        """Return the sectors that a system must have: the largest size, or the mean of an unbounded distribution."""
+        """Return the smallest possible size of a system, in sectors.
+
+        It is the largest size of a request, or the mean size for an unbounded distribution.
+        """
         return self.largest
 
 

@@ -25,7 +25,7 @@ from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
-# pairs of random words per request: address and size, operation and brick, think time
+# number of pairs of random words per request: for address and size, for operation and brick, and for think time
 WORDS = 3
 
 
@@ -94,8 +94,9 @@ class Group(eqx.Module):
 class Thinking(NamedTuple):
     """Private state of threads.
 
-    due: seconds until each thread sends its next request, inf while it waits for a completion. issued: number of
-    requests that each thread has sent. clocks: state of the `AbstractCount` of each group; None for a constant count.
+    due: time in seconds until each thread sends its next request, inf while the thread waits for a completion. issued:
+    number of requests that each thread has sent. clocks: state of the `AbstractCount` of each group; None for a
+    constant count.
     """
 
     key: UInt32[Array, "2 *batch"]
@@ -150,7 +151,7 @@ class Threads(AbstractArrivals):
     ):
         if isinstance(groups, RandomRequests):
             if threads is None:
-                raise InputError("no number of threads: give it with the requests")
+                raise InputError("no number of threads: give `threads` with the requests")
             groups = [Group(groups, threads, 0.0 if think is None else think, most=most)]
             threads = think = most = None
         give = "a Group(...), or requests, such as sk.workload.RandomRequests(...)"
@@ -302,14 +303,14 @@ class Threads(AbstractArrivals):
         return private._replace(due=private.due - time, clocks=clocks)
 
     def _thought(self, key, thread: Int[Array, "row *batch"], issued: Int[Array, "row *batch"]) -> Any:
-        """Return the think time of each thread before its request number `issued`, seconds."""
+        """Return the think time in seconds of each thread before its request number `issued`."""
         word, _ = word_at(key, issued, thread * WORDS + 2)
         return -jnp.log1p(-fraction(word)) * self._of(thread, [group.think for group in self.groups])
 
     def _off(
         self, clocks: tuple[Any, ...], thread: Int[Array, "row *batch"], delay: Float[Array, "row *batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return how long each thread remains off, measured from `delay` seconds after now, seconds.
+        """Return the time in seconds for which each thread remains off, counted from `delay` seconds after now.
 
         The result is inf for a thread that is never on again.
         """

@@ -17,7 +17,7 @@ from storagekit.core.validation import COUNT, SECTORS, require, several, traced
 from storagekit.workload.randomness import below, fraction, scramble
 from storagekit.workload.requests import RandomRequests, Requests
 
-# constants that make the words for volume and client differ from each other and from their source
+# constants that make the random words for volume and client differ from each other and from the word they come from
 _VOLUME, _CLIENT = 0x9E3779B9, 0x7F4A7C15
 
 
@@ -34,9 +34,9 @@ class VolumeRequests(RandomRequests):
     size, read_share, locality, alignment
         See `RandomRequests`.
     volumes : sequence of int
-        Sectors of each volume; one number, or one for each run. Volumes lie end to end.
+        Size of each volume, sectors: one number, or one for each run. Volumes lie end to end.
     shares : sequence of float
-        For each volume, the share of the requests that access it; one number, or one for each run. The shares sum to 1.
+        Share of the requests that access each volume: one number, or one for each run. The shares sum to 1.
     clients : int
         Number of clients; by default 1. Each client is equally likely to send a request.
 

@@ -83,7 +83,7 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: sweep(loop, {"seed": [1, 2]}, requests=100), "'seed': the result has a dimension with this name"),
         (
             lambda: sweep(loop, {"outstanding": [1], "axis_outstanding": [1]}),
-            "'outstanding' and 'axis_outstanding': both could get the latter name in the result; rename one",
+            "'outstanding' and 'axis_outstanding': both could become 'axis_outstanding' in the result; rename one",
         ),
         (lambda: stack([loop(), loop(slots=9)], [0]), "different structures cannot run in one batch"),
     ],

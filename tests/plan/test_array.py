@@ -422,7 +422,9 @@ def test_a_grid_broadcasts_and_raises():
         rank_many(6, full_seek=S, revolution=R, read_share=[0.4, 1.4], queue=1)
     with pytest.raises(InputError, match=r"disks 2\.5: give a whole number, between 1 and 100000; plan one of"):
         rank_many([2, 2.5], full_seek=S, revolution=R, read_share=1, queue=1)
-    with pytest.raises(InputError, match=r"the shapes of the arrays do not match: disks \(2,\), queue \(3,\); give arrays"):
+    with pytest.raises(
+        InputError, match=r"the shapes of the arrays do not match: disks \(2,\), queue \(3,\); give arrays"
+    ):
         rank_many([2, 4], full_seek=S, revolution=R, read_share=1, queue=[1, 2, 3])
     with pytest.raises(InputError, match=r"full_seek 15 s: it must be at most 1; times are in seconds"):
         rank_many(6, full_seek=15, revolution=R, read_share=1, queue=1)

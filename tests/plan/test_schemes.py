@@ -247,7 +247,10 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
         ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that tolerate 0 failures .400, limit 240"),
-        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that tolerate 2 failures .230, limit 200"),
+        (
+            {"rate": 300.0, "tolerate": 2, "data": 230 * TB},
+            "capacity, TB: 12 disks that tolerate 2 failures .230, limit 200",
+        ),
         ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4 disks"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the fastest"),
         (
@@ -291,7 +294,7 @@ def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, me
         ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula gives p99"),
         ({"outstanding": 10**9}, "outstanding 1000000000: give a whole number, between 1 and 1000000"),
         ({"rate": 10.0, "families": []}, "families: none"),
-        ({"rate": 10.0, "data": 1e5}, "data 100000 bytes: it must be at least 786432, a request of the largest size"),
+        ({"rate": 10.0, "data": 1e5}, "data 100000 bytes: it must be at least 786432, one request of the largest size"),
         ({"outstanding": 2.5}, "outstanding 2.5"),
     ],
 )

@@ -181,7 +181,7 @@ def closed() -> Scenario:
         (lambda: windows(closed, {"nope": [1]}, seconds=2), "axes nope"),
         (lambda: windows(closed, {"x": []}, seconds=2), "an axis has no values"),
         (lambda: windows(closed, {"stream": [1]}, seconds=2), "an axis named 'stream'"),
-        (lambda: windows(closed, {}, seconds=2, seeds=[1, 1]), "give each once"),
+        (lambda: windows(closed, {}, seconds=2, seeds=[1, 1]), "give each seed once"),
         (
             lambda: windows(closed, {}, seconds=2, window=3.0),
             "length of windows 3 s: it must be above 0 and at most the 2 s",

@@ -311,7 +311,7 @@ def test_volumes_beyond_the_disks_raise():
         (lambda: Threads(REQUESTS, 2, -1.0), "a think time of -1 s"),
         (lambda: Threads(REQUESTS, 4, most=2), "4 threads, but space for 2: raise most"),
         (lambda: Threads(REQUESTS, Sinusoid(0, 4, 1.0), most=3), "4 threads, but space for 3: raise most"),
-        (lambda: Threads(REQUESTS), "no number of threads: give it"),
+        (lambda: Threads(REQUESTS), "no number of threads: give `threads`"),
         (lambda: Threads([Group(REQUESTS, 1)], think=0.1), "together with groups: set them in each group"),
         (lambda: Threads([]), "no group of threads: give at least one"),
         (lambda: Threads([Group(REQUESTS, 0)] * 2), "no thread in any of 2 groups: give at least one group a thread"),

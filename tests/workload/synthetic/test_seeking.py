@@ -291,7 +291,7 @@ def test_requests_in_ten_minutes_vary_as_stated():
         ({"locality": 0.9}, "locality 0.9"),
         ({"read_stretch": 0.0}, "read stretch 0 of the data"),
         ({"write_stretch": 1.5}, "write stretch 1.5 of the data"),
-        ({"locality": 50.0}, "locality 50: requests to the hot places are already further apart"),
+        ({"locality": 50.0}, "locality 50: requests to the hot stretches alone are farther apart"),
         ({"dispersion": -1.0}, "dispersion -1"),
         ({"dispersion": 1e6}, "dispersion 1000000"),
         ({"interarrival_cov": 0.5}, "interarrival CoV 0.5"),

@@ -17,9 +17,9 @@ from storagekit.workload.trace import RequestTrace, TraceSource
 __all__ = ["generate"]
 
 REQUESTS = 2**16
-"""Of a block, about: few enough for a short window to cost little, enough for NumPy to be worth it."""
+"""Approximate number of requests of a block: a short window is then fast, and NumPy is still efficient."""
 COUNTING = 2**64 - 1
-"""The key, in place of a block's number, of how many requests each block has."""
+"""Key of the random numbers that give the number of requests of each block; other keys are numbers of blocks."""
 
 
 class PopularBlock(NamedTuple):

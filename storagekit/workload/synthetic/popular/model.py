@@ -13,7 +13,8 @@ from storagekit.core.units import GB, KB
 from storagekit.core.validation import AMOUNT, MOST_COUNTED, POSITIVE, TIME, Validator, require, validate_fields
 from storagekit.workload.synthetic.popular.popularity import Popularity, expected_hit_rate, fitted
 
-# these validate the type only, the checks below the range; more requests than MOST_REQUESTS do not fit in memory
+# These validators check only the type, and the functions below check the range. More requests than MOST_REQUESTS do not
+# fit in memory.
 NUMERIC, WHOLE = Validator(endless=True), Validator(most=2**60, whole=True)
 MOST_REQUESTS, MOST_SCALE = 10**9, 1e9
 SECONDS = Validator(most=1e9, unit="s", endless=True)
@@ -22,9 +23,9 @@ _Number, _Whole = Annotated[float, NUMERIC], Annotated[int, WHOLE]
 __all__ = ["BLOCK", "CHUNK", "PopularTraceModel"]
 
 BLOCK = 8 * KB
-"""Bytes: a small request, and what the cache keeps or drops at once."""
+"""Size of a small request, and of a block of the cache, bytes."""
 CHUNK = 2 * BLOCK
-"""Bytes: a large request, and what has a popularity of its own."""
+"""Size of a large request, and of a chunk of data with one popularity, bytes."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,11 @@ class PopularTraceModel:
     one percentage point.
 
     head: with a plain power law, which has no head, the most popular 16 KB receive 19 to 29% of all requests. With a
-    head of 1/10,000, which is 6.4 MB, they receive 0.04%, and about 1% at a scale of 1/32. Measured: 1.2% in the first
-    10,000 requests of the SPC trace Financial1, 2% in an hour of the HP Labs server trace of 2003, and 0.01% in a
-    minute of the SPC trace WebSearch1. A head of a tenth of this size adds 3 percentage points to the hit rate of a
-    cache of 1 GB. A head of ten times this size subtracts 8 percentage points. Below 16 GB this assumption matters more
-    than the others.
+    head of 1/10,000, which is 6.4 MB, they receive 0.04%, and about 1% at a scale of 1/32. The measured shares are 1.2%
+    in the first 10,000 requests of the SPC trace Financial1, 2% in an hour of the HP Labs server trace of 2003, and
+    0.01% in a minute of the SPC trace WebSearch1. A head of a tenth of this size adds 3 percentage points to the hit
+    rate of a cache of 1 GB. A head of ten times this size subtracts 8 percentage points. Below 16 GB this assumption
+    matters more than the others.
 
     together: no distances are published, so there is no spatial locality by default. The other setting shows the
     effect of this assumption.
@@ -117,7 +118,7 @@ class PopularTraceModel:
 
     @property
     def rate(self) -> float:
-        """Return the requests per second."""
+        """Return the number of requests per second."""
         return self.requests / self.duration
 
     @property
@@ -137,7 +138,7 @@ class PopularTraceModel:
 
     @property
     def capacity(self) -> dict[str, int]:
-        """Return the bytes of each LUN by its name, for `RequestTrace.concatenated`."""
+        """Return the size of each LUN in bytes, keyed by its name, for `RequestTrace.concatenated`."""
         return {f"lun {number}": self.lun for number in range(self.luns)}
 
     @property
@@ -152,7 +153,7 @@ class PopularTraceModel:
         return fitted(self.head, *self._load(self.central_cache), self.hit_rate)
 
     def cache(self, size: float | np.integer) -> int:
-        """Return the size of a cache, multiplied by the scale of this trace.
+        """Return the size in bytes of a cache that is scaled like this trace.
 
         Parameters
         ----------
@@ -173,7 +174,7 @@ class PopularTraceModel:
         return round(size * self.scale / BLOCK) * BLOCK
 
     def expected_hit_rate(self, size: float | np.integer) -> float:
-        """Return the expected share of reads that hit in one LRU cache, which `cache` converts to this scale.
+        """Return the expected share of reads that hit in one LRU cache, scaled like this trace (see `cache`).
 
         Parameters
         ----------
@@ -245,8 +246,8 @@ class PopularTraceModel:
     def _load(self, size: float | np.integer) -> tuple[float, float, float]:
         """Return three ratios for an LRU cache of `size` bytes before scaling.
 
-        They are the requests per chunk, the share of requests that access a whole chunk, and the size of the scaled
-        cache divided by the size of the data.
+        They are the number of requests per chunk, the share of requests that access a whole chunk, and the size of the
+        scaled cache divided by the size of the data.
         """
         return self.requests / self.chunks, self.pairs, self.cache(size) / (self.chunks * CHUNK)
 

@@ -24,9 +24,9 @@ from storagekit.core.validation import AMOUNT, SHARE, Validator, unchecked, vali
 __all__ = ["Popularity", "expected_hit_rate", "fitted"]
 
 NUMERIC = Validator(endless=True)
-"""Any number: of those that are not possible the messages below say more."""
+"""Validator of the type only; the checks below validate the range."""
 STEEPEST = 8.0
-"""The largest alpha: far beyond any that is known, and short of where numbers overflow."""
+"""The largest alpha: far above all known values, but small enough that numbers do not overflow."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(256)
 
 
@@ -66,7 +66,7 @@ class Popularity:
 
     @validate
     def rank(self, share: Annotated[np.ndarray, SHARE.each]) -> np.ndarray:
-        """Return the rank x for which the given share of all requests accesses data with ranks below x.
+        """Return the rank x such that a given share of all requests accesses data with ranks below x.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
     popularity : Popularity
         Popularity of the data.
     requests : float
-        Number of requests of the whole trace / number of chunks.
+        Number of requests of the whole trace divided by the number of chunks.
     pairs : float
         Number of requests that access both blocks of a chunk / number of requests.
     cache : float

@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["scattered"]
 
 ROUND_KEYS = (0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A, 0xDAA66D2C7DDF743F, 0x78DDE6E5FD29F054)
-"""Multiples of the golden ratio in 64 bits: any unlike numbers would do."""
+"""Keys of the rounds of the network: multiples of the golden ratio in 64 bits. Other distinct numbers would do too."""
 
 
 def scattered(rank: np.ndarray, places: int) -> np.ndarray:

@@ -150,7 +150,7 @@ def _rereading(
     """Return the block with some of its reads moved to recently written locations.
 
     The writes are at most one block length older than the read, so they are in this block or in the previous block. The
-    re-reads at the start of a block therefore follow the same distribution as those at its end.
+    re-reads at the start of a block therefore follow the same distribution as the re-reads at its end.
     """
     known = block if before is None else SeekingBlock(*map(np.concatenate, zip(before, block, strict=True)))
     written, place = known.time[~known.read], known.offset[~known.read]

@@ -13,7 +13,7 @@ import math
 __all__ = ["hot_share"]
 
 RANDOM = 1 / 3
-"""Mean distance of two random places / data."""
+"""Mean distance between two random locations, divided by the size of the data."""
 
 
 def hot_share(locality: float, reads: float, read_stretch: float, write_stretch: float) -> float | None:

@@ -15,14 +15,15 @@ from storagekit.workload.synthetic.seeking.hot_places import hot_share
 __all__ = ["SeekingTraceModel"]
 
 STRIPE_UNIT = 64 * KB
-"""Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
-# these validate the type only, the checks below the range; more requests than MOST_REQUESTS do not fit in memory
+"""Stripe unit of (srarray, 3.1), bytes. No request of a synthetic trace crosses a multiple of this size."""
+# These validators check only the type, and the functions below check the range. More requests than MOST_REQUESTS do not
+# fit in memory.
 NUMERIC, WHOLE = Validator(endless=True), Validator(most=2**60, whole=True)
 MOST_REQUESTS, MOST_COV, SHORTEST_FLUSH = 10**9, 1e6, 1e-3
 SECONDS = Validator(most=1e9, unit="s", endless=True)
 _Number, _Whole = Annotated[float, NUMERIC], Annotated[int, WHOLE]
 STRETCH = 600.0
-"""s, about: within so long a time a stand-in is equally busy."""
+"""Approximate length of the intervals with constant load, s."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ class SeekingTraceModel:
     disk. This length is a third of a stretch of 4.2%. A stretch of 0.5% contains 0.78 of the workstation's writes, and
     the whole stretch of 4.2% contains 0.97.
 
-    One stretch does not reproduce re-reads at all scales. In a week of Cello base, an LRU cache of 0.5, 1, 2 and 4%
-    of the data serves 0.16, 0.28, 0.51 and 0.79 of the reads. On the workstation's disk it serves 0.21, 0.23, 0.30
-    and 0.50.
+    One stretch does not reproduce re-reads at all scales. In a week of Cello base, LRU caches of 0.5, 1, 2 and 4% of
+    the data serve shares of 0.16, 0.28, 0.51 and 0.79 of the reads, respectively. On the workstation's disk, the same
+    caches serve shares of 0.21, 0.23, 0.30 and 0.50.
 
     The workstation's locality also depends on the order of its requests: L is 2.3, but 1.2 for the same requests in
     random order. The same is true of four disks of the HP Labs server of 2003: L is 4.4 to 19, but 1.2 to 8.7 in random
@@ -127,7 +128,7 @@ class SeekingTraceModel:
 
     @property
     def rate(self) -> float:
-        """Return the requests per second."""
+        """Return the number of requests per second."""
         return self.requests / self.duration
 
     @property
@@ -140,7 +141,10 @@ class SeekingTraceModel:
 
     @property
     def halvings(self) -> int:
-        """Return how often the trace is halved to obtain intervals of about ten minutes, whose loads differ."""
+        """Return the number of halvings that divide the trace into intervals of about ten minutes.
+
+        The loads of the intervals differ.
+        """
         return max(self.blocks.bit_length() - 1, round(math.log2(max(1.0, self.duration / STRETCH))))
 
     @property
@@ -221,7 +225,7 @@ def _check_targets(model: SeekingTraceModel) -> None:
         require(0 < value <= 1, name.replace("_", " "), value, "above 0 and at most 1", "of the data")
     if model._hot_share() is None:
         raise InputError(
-            f"locality {model.locality:g}: requests to the hot places are already further apart; shorten the read "
+            f"locality {model.locality:g}: requests to the hot stretches alone are farther apart; shorten the read "
             f"stretch ({model.read_stretch:g} of the data) or the write stretch ({model.write_stretch:g})"
         )
 

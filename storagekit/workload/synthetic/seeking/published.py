@@ -11,8 +11,8 @@ WEEK = 7 * 24 * HOUR
 # Measured for the synchronous requests of the HP Labs server trace of 2003, over an hour. The workstation trace of 1992
 # has 7.9 over a week. For all requests the values are 5.1 and 9.8.
 CELLO_COV = 6.5
-# s. The median gap of synchronous requests in the HP Labs workstation trace of May 1992 is 32 ms. A process waits for
-# its last request before it sends the next, so the disks of that year determine the gap.
+# Seconds. The median gap of synchronous requests in the HP Labs workstation trace of May 1992 is 32 ms. A process waits
+# for its last request before it sends the next request, so the disks of that year determine the gap.
 CELLO_BURST_GAP = 0.03
 # variance / mean of the requests in ten minutes: 600 in the workstation trace's week, 850 in the server trace's hour
 CELLO_DISPERSION = 850.0
@@ -31,8 +31,8 @@ CELLO_BASE = SeekingTraceModel(
     dispersion=CELLO_DISPERSION,
     request_size=8 * KB,
 )
-"""A week of an HP Labs server without its news disk. Assumed: requests of one file system block, 8 KB, which six in ten of
-its sibling of 1992 are; burstiness of the two siblings (see the source)."""
+"""A week of an HP Labs server without its news disk. Assumed: requests of one file system block, 8 KB, as six in ten
+requests of the workstation trace of 1992; burstiness of this trace and of the server trace of 2003 (see the source)."""
 
 CELLO_DISK6 = SeekingTraceModel(
     name="Cello disk 6",
@@ -48,7 +48,7 @@ CELLO_DISK6 = SeekingTraceModel(
     dispersion=CELLO_DISPERSION,
     request_size=8 * KB,
 )
-"""The same server's news disk. Assumed: as `CELLO_BASE`."""
+"""The news disk of the server of `CELLO_BASE`, with the same assumptions."""
 
 TPCC = SeekingTraceModel(
     name="TPC-C",
@@ -62,5 +62,5 @@ TPCC = SeekingTraceModel(
     interarrival_cov=1.0,
     request_size=2 * KB,
 )
-"""Two hours of a database benchmark on 31 disks. Assumed: Poisson, as many terminals that know nothing of one another add
-up to; pages of 2 KB, the usual size of the databases of 1994."""
+"""Two hours of a database benchmark on 31 disks. Assumed: Poisson arrivals, because the many terminals are independent;
+pages of 2 KB, the usual size of the databases of 1994."""
