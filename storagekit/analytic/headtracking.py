@@ -582,7 +582,7 @@ def accuracy(seen: Annotated[TrackedAccesses, instance_of(TrackedAccesses, "acce
 
 
 def _intervals(tracking: HeadTracking) -> list[float]:
-    """Return the times between the reads of a calibration, seconds."""
+    """Return the times between the reads of a calibration, in seconds."""
     doublings = math.ceil(math.log2(tracking.interval / tracking.first_interval))
     growing = [tracking.first_interval * 2**step for step in range(doublings)]
     return growing + [tracking.interval] * (tracking.reads - 1)
@@ -618,7 +618,7 @@ def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -
 def _turned(
     tracking: HeadTracking, draw: np.random.Generator, turns: NDArray, turn: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Return the time that the next `turns` turns take, seconds, and the time of a turn after these turns.
+    """Return the total time in seconds of the next `turns` turns, and the time of a turn after these turns.
 
     The relative turn time changes as w B(t), with w = `wander` and a Brownian motion B. Over a time T it changes by w
     sqrt(T) a. The integral of the change is the time that is gained or lost: w T^(3/2) (a/2 + b/sqrt(12)). Here a and b
@@ -631,7 +631,7 @@ def _turned(
 
 
 def _delay(tracking: HeadTracking, draw: np.random.Generator, count: int) -> NDArray:
-    """Return delays from completion to time stamp, minus their mean, seconds."""
+    """Return random delays from completion to time stamp in seconds, minus the mean delay."""
     return tracking.delay_mean * (draw.standard_gamma(tracking.delay_shape, count) / tracking.delay_shape - 1)
 
 

@@ -50,9 +50,9 @@ class Knots(NamedTuple):
     """A fitted seek curve.
 
     cylinders: distances of its knots. seconds: time of a read from its arrival until the end of the movement, at each
-    knot. errors: their standard errors, seconds. scale: smooth curve nearest to the curve from which the fit started.
-    Between knots, the curve is linear in `scale`, because seek times are linear neither in the distance nor in its
-    square root.
+    knot. errors: standard errors of these times, seconds. scale: smooth curve nearest to the curve from which the fit
+    started. Between knots, the curve is linear in `scale`, because seek times are linear neither in the distance nor in
+    its square root.
     """
 
     cylinders: Float[ndarray, "knot"]
@@ -135,7 +135,7 @@ def _on(scale: AbstractSeek, distance: ndarray) -> ndarray:
 def _knots(distance: ndarray) -> ndarray:
     """Return distances with equal numbers of requests between them.
 
-    A few requests at either end are excluded: they are too rare to determine a time.
+    A few of the shortest and of the longest distances are excluded, because they are too rare to determine a time.
     """
     count = int(np.clip(distance.size // SAMPLES, 2, MOST_KNOTS))
     rare = min(10 / distance.size, 0.02)

@@ -188,8 +188,8 @@ def _at_heights(times: Float[ndarray, "request *batch"]) -> Float[ndarray, "heig
 class Times(NamedTuple):
     """Fitted times of the electronics, seconds.
 
-    electronics: all parameters. names: `group.field` of each fitted time. value, error: its value and standard error.
-    identified: whether the log determines the time.
+    electronics: all parameters. names: `group.field` of each fitted time. value, error: value and standard error of
+    each fitted time. identified: whether the log determines the time.
     """
 
     electronics: Electronics

@@ -29,9 +29,9 @@ TIED = 0.5
 class Completions(NamedTuple):
     """Arrivals and completions of requests, and their locations.
 
-    arrival, end: times of arrival and completion, seconds. angle: angle of the first sector, turns. turns: turns from
-    the start of the first sector to the end of the last sector. sectors: number of sectors. read: whether the request
-    is a read.
+    arrival, end: times of arrival and completion, seconds. angle: angle of the first sector, in turns. turns: rotation
+    from the start of the first sector to the end of the last sector, in turns. sectors: number of sectors. read:
+    whether the request is a read.
     """
 
     arrival: Float[ndarray, "request"]
@@ -56,10 +56,10 @@ class Completions(NamedTuple):
 class FittedSpindle(NamedTuple):
     """A fitted spindle; times in seconds.
 
-    revolution, bus: time of a revolution and of a sector on the bus. revolution_error, bus_error: their standard
-    errors; NaN for a bus time that was not fitted. noise: standard deviation of the completion times from the times
-    that follow from the position of the platter. wait: time from each arrival until the first sector was under the
-    head, computed from the fitted position of the platter instead of the noisy completion time. tied: mask of the
+    revolution: time of a revolution. bus: time of a sector on the bus. revolution_error, bus_error: standard errors of
+    these two times; NaN for a bus time that was not fitted. noise: standard deviation of the completion times from the
+    times that follow from the position of the platter. wait: time from each arrival until the first sector was under
+    the head, computed from the fitted position of the platter instead of the noisy completion time. tied: mask of the
     requests that waited for the platter.
     """
 
@@ -126,7 +126,7 @@ def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
 def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:
     """Return completion times minus the times that follow from the geometry.
 
-    The differences are equal modulo a revolution.
+    With the true revolution and bus time, the differences are equal modulo a revolution.
     """
     return log.end - log.angle * revolution - log.crossing(revolution, bus)
 

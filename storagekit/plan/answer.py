@@ -86,7 +86,7 @@ def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> N
 
 
 def text_table(titles: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """Return the lines of a table. The first column is aligned to the left, the others to the right.
+    """Return the lines of a table. The first column is aligned to the left, the other columns to the right.
 
     The first column is two characters wider than its longest text, and at least as wide as the first of `widths`.
     """

@@ -80,7 +80,7 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Return whether every prediction is within `within` of its simulated value."""
+        """Return whether the relative difference of every prediction from its simulated value is at most `within`."""
         return all(math.isnan(row.predicted) or abs(row.difference) <= self.within for row in self.rows)
 
     @property

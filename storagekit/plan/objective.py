@@ -92,7 +92,7 @@ class MinMean(Objective):
 
 
 class _MinPercentile(Objective):
-    """Minimize the prediction that has the name of the objective, or the mean if no formula gives the percentile."""
+    """Minimize the percentile that the name of the objective gives, or the mean if no formula gives this percentile."""
 
     def score(self, one):
         percentile = getattr(one, self.name)

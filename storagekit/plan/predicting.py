@@ -103,7 +103,7 @@ class Prediction:
 
     @property
     def binds(self) -> str:
-        """Return the largest part of the mean response time and its share, as text."""
+        """Return the name and the share of the largest part of the mean response time, as text."""
         if self.utilization >= 1:
             return f"overloaded: {self.throughput:.0f} requests/s at most"
         shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}
@@ -133,7 +133,7 @@ def fits(needs: Requirements, scheme: Scheme) -> bool:
 def predict(
     needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
-    """Return the predictions of schemes that fit. The disks out of `disks` that a scheme does not use are spares.
+    """Return the predictions of schemes that fit. If a scheme has fewer than `disks` disks, the other disks are spares.
 
     timing: the `spindle` of the drive. scheduler: scheduler of the disks, used with outstanding requests.
     """

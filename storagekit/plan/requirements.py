@@ -118,7 +118,7 @@ class Requirements:
     def _timed(self, used: float) -> NDArray:
         """Return transfer times in seconds at evenly spaced locations of a disk, `[size, location]`.
 
-        The last row is for a long transfer, which is longer than most requests.
+        The last row is for a transfer of `_long` sectors.
 
         The result is cached for each value of `used`, because many schemes fill their disks to the same fraction and
         the computation of sector locations dominates the run time.
@@ -139,7 +139,7 @@ class Requirements:
 
     @property
     def _long(self) -> int:
-        """Return the number of sectors of a long transfer."""
+        """Return the number of sectors of a transfer that is long enough to determine the sequential rate."""
         return min(2**13, self.drive.capacity // 64)
 
     @cached_property

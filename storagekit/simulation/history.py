@@ -137,7 +137,7 @@ def history(
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
-    """Split the dimension `lane`, a product of the dimensions `dims`, into these. The last of `dims` varies fastest."""
+    """Split the dimension `lane` into the dimensions `dims`. The last dimension in `dims` varies fastest."""
     lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
     data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
     return data.unstack("lane").drop_vars("point")

@@ -22,7 +22,7 @@ TRIED = several(COUNT.up_to(MOST_EXACT), of="numbers of slots")
 
 
 class Roomed(NamedTuple):
-    """Result of an attempt with a number of slots.
+    """Result of an attempt with a given number of slots.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Roomed(NamedTuple):
 def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scenario]]]:
     """Yield groups of scenarios that can share a batch.
 
-    All scenarios of a group are given as many drives as the largest scenario. Drives that a placement does not use stay
-    idle, and do not change any result.
+    All scenarios of a group get the number of drives of the largest scenario of the group. Drives that a placement does
+    not use stay idle, and do not change any result.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def mser(means: Float[np.ndarray, "batch"]) -> int:
 
 
 def share_to_leave_out(response: Float[np.ndarray, "batch"], answers: Float[np.ndarray, "batch"]) -> float:
-    """Return the share of a run to leave out.
+    """Return the share of a run that is its warm-up.
 
     Parameters
     ----------

@@ -246,7 +246,7 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
 
 
 def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, Any]:
-    """Return whether a condition holds after each event, and how long it does not hold during each event.
+    """Return whether a condition holds after each event, and for how long the condition fails during each event.
 
     Parameters
     ----------

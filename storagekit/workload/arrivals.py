@@ -76,7 +76,7 @@ class AbstractArrivals(eqx.Module):
 
     @property
     def largest(self) -> Int[AnyArray, "..."]:
-        """Return the length of the largest request, sectors. A layout must store this many sectors contiguously."""
+        """Return the length of the largest request in sectors. A layout must store this many sectors contiguously."""
         return whole(1)
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
@@ -95,7 +95,7 @@ class AbstractArrivals(eqx.Module):
     @property
     @abstractmethod
     def first_arrival(self) -> float | Float[AnyArray, "..."]:
-        """Return the arrival time of the first request of an open stream, seconds; infinite in a closed loop."""
+        """Return the arrival time in seconds of the first request of an open stream; infinite in a closed loop."""
 
     @abstractmethod
     def at_start(self, slot: Int[Array, "slot *ones"]) -> Bool[Array, "slot *ones"]:
@@ -105,7 +105,7 @@ class AbstractArrivals(eqx.Module):
     def next_arrival(
         self, private: Any, pending: Float[Array, "1 *batch"], answer: Float[Array, "1 *batch"]
     ) -> Float[Array, "1 *batch"]:
-        """Return the time to the next arrival, seconds.
+        """Return the time in seconds to the next arrival.
 
         Parameters
         ----------

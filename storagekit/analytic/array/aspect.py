@@ -76,7 +76,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Layouts:
-    """Several layouts of the same disks, fewest mirrors first.
+    """Several layouts of the same disks. Layouts with fewer mirrors come first.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def layouts(disks: Count, most_replicas: Count = MOST_REPLICAS) -> Layouts:
     Returns
     -------
     Layouts
-        The layouts, fewest mirrors first.
+        The layouts. Layouts with fewer mirrors come first.
 
     Raises
     ------

@@ -104,7 +104,7 @@ class TransferSizes:
 
     @property
     def written(self) -> NDArray:
-        """Return the transfer and overhead times of writes, seconds, `[size]`."""
+        """Return the transfer time and overhead of a write of each size in seconds, `[size]`."""
         return self.seconds + self.again
 
 
@@ -350,7 +350,7 @@ class _Ways:
         return self.of_reads * read + (1 - self.of_reads) * served.write
 
     def left(self, busy: float) -> float:
-        """Return the mean waiting time of the requests that wait at one disk, seconds: E S^2 / (2 E S (1 - rho))."""
+        """Return the mean waiting time in seconds of the requests that wait at one disk: E S^2 / (2 E S (1 - rho))."""
         return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
 
     def busy(self, arrivals: float) -> float:

@@ -156,7 +156,7 @@ def _looked_up(full, arc, copies, table) -> NDArray:
 
 
 def _column(copies: NDArray) -> NDArray:
-    """Return the numbers of heads by layout, the last axis. The numbers are equal along all other axes."""
+    """Return the number of heads of each layout (last axis). The numbers are equal along all other axes."""
     return copies.reshape(-1, copies.shape[-1])[0] if copies.size else copies.reshape(-1)
 
 

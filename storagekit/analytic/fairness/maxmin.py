@@ -111,7 +111,7 @@ def max_min_rates(
     demand: Numeric = np.inf,
     minimum: Numeric = 0.0,
 ) -> MaxMin:
-    """Return the weighted max-min fair rates of streams, and an allocation of service that attains them.
+    """Return the weighted max-min fair rates of streams, and an allocation of service that attains these rates.
 
     The rate of stream f is R_f, the sum over all bricks b of its service x_fb.
 

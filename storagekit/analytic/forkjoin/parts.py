@@ -182,9 +182,10 @@ class Host:
 
     @validate
     def busy(self, sending: Span, receiving: Span) -> float:
-        """Return the working time of the busier processor, in seconds, or of the only processor.
+        """Return the time in seconds for which the busier of the two processors works.
 
-        sending, receiving: processing time of each direction, seconds.
+        If one processor sends and receives, the result is the sum of both times. sending, receiving: processing time of
+        each direction, seconds.
         """
         return max(sending, receiving) if self.duplex else sending + receiving
 

@@ -141,5 +141,5 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
 
 
 def most_blocks(stripings: list[Striping]) -> int:
-    """Return the largest number of blocks of a request that need random numbers, over all stripings."""
+    """Return the largest number of blocks for which a request needs random numbers, over all stripings."""
     return max(striping.rows * striping.disks for striping in stripings)

@@ -43,7 +43,7 @@ class RequestStream(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Times that a request takes before and after the disks, seconds, for reads or for writes.
+    """Times in seconds that a read, or a write, takes before and after the disks.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["checked_end"]
 
 
 def checked_end(name: str, duration: float, seed: int | np.integer, start: float, stop: float | None) -> float:
-    """Return the end of a window of a trace, s: `stop`, or the end of the trace.
+    """Return the end of a window of a trace, in seconds: `stop`, or the end of the trace.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def generate(
 
 
 def _borders(model: PopularTraceModel, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times that separate blocks, s, and the number of requests before each time; both `[block + 1]`.
+    """Return the times in seconds that separate blocks, and the number of requests before each time, `[block + 1]`.
 
     The numbers of requests in equal intervals are drawn as for independent arrivals. The whole trace is therefore a
     Poisson stream with a given total number of requests.

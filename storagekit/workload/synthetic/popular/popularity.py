@@ -90,7 +90,7 @@ class Popularity:
     # not SHARE: on a grid the last rank may be above 1 by rounding
     @validate
     def intensity(self, rank: Annotated[np.ndarray, AMOUNT.each]) -> np.ndarray:
-        """Return the number of requests to data of a rank, divided by the mean over all data.
+        """Return the number of requests to the data of a rank, divided by the mean number over all data.
 
         Parameters
         ----------
@@ -107,7 +107,9 @@ class Popularity:
 
 
 def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cache: float) -> float:
-    """Return the share of reads that find all their blocks in an LRU cache, which is empty at the start of the trace.
+    """Return the expected share of reads that find all their blocks in an LRU cache.
+
+    The cache is empty at the start of the trace.
 
     Parameters
     ----------
