@@ -137,7 +137,7 @@ class HeadTracking:
             raise InputError(
                 f"speed tolerance {self.speed_tolerance:g}: must be below 0.1; it is relative, 1e-3 is 0.1%"
             )
-        require(self.reads <= _MOST_READS, "a baseline of", self.reads, f"at most {_MOST_READS}: shorten it", "reads")
+        require(self.reads <= _MOST_READS, "a baseline of", self.reads, f"at most {_MOST_READS}; shorten it", "reads")
 
     @property
     def reads(self) -> int:

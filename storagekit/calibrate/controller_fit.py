@@ -142,8 +142,8 @@ class Distributions(NamedTuple):
         if not members.size:
             most = max(np.count_nonzero(members) for members in classes)
             raise InputError(
-                f"{trace.source.name}: at most {most} requests of one class (reads or writes, after a read or a "
-                f"write); a fit needs {FEWEST}; give a longer log"
+                f"{trace.source.name}: the largest class of requests (reads or writes, after a read or a write) has "
+                f"{most} requests; a fit needs {FEWEST}; give a longer log"
             )
         return cls.at(members, took)
 

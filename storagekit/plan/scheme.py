@@ -181,7 +181,8 @@ class Parity(Scheme):
         validate_fields(self)
         if self.parities >= self.group:
             raise InputError(
-                f"parities {self.parities}: must be below {self.group}, the number of disks of a group; one is for data"
+                f"parities {self.parities}: must be below {self.group}, the number of disks of a group, because a "
+                "group needs at least one disk for data"
             )
 
     @property

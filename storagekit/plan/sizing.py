@@ -150,7 +150,7 @@ def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
     if math.isfinite(reached):
         return Binding(f"{goal.measure}, {goal.unit}, {whose}", reached, goal.limit, remedy)
     are = "is" if closest.disks == 1 else "are"
-    what = f"load: {_disks(closest.disks)} {are} saturated; offered requests/s, and at most served"
+    what = f"load, requests/s: {_disks(closest.disks)} {are} saturated"
     return Binding(what, goal.rate, closest.throughput, remedy)
 
 

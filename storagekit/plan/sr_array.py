@@ -196,7 +196,9 @@ def _binding(question: Question[LayoutObjective], optimum: Optimum, best: Layout
     if within and within[-1] > most:
         return Binding(f"at most {most} rotational replicas", wanted, most, "allow more copies on one disk")
     if int(min(wanted, most)) > max([factor for factor in within if factor <= most], default=1):
-        return Binding(f"factors of {each}", wanted, best.replicas, "use a number of disks with more factors")
+        return Binding(
+            f"D_r must be a factor of {each}", wanted, best.replicas, "use a number of disks with more factors"
+        )
     return Binding("none")
 
 

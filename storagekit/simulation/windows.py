@@ -312,14 +312,19 @@ class _Sums:
         with np.errstate(invalid="ignore"):
             response = self.waits[mine] / self.answered[mine]
         of = {
-            "throughput": (axes, self.sectors[mine] * SECTOR / self.window, "B/s", "bytes of the completed requests"),
-            "rate": (axes, self.answered[mine] / self.window, "1/s", "completed requests"),
+            "throughput": (
+                axes,
+                self.sectors[mine] * SECTOR / self.window,
+                "B/s",
+                "bytes per second of completed requests",
+            ),
+            "rate": (axes, self.answered[mine] / self.window, "1/s", "completed requests per second"),
             "response": (axes, response, "s", "mean response time of the completed requests"),
             "service": (
                 (*axes, "brick"),
                 self.service[mine] * SECTOR / self.window,
                 "B/s",
-                "bytes transferred by a brick",
+                "bytes per second that a brick transfers",
             ),
         }
         if self.backlog is not None:

@@ -125,7 +125,7 @@ def _completed(client: Any) -> Any:
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise InputError(f"client {client!r}: give a synchronous distributed.Client")
     if not client.nthreads():
-        say(f"{client.scheduler.address} has no workers yet; waiting for the first")
+        say(f"{client.scheduler.address} has no workers yet; waiting for the first worker")
     return distributed.as_completed(loop=client.loop)
 
 
@@ -144,7 +144,8 @@ def _result(future: Any) -> Done:
         return future.result()
     except distributed.KilledWorker as fault:
         raise SimulationError(
-            "several workers were lost with the same points; check their memory; a store keeps the completed points"
+            "several workers were lost with the same points; check the memory of the workers; a store keeps the "
+            "completed points"
         ) from fault
     except (distributed.CancelledError, distributed.comm.CommClosedError) as fault:
         raise SimulationError(LOST) from fault

@@ -214,8 +214,8 @@ class Threads(AbstractArrivals):
         ends = [(number + 1) * volume for group in self.groups for number in group.volumes or ()]
         if max(ends, default=0) > least:
             raise InputError(
-                f"volumes of {volume} sectors end at sector {max(ends)}, but the system has {least}: use fewer or "
-                "smaller volumes"
+                f"volumes of {volume} sectors end at sector {max(ends)}, but the system has {least} sectors: use "
+                "fewer or smaller volumes"
             )
 
     def window(self, capacity, key, first, count) -> Window:

@@ -122,7 +122,7 @@ def test_the_papers_rule_counts_mirrors_as_replicas():
 def test_nine_disks_are_limited_by_their_factors():
     answer = array(PLAIN, 9, read_share=1, queue=1, locality=4.14)
     assert answer.paper.layout == answer.configuration == Layout(3, 3, 1)
-    assert answer.binding.constraint == "factors of 9"
+    assert answer.binding.constraint == "D_r must be a factor of 9"
     assert answer.binding.value == pytest.approx(5.79, abs=0.01)
 
 
@@ -130,7 +130,7 @@ def test_nine_disks_are_limited_by_their_factors():
     ("disks", "question", "constraint"),
     [
         (12, {"read_share": 0.4}, "p <= 1/2"),
-        (7, {"read_share": 1.0}, "factors of 7"),
+        (7, {"read_share": 1.0}, "D_r must be a factor of 7"),
         (16, {"read_share": 1.0, "locality": 20.0}, "at most 6 rotational replicas"),
         (4, {"read_share": 1.0, "locality": 20.0}, "capacity"),
         (4, {"read_share": 0.6, "mirrors": 2}, "mirrors >= 2"),

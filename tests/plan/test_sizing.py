@@ -143,11 +143,11 @@ def test_saturated_disks_are_reported_with_the_number_that_suffices():
     answer = size(PLAIN, goal, read_share=1)
     binding = answer.binding
     assert answer.feasible and binding.remedy == f"relax the goal to use fewer than {answer.disks} disks"
-    assert binding.constraint.startswith(f"load: {answer.disks - 1} disks are saturated")
+    assert binding.constraint.startswith(f"load, requests/s: {answer.disks - 1} disks are saturated")
     assert binding.value == 500 and 400 < binding.limit < 500
     assert all(math.isfinite(figure) for figure in (binding.value, binding.limit))
     one = size(PLAIN, goal, read_share=1, most_disks=1).binding
-    assert one.constraint.startswith("load: 1 disk is saturated")
+    assert one.constraint.startswith("load, requests/s: 1 disk is saturated")
     assert one.limit == pytest.approx(1 / (T + S / 3 + R / 2))
     assert one.remedy == f"{answer.disks} disks meet the goal"
 

@@ -299,7 +299,7 @@ def test_volumes_beyond_the_disks_raise():
     system = System(RateServer(1.0, capacity=4096), Replicas(2), Hashing(), SATF())
     small = RandomRequests(FixedSize(4096), 0.5)
     Scenario(system, Threads([Group(small, 2, volumes=(0, 3))], volume=1024))
-    message = "volumes of 1024 sectors end at sector 5120, but the system has 4096: use fewer or smaller"
+    message = "volumes of 1024 sectors end at sector 5120, but the system has 4096 sectors: use fewer or smaller"
     assert_refused(lambda: Scenario(system, Threads([Group(small, 2, volumes=(0, 4))], volume=1024)), message)
 
 

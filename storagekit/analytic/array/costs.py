@@ -183,8 +183,7 @@ def _shapes(label: str, value: Shapes) -> Shapes:
     missing = [name for name in Columns.__annotations__ if not isinstance(getattr(value, name, None), np.ndarray)]
     if missing:
         raise InputError(
-            f"{label}: given {shown(value)}; give the shapes of layouts, for example layouts(12) or "
-            "Columns.of([Shape()])"
+            f"{label}: given {shown(value)}; give several layouts, for example layouts(12) or Columns.of([Shape()])"
         )
     return value
 

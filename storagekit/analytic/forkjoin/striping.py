@@ -75,15 +75,15 @@ class Striping:
             members, over = divmod(self.disks, self.groups)
             require(
                 not over and members >= 2,
-                f"groups of {self.disks} disks",
+                "parity groups",
                 self.groups,
-                "a divisor of the number of disks, with at least 2 disks in each group",
+                f"a divisor of the number of disks, {self.disks}, with at least 2 disks in each group",
             )
             require(
                 self.blocks % self.data_disks == 0,
-                f"{self.blocks} blocks on data disks",
+                "data disks",
                 self.data_disks,
-                "a divisor of the number of blocks; give another unit",
+                f"a divisor of the {self.blocks} blocks of a request; give another unit",
             )
         require(
             0 <= self.failed <= self.groups,

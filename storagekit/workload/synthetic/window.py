@@ -42,6 +42,7 @@ def checked_end(name: str, duration: float, seed: int | np.integer, start: float
     moment("start", start)
     if not 0 <= start < end <= duration:
         raise InputError(
-            f"window from {start:g} s to {end:g} s: must be in order and within the {duration:g} s of {name}"
+            f"window from {start:g} s to {end:g} s: the start must be before the end, and both must be within the "
+            f"{duration:g} s of {name}"
         )
     return end

@@ -131,7 +131,7 @@ def test_a_disk_like_a_drive():
         (lambda: Striping(MB, 32 * KB, 0), "disks 0: give a whole number, between 1 and 1000000"),
         (lambda: Striping(MB, 32 * KB, 32, groups=3), "a divisor"),
         (lambda: Striping(MB, 32 * KB, 32, groups=32), "at least 2 disks in each group"),
-        (lambda: Striping(MB, 32 * KB, 32, groups=4), "a divisor of the number of blocks"),
+        (lambda: Striping(MB, 32 * KB, 32, groups=4), "a divisor of the 32 blocks"),
         (lambda: Striping(MB, 32 * KB, 32, failed=1), "failed disks 1"),
         (lambda: Striping(float("inf"), 1, 1), "above 0"),
         (lambda: Striping(32, 1, 2.5), "disks 2.5: give a whole number"),
