@@ -65,7 +65,7 @@ class Knots(NamedTuple):
 
 
 class ArmFit(NamedTuple):
-    """Fitted parameters of the arm, seconds. A parameter is None if too few requests determine it.
+    """Fitted parameters of the arm, in seconds. A parameter is None if too few requests determine it.
 
     curve: the seek curve. still_read, still_write: time before a read or a write that needs neither a seek nor a head
     switch. switched: time before a read that needs only a head switch. settle: extra time of a write that moves the arm

@@ -186,7 +186,7 @@ def _at_heights(times: Float[ndarray, "request *batch"]) -> Float[ndarray, "heig
 
 
 class Times(NamedTuple):
-    """Fitted times of the electronics, seconds.
+    """Fitted times of the electronics, in seconds.
 
     electronics: all parameters. names: `group.field` of each fitted time. value, error: value and standard error of
     each fitted time. identified: whether the log determines the time.

@@ -33,7 +33,7 @@ MEANINGS = {
 
 
 class Controller(NamedTuple):
-    """Times between the host and the mechanics, seconds.
+    """Times between the host and the mechanics, in seconds.
 
     Parameters
     ----------

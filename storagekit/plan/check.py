@@ -1,4 +1,4 @@
-"""The result of a check: predicted values beside simulated values."""
+"""The result of a check: predicted values and simulated values."""
 
 import math
 from collections.abc import Iterator

@@ -136,7 +136,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
         """Simulate the first `candidates` layouts of the ranking in a closed loop.
 
         A latency is simulated with one outstanding request, and a throughput with the question's queue length at each
-        disk. The scheduler and the propagation of writes are also those of the question.
+        disk. The question also gives the scheduler and the propagation of writes.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ GAP = Validator(least=0, unit="s", endless=True).each
 
 
 class Window(NamedTuple):
-    """Successive requests of each run, `[row, *batch]`, and the time from each request to the next, seconds."""
+    """Successive requests of each run, `[row, *batch]`, and the time in seconds from each request to the next."""
 
     requests: Requests
     gap: Float[Array, "row *batch"]

@@ -156,7 +156,7 @@ class AbstractPeriodic(AbstractCount):
     @property
     @abstractmethod
     def cycle(self) -> Float[AnyArray, "..."]:
-        """Return the length of a period, seconds."""
+        """Return the length of a period, in seconds."""
 
     @abstractmethod
     def turn(self, index: Int[Array, "row *batch"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *batch"]]:
