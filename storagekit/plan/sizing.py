@@ -125,7 +125,7 @@ def _answer(
         floor = latency_floor(timing, question.load, mirrors, question.most_replicas)
         if goal.response <= floor:
             remedy = "no number of disks is enough; allow more time, or use a drive with less overhead or rotation"
-            return None, Binding("mechanical minimum of the response, s", goal.response, floor, remedy)
+            return None, Binding("mechanical minimum, s", goal.response, floor, remedy)
     least = least_possible(question, timing)
     best, closest = _fewest(question, timing, least, most)
     if best is None:
