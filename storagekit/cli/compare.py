@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from storagekit.cli import completion
-from storagekit.cli.trace import Json, array_of, chosen, dispatcher_of
+from storagekit.cli.arrays import NAMES, array_of, is_array
+from storagekit.cli.trace import Json, chosen, dispatcher_of
 from storagekit.cli.trace_options import (
     Columns,
     Devices,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 CHARTS = (".png", ".svg", ".pdf", ".html")
 WRITTEN = (".nc", ".csv", ".json", *CHARTS)
-LAYOUT = re.compile(r"\d+x\d+x\d+")
 SHORTEST_OF = re.compile(r"jsq(\d+)")
 
 
@@ -47,13 +47,13 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,...",
             help=(
-                "Schemes to compare: dispatchers (see `storagekit list`), jsqD for the shortest of D queues, or "
-                "SR-Mirrors such as 2x3x1. NAME:SCHEDULE sets the scheduler of one scheme."
+                "Schemes to compare: dispatchers (see `storagekit list`), jsqD for the shortest of D queues, or arrays: "
+                f"{NAMES}. NAME:SCHEDULE sets the scheduler of one scheme."
             ),
         ),
     ] = "hashing,dsptf,jsq2",
     drive: Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)] = "atlas10k",
-    drives: Annotated[int, typer.Option(help="Number of drives. For an SR-Mirror, the layout determines it.")] = 2,
+    drives: Annotated[int, typer.Option(help="Number of drives. For an array, its name determines it.")] = 2,
     copies: Annotated[
         int | None, typer.Option(help="Copies of each block, on neighbouring drives; by default on all drives.")
     ] = None,
@@ -98,8 +98,8 @@ def compare(
     def system(name: str):
         kind, _, its_own = name.partition(":")
         discipline = _schedule(its_own or schedule)
-        if LAYOUT.fullmatch(kind):
-            return array_of(arm, kind, discipline, slots=None)
+        if is_array(kind):
+            return array_of(arm, kind, discipline, trace)
         return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
 
     systems = {name: system(name) for name in names}

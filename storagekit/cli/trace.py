@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from storagekit.cli import completion
+from storagekit.cli.arrays import NAMES, array_of
 from storagekit.cli.trace_options import (
     Columns,
     Devices,
@@ -119,9 +120,7 @@ def replay(
         bool, typer.Option("--buffered", help=("Include the controller, bus and buffer of the drive."))
     ] = False,
     replicas: Annotated[int, typer.Option(help="Number of bricks; each has a copy of every block.")] = 2,
-    layout: Annotated[
-        str | None, typer.Option(help="Use an SR-Mirror D_s x D_r x D_m, such as 2x3x1, instead of replicated bricks.")
-    ] = None,
+    layout: Annotated[str | None, typer.Option(help=f"Use an array instead of replicated bricks: {NAMES}.")] = None,
     dispatch: Dispatch = "dsptf",
     schedule: Schedule = "satf",
     write: Write = "all-copies",
@@ -153,7 +152,8 @@ def replay(
     """Simulate a trace on a system, and print utilization, response times, queue depth and bottleneck.
 
     On an SR-Mirror (--layout), reads and the first copies of writes go to the nearest idle head. The other copies are written
-    in idle time. --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no effect then.
+    in idle time. On a RAID level or a code, a write completes when its copies, or its data and parity, are on disk. With
+    --layout, --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no effect.
     """
     from storagekit.cli.catalogue import schedulers, writes
     from storagekit.core.validation import COUNT
@@ -166,8 +166,8 @@ def replay(
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     if layout is not None:
-        system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), slots)
         trace = opened(file, reading, selection)
+        system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), trace, slots)
         say_if_wrapped(trace, system)
         _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
         return
@@ -251,26 +251,6 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
         return left(name), right(value)
     except ValueError:
         raise InputError(f"{option} {given!r}: give {form}") from None
-
-
-def array_of(drive, name: str, schedule, slots: int | None):
-    """Return an SR-Mirror as in the paper srarray. If `slots` is None, the simulator determines the number of slots."""
-    from storagekit.dispatch import NearestIdle
-    from storagekit.engine import AUTO, System
-    from storagekit.placement import SRMirror
-    from storagekit.plan import Layout
-    from storagekit.write import Background
-
-    shape = Layout.parse(name)
-    return System(
-        drive,
-        SRMirror(shape.striping, shape.replicas, shape.mirrors),
-        NearestIdle(),
-        schedule,
-        Background(),
-        drives=shape.disks,
-        slots=AUTO if slots is None else slots,
-    )
 
 
 def _print_replay(data, as_json: bool) -> None:
