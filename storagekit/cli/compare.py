@@ -12,6 +12,7 @@ from storagekit.cli.arrays import NAMES, array_of, is_array
 from storagekit.cli.trace import Json, chosen, dispatcher_of
 from storagekit.cli.trace_options import (
     Columns,
+    Depth,
     Devices,
     File,
     Format,
@@ -66,6 +67,7 @@ def compare(
     ] = None,
     requests: Requests = None,
     scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
+    depth: Depth = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -104,7 +106,7 @@ def compare(
 
     systems = {name: system(name) for name in names}
     say_if_wrapped(trace, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
-    found = run(trace, systems, seeds=seeds, against=against, scale=scale)
+    found = run(trace, systems, seeds=seeds, against=against, scale=scale, depth=depth)
     for path in out or []:
         _write(found, path)
     print(json.dumps(found.to_dict(), indent=1) if as_json else found)

@@ -11,6 +11,7 @@ from storagekit.cli import completion
 from storagekit.cli.arrays import NAMES, array_of
 from storagekit.cli.trace_options import (
     Columns,
+    Depth,
     Devices,
     File,
     Format,
@@ -137,6 +138,7 @@ def replay(
         typer.Option(metavar="BRICK=FIRST-LAST", help="Stop a brick from one request to another; repeatable."),
     ] = None,
     scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
+    depth: Depth = None,
     slots: Annotated[int, typer.Option(help="Limit of requests in the system; further requests wait outside.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of the initial spindle angles.")] = 0,
     form: Format = None,
@@ -169,7 +171,7 @@ def replay(
         trace = opened(file, reading, selection)
         system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), trace, slots)
         say_if_wrapped(trace, system)
-        _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
+        _print_replay(run(trace, system, scale=scale, seed=seed, depth=depth), as_json)
         return
     COUNT("replicas", replicas)
     condition, speeds = _condition(slow or [], stop or [], replicas)
@@ -186,7 +188,7 @@ def replay(
         slots=slots,
     )
     say_if_wrapped(trace, system)
-    _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
+    _print_replay(run(trace, system, scale=scale, seed=seed, depth=depth), as_json)
 
 
 def dispatcher_of(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):

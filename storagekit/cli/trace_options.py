@@ -52,6 +52,14 @@ Sample = Annotated[
 ]
 
 
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        help="Outstanding requests of a closed loop over the trace, in place of its recorded times; for traces without times."
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a command reads a trace: the options above."""

@@ -123,8 +123,9 @@ def next_request(scenario: Scenario, state: State) -> Next:
         Times of the arrival and the completion, and the slot of the request that completes.
     """
     leaving, answer = first_min(state.slots.answer)
-    arrival = scenario.arrivals.next_arrival(state.arrivals, state.arrived + state.gap, answer)
-    leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
+    pending = state.arrived + state.gap
+    arrival = scenario.arrivals.next_arrival(state.arrivals, pending, answer)
+    leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool), pending)
     kept = scenario.system.write.keeps(state.write, state.slots.read)
     over = pick(after_answer(scenario, state), leaving) == 0
     room = _has_room(scenario, state)
@@ -241,7 +242,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     horizon = min_row(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.answer <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.answer)
-    leaves = arrivals.leaves(admitted, due)
+    leaves = arrivals.leaves(admitted, due, state.arrived + state.gap)
 
     gone = (row == coming.leaving) & leaves
     answered = _answered(slots, coming, leaves)

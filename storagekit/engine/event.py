@@ -176,7 +176,7 @@ def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *bat
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
-    return scenario.arrivals.leaves(never, ~never) & (min_row(state.slots.answer) <= choice)
+    return scenario.arrivals.leaves(never, ~never, state.arrived + state.gap) & (min_row(state.slots.answer) <= choice)
 
 
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> State:

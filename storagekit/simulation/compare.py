@@ -11,7 +11,7 @@ import numpy as np
 from storagekit.core.atomic_files import replacing
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
-from storagekit.core.validation import Positive, Validator, instance_of, several, validate
+from storagekit.core.validation import Count, Positive, Validator, instance_of, several, validate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +39,7 @@ def compare(
     requests: Annotated[int | None, Validator(least=1, most=MOST_REQUESTS, whole=True)] = None,
     scale: Positive = 1.0,
     measures: Annotated["Sequence[Measure]", several(lambda _, measure: measure, of="measures")] = (),
+    depth: Count | None = None,
 ) -> "Comparison":
     """Simulate the same requests with every scheme, and compare the results.
 
@@ -66,6 +67,9 @@ def compare(
         Factor by which a trace runs faster than recorded, by default 1.
     measures : sequence of Measure
         Measures in addition to the standard measures.
+    depth : int, optional
+        Number of outstanding requests of a closed loop over the trace: the next request arrives when a request
+        completes. By default the requests arrive at the times of the trace.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def compare(
     base = next(iter(schemes)) if against is None else against
     if base not in schemes:
         raise InputError(f"against {base!r}: give one of {', '.join(map(str, schemes))}")
-    data = compared(asked, schemes, seeds=seeds, requests=requests, scale=scale, measures=measures)
+    data = compared(asked, schemes, seeds=seeds, requests=requests, scale=scale, measures=measures, depth=depth)
     return Comparison(data, summarized(data, base), overloads(data))
 
 

@@ -51,6 +51,7 @@ def compared(
     requests: int | None,
     scale: float,
     measures: Sequence[Measure],
+    depth: int | None = None,
 ) -> xr.Dataset:
     """Simulate every scheme with every seed, and return the measures (see `storagekit.compare`).
 
@@ -68,6 +69,8 @@ def compared(
         Factor by which a trace runs faster than recorded.
     measures : sequence of Measure
         Measures in addition to the standard measures.
+    depth : int, optional
+        Number of outstanding requests of a closed loop over the trace; see `replay`.
 
     Returns
     -------
@@ -79,10 +82,12 @@ def compared(
     InputError
         If `asked` is neither a trace nor arrivals, or if a setting is impossible.
     """
+    if depth is not None and not isinstance(asked, RequestTrace):
+        raise InputError("depth is for a trace; the arrivals have their own number of outstanding requests")
     count, numbers = _count(asked, requests), listed(seeds)
     length = extent(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
     told = beside((*measures, _in_parts(count)))
-    scenarios = [Scenario(system, _arrivals(asked, system, scale)) for system in schemes.values()]
+    scenarios = [Scenario(system, _arrivals(asked, system, scale, depth)) for system in schemes.values()]
     began = time.perf_counter()
     runs = tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False)
     with runs as bar, compiled_ahead(_programs(scenarios, numbers, told)) as ready:
@@ -98,7 +103,7 @@ def compared(
         told = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
         data["wrapped"] = ("scheme", beyond, told)
     # in a closed loop the drives are always busy
-    data.attrs["closed_loop"] = int(_closed(asked))
+    data.attrs["closed_loop"] = int(_closed(asked) or depth is not None)
     return data
 
 
@@ -232,10 +237,12 @@ def _count(asked: RequestTrace | AbstractArrivals, requests: int | None) -> int:
     return 20_000 if requests is None else requests
 
 
-def _arrivals(asked: RequestTrace | AbstractArrivals, system: System, scale: float) -> AbstractArrivals:
+def _arrivals(
+    asked: RequestTrace | AbstractArrivals, system: System, scale: float, depth: int | None
+) -> AbstractArrivals:  # fmt: skip
     if not isinstance(asked, RequestTrace):
         return asked
-    return recorded(asked, _capacity(system), scale)
+    return recorded(asked, _capacity(system), scale, depth=depth)
 
 
 def _capacity(system: System) -> int:

@@ -23,9 +23,10 @@ PARTS = ("seek", "rotation", "transfer")
 
 
 def replay(
-    trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0, measures: Sequence[Measure] = ()
-) -> xr.Dataset:
-    """Simulate every request of a trace on a system, at the trace's times divided by `scale`.
+    trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0, measures: Sequence[Measure] = (),
+    depth: int | None = None,
+) -> xr.Dataset:  # fmt: skip
+    """Simulate the requests of a trace on a system, at the trace's times divided by `scale`, or in a closed loop.
 
     Requests may wait for a slot. Such requests are counted in `held_up`. A system without `slots` is simulated with 64,
     then 256, then 1,024 slots until no request waits.
@@ -42,6 +43,9 @@ def replay(
         Seed of the phases of the spindles, by default 0.
     measures : sequence of Measure
         Measures in addition to the standard measures.
+    depth : int, optional
+        Number of outstanding requests of a closed loop: the next request of the trace arrives when a request completes.
+        By default the requests arrive at the times of the trace.
 
     Returns
     -------
@@ -71,7 +75,7 @@ def replay(
     instance_of(RequestTrace, f'a trace, such as sk.read_trace("trace.spc"){order}')("the trace of a replay", trace)
     instance_of(System, f"a System(...){order}")("the system of a replay", system)
     capacity = int(system.placement.capacity(system.drive))
-    scenario = Scenario(system, recorded(trace, capacity, scale))
+    scenario = Scenario(system, recorded(trace, capacity, scale, depth=depth))
     asked = beside(measures)
     began = time.perf_counter()
     (data, _), _ = with_room(lambda some: _once(some[0], trace, seed, asked), [scenario], rungs([scenario]))
@@ -80,13 +84,16 @@ def replay(
         "basis": "trace",
         "trace": trace.source.name,
         "scale": float(scale),
+        "depth": depth or 0,
         "busiest_brick": int(np.argmax(data.utilization.values)),
         "bottleneck": max(PARTS, key=lambda part: float(data[part])),
     }
     return data
 
 
-def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence[Measure]) -> Roomed:
+def _once(
+    scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence[Measure]
+) -> Roomed:  # fmt: skip
     record = Record(sums_of(measures), ResponseLog())
     outcome = run(scenario, keys([seed])[:, 0], len(trace), record, "replaying")
     bricks = int(scenario.system.placement.drives)

@@ -127,10 +127,12 @@ class AbstractArrivals(eqx.Module):
         """Return whether a scheduler that chooses at time `choice` considers a request that arrives at `arrival`."""
 
     @abstractmethod
-    def leaves(self, admitted: Bool[Array, "1 *batch"], due: Bool[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
+    def leaves(
+        self, admitted: Bool[Array, "1 *batch"], due: Bool[Array, "1 *batch"], pending: Float[Array, "1 *batch"]
+    ) -> Bool[Array, "1 *batch"]:
         """Return whether the earliest completion frees the slot of its request now.
 
-        admitted: whether a request was admitted. due: whether the completion is due.
+        admitted: whether a request was admitted. due: whether the completion is due. pending: see `next_arrival`.
         """
 
     def init(self, key: UInt32[Array, "2 *batch"]) -> Any:
@@ -265,7 +267,7 @@ class ClosedLoop(AbstractRandomArrivals):
         # a completion and the choice that follows are simultaneous, although rounding may separate them
         return arrival <= choice + INSTANT if self.replaced_before_choice else arrival < choice - INSTANT
 
-    def leaves(self, admitted, due):
+    def leaves(self, admitted, due, pending):
         return admitted
 
 
@@ -311,7 +313,7 @@ class PoissonArrivals(AbstractRandomArrivals):
     def precedes(self, arrival, choice):
         return arrival <= choice
 
-    def leaves(self, admitted, due):
+    def leaves(self, admitted, due, pending):
         return due
 
 
@@ -397,5 +399,47 @@ class RecordedArrivals(AbstractArrivals):
     def precedes(self, arrival, choice):
         return arrival <= choice
 
-    def leaves(self, admitted, due):
+    def leaves(self, admitted, due, pending):
         return due
+
+
+class RecordedLoop(RecordedArrivals):
+    """Requests of a trace in a closed loop: the next request of the trace arrives when a request completes.
+
+    The recorded times are not used, but the last gap is infinite: no request follows the last request of the trace.
+
+    Parameters
+    ----------
+    requests, gap, scale, clients
+        See `RecordedArrivals`. All gaps but the last are 0.
+    outstanding : int
+        Number of outstanding requests, at least 1; by default 1.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+    """
+
+    outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole), default=1)
+
+    def __check_init__(self):
+        if np.any(np.asarray(self.outstanding) < 1):
+            raise InputError(f"{np.min(self.outstanding)} requests outstanding: a closed loop needs at least 1")
+
+    @property
+    def most_outstanding(self):
+        return int(np.max(self.outstanding))
+
+    def at_start(self, slot):
+        return slot < self.outstanding
+
+    def next_arrival(self, private, pending, answer):
+        return jnp.where(jnp.isfinite(pending), answer, jnp.inf)
+
+    def precedes(self, arrival, choice):
+        # a completion and the choice that follows are simultaneous, although rounding may separate them
+        return arrival < choice - INSTANT
+
+    def leaves(self, admitted, due, pending):
+        return jnp.where(jnp.isfinite(pending), admitted, due)

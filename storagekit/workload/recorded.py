@@ -10,8 +10,8 @@ from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import addresses, real
 from storagekit.core.errors import InputError
-from storagekit.core.validation import Sectors, validate
-from storagekit.workload.arrivals import RecordedArrivals
+from storagekit.core.validation import Count, Sectors, validate
+from storagekit.workload.arrivals import RecordedArrivals, RecordedLoop
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import Requests
 from storagekit.workload.trace import RequestTrace
@@ -22,8 +22,9 @@ BLOCK = 8
 
 @validate
 def recorded(
-    trace: Annotated[RequestTrace, TRACE], capacity: Sectors, scale: float = 1.0, unit: Sectors = BLOCK
-) -> RecordedArrivals:
+    trace: Annotated[RequestTrace, TRACE], capacity: Sectors, scale: float = 1.0, unit: Sectors = BLOCK,
+    depth: Count | None = None,
+) -> RecordedArrivals:  # fmt: skip
     """Return the arrivals of a trace on a system.
 
     Parameters
@@ -39,6 +40,10 @@ def recorded(
         Size of an addressed unit, sectors; by default 8, which is 4 KB. Dispatchers use the hash of an address, which
         is computed from the number of the unit where a request begins.
 
+    depth : int, optional
+        Number of outstanding requests of a closed loop, which replaces the recorded times. By default the requests
+        arrive at their recorded times.
+
     Returns
     -------
     RecordedArrivals
@@ -47,7 +52,7 @@ def recorded(
     Raises
     ------
     InputError
-        If the trace has no requests, or a request is as large as the capacity.
+        If the trace has no requests or no times, or a request is as large as the capacity.
 
     Notes
     -----
@@ -57,10 +62,10 @@ def recorded(
     """
     if not len(trace):
         raise InputError(f"{trace.source.name} has no request in this window; give a wider window")
-    if not trace.source.timed:
+    if depth is None and not trace.source.timed:
         raise InputError(
-            f"{trace.source.name} has no arrival times, so it cannot be replayed at its times; give a log with times "
-            "(fio: write_iolog of version 3)"
+            f"{trace.source.name} has no arrival times; give the number of outstanding requests of a closed loop (depth, "
+            "--depth)"
         )
     sectors = _sectors(trace)
     # the field for the length of a request has 32 bits
@@ -84,7 +89,9 @@ def recorded(
         stream=_column(np.zeros(len(trace)), np.int32),
         client=_column(np.zeros(len(trace)), np.int32),
     )
-    return RecordedArrivals(requests, real(gap), scale)
+    if depth is None:
+        return RecordedArrivals(requests, real(gap), scale)
+    return RecordedLoop(requests, real(np.where(np.isfinite(gap), 0.0, gap)), outstanding=depth)
 
 
 def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:

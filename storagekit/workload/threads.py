@@ -248,7 +248,7 @@ class Threads(AbstractArrivals):
     def precedes(self, arrival, choice):
         return arrival < choice - INSTANT
 
-    def leaves(self, admitted, due):
+    def leaves(self, admitted, due, pending):
         return due
 
     def request(

@@ -1,0 +1,75 @@
+"""Test traces in a closed loop: the laws of a loop, and the same services as one request after the other."""
+
+import numpy as np
+import pytest
+
+import storagekit as sk
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
+from storagekit.workload.trace import read, request_trace
+
+DRIVE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return read(data_path("samples", "small.spc"), requests=600)
+
+
+def system(schedule=None, bricks=1):
+    drive = sk.load_drive(DRIVE)
+    return sk.System(drive, sk.placement.Replicas(bricks), sk.dispatch.Hashing(), schedule or sk.schedule.FCFS())
+
+
+def test_with_one_outstanding_the_run_takes_the_sum_of_the_responses(trace):
+    data = sk.replay(trace, system(), depth=1)
+    assert float(data.elapsed) == pytest.approx(float(data.response_time.sum()), rel=1e-5)
+    assert float(data.outstanding) == pytest.approx(1) and float(data.utilization[0]) == pytest.approx(1)
+    assert np.isfinite(data.response_time).all() and data.attrs["depth"] == 1
+
+
+@pytest.mark.parametrize("depth", [4, 32])
+def test_a_loop_obeys_littles_law_and_serves_every_request_once(trace, depth):
+    data = sk.replay(trace, system(sk.schedule.SATF()), depth=depth)
+    assert np.isfinite(data.response_time).all() and int(data.requests) == len(trace)
+    outstanding = float(data.request_rate * data.response)
+    # only the last `depth` requests have fewer beside them
+    assert depth * (1 - depth / len(trace)) <= outstanding <= depth * (1 + 1e-6)
+
+
+def test_a_deeper_loop_of_shortest_access_is_faster(trace):
+    rates = [float(sk.replay(trace, system(sk.schedule.SATF()), depth=depth).request_rate) for depth in (1, 8)]
+    assert rates[1] > 1.3 * rates[0]
+
+
+def test_a_loop_serves_the_requests_in_the_order_of_the_trace(trace):
+    """FCFS with one outstanding gives the services that the same requests have when they arrive far apart."""
+    apart = request_trace(
+        10.0 * np.arange(len(trace)), np.zeros(len(trace)), trace.concatenated().offset, trace.size, trace.read
+    )
+    alone = sk.replay(apart, system()).response_time.values
+    loop = sk.replay(trace, system(), depth=1).response_time.values
+    # seek and transfer are equal, and each rotation is uniform over a revolution
+    assert abs(loop.mean() - alone.mean()) < 4 * (1 / 120) * np.sqrt(2 / 12 / len(trace))
+
+
+def test_a_trace_without_times_needs_a_depth(tmp_path):
+    path = tmp_path / "v2.iolog"
+    path.write_text(
+        "fio version 2 iolog\n/dev/sda add\n" + "".join(f"/dev/sda read {4096 * i} 4096\n" for i in range(9))
+    )
+    untimed = read(path)
+    assert not untimed.source.timed
+    with pytest.raises(InputError, match="has no arrival times; give the number of outstanding requests"):
+        sk.replay(untimed, system())
+    assert np.isfinite(sk.replay(untimed, system(), depth=3).response_time).all()
+    with pytest.raises(InputError, match="depth"):
+        sk.replay(untimed, system(), depth=0)
+
+
+def test_compare_takes_a_depth_for_traces_alone(trace):
+    found = sk.compare(trace, {"one": system(), "two": system(bricks=2)}, seeds=2, depth=8)
+    assert found.data.attrs["closed_loop"] == 1
+    loop = sk.workload.ClosedLoop(sk.workload.RandomRequests(sk.workload.FixedSize(4096), 1.0), 4)
+    with pytest.raises(InputError, match="depth is for a trace"):
+        sk.compare(loop, {"one": system()}, seeds=2, depth=8)
