@@ -8,8 +8,8 @@ from random import Random
 
 PACKERS = {"gzip": gzip, "bzip2": bz2, "xz": lzma}
 KINDS = (
-    "spc", "msr", "alibaba", "tencent", "systor17", "fiu", "disksim", "disksim-validate", "fio", "fio-iolog", "blkparse",
-    "srt13", "srt17",
+    "spc", "msr", "alibaba", "tencent", "systor17", "fiu", "table", "disksim", "disksim-validate", "fio",
+    "fio-iolog", "blkparse", "srt13", "srt17",
 )  # fmt: skip
 HUGE = (
     *(b"%d" % (2**bits + more) for bits in (31, 32, 40, 53, 62, 63, 64) for more in (-1, 0, 1)),
@@ -98,14 +98,18 @@ def fiu(t, d, b, n, r, w):
     return f"{89966000000000 + t * 1000} {4000 + w % 9} proc {b} {n} {'R' if r else 'W'} 6 {d}"
 
 
+def table(t, d, b, n, r, w):
+    return f"{t},vol-{d},{'trim' if w % 9 == 0 else 'read' if r else 'W'},{b},{n},{w}"
+
+
 def iolog(t, d, b, n, r, w):
     action = "trim" if w % 11 == 0 else "read" if r else "write"
     return f"{t} /dev/sd{'abcd'[d]} {action} {b * 512} {n * 512}"
 
 
 LINES = {
-    "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "disksim": disksim,
-    "disksim-validate": validate, "fio": fio, "fio-iolog": iolog,
+    "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "table": table,
+    "disksim": disksim, "disksim-validate": validate, "fio": fio, "fio-iolog": iolog,
 }  # fmt: skip
 
 

@@ -216,6 +216,58 @@ def fiu(lines, data) -> list[Request]:
     return found
 
 
+TABLE_COLUMNS = "time=1:us,device=2,operation=3,offset=4:sectors,size=5:sectors,response=6:us"
+TABLE_SKIPPED = ("t", "trim", "d", "discard", "unmap", "f", "flush", "sync", "fsync", "datasync", "fdatasync")
+TABLE_READ = ("r", "read", "rd", "ra", "rs", "rm", "readahead")
+TABLE_WRITE = ("w", "write", "wr", "ws", "wm", "wfs", "wsm", "was")
+
+
+def table(lines, data) -> list[Request]:
+    """A table whose columns have the numbers of `TABLE_COLUMNS`."""
+    head = data[:4096].removeprefix(b"\xef\xbb\xbf").split(b"\n")[:20]
+    bare = (line.split(b"#")[0].decode("latin-1").strip(" \t\r") for line in head)
+    first = [text for text in bare if text]
+    if not first:
+        raise ValueError("no row")
+    glue: str | None = ","
+    for one in (",", "\t", ";", "|", None):
+        counts = {len(text.split(one)) for text in first[:10]}
+        if len(counts) == 1 and counts.pop() >= 4:
+            glue = one
+            break
+    rows = [[part.strip() for part in text.split(glue)] for text in first]
+    if len(rows[0]) < 6:
+        raise ValueError("columns")
+    titled_by = not plain_number(rows[0][0])
+    texts = [text for text, _, _ in lines if text][titled_by:]
+    integers = all(digits(row[0][1:] if row[0][:1] in ("+", "-") else row[0]) for row in rows[titled_by:])
+    found = []
+    for text in texts:
+        stamp, device, kind, offset, size, took, *_ = fields(text, glue, len(rows[0]))
+        if kind.lower() in TABLE_SKIPPED or (kind.lower().startswith("zone_") and kind.lower()[5:] in ZONES):
+            continue
+        clock = Fraction(whole(stamp, 0, FAR) if integers else number(stamp)) / 10**6
+        word(device)
+        if kind.lower() not in (*TABLE_READ, *TABLE_WRITE):
+            raise ValueError("operation")
+        place = whole(offset, 0, FAR // 512) * 512, whole(size, 1, LARGE // 512) * 512
+        response = Fraction(number(took)) / 10**6
+        found.append(Request(clock, device, *place, kind.lower() in TABLE_READ, None, response))
+    return found
+
+
+ZONES = ("append", "reset", "open", "close", "finish")
+
+
+def plain_number(text: str) -> bool:
+    """Whether the text has a sign, digits and points, and an exponent, as a column of times has."""
+    bare = text[1:] if text[:1] in ("+", "-") else text
+    mantissa, _, exponent = bare.replace("E", "e").partition("e")
+    power = exponent[1:] if exponent[:1] in ("+", "-") else exponent
+    good = mantissa != "" and all(character in "0123456789." for character in mantissa)
+    return good and (digits(power) if "e" in bare.replace("E", "e") else True)
+
+
 def disksim(lines, _) -> list[Request]:
     found = []
     for text, _, _ in lines:
@@ -313,8 +365,8 @@ def iolog(data: bytes) -> tuple[list[Request], bool]:
 
 
 LINE_FORMATS = {
-    "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "disksim": disksim,
-    "disksim-validate": validate, "fio": fio,
+    "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "table": table,
+    "disksim": disksim, "disksim-validate": validate, "fio": fio,
 }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def test_numbers_of_operations_need_their_meaning(tmp_path):
     columns = "time=1,offset=2,size=3,operation=4"
     assert read(saved(tmp_path, text), columns=columns + ":0=read").read.tolist() == [True, False]
     assert read(saved(tmp_path, text), columns=columns + ":1=read").read.tolist() == [False, True]
-    with pytest.raises(InputError, match="line 1 has 4 '0', must be 'r' or 'read'"):
+    with pytest.raises(InputError, match="line 1 has column 4 '0', must be a word such as R, read"):
         read(saved(tmp_path, text), columns=columns)
 
 

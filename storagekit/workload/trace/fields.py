@@ -122,20 +122,23 @@ class Operation(Field):
         Words for a read and for a write.
     skipped : mapping of str to str, optional
         Kind of each word that is neither a read nor a write, such as "trim".
+    allowed : str, optional
+        The allowed words in short; by default all of them.
     """
 
     arrow = "words"
     WRITE, READ = 0, 1
 
     def __init__(
-        self, name: str, read: tuple[str, ...], write: tuple[str, ...], skipped: Mapping[str, str] | None = None
-    ):
+        self, name: str, read: tuple[str, ...], write: tuple[str, ...], skipped: Mapping[str, str] | None = None,
+        allowed: str | None = None,
+    ):  # fmt: skip
         self.name = name
         self.kinds = tuple(dict.fromkeys((skipped or {}).values()))
         codes = dict.fromkeys(read, self.READ) | dict.fromkeys(write, self.WRITE)
         codes |= {word: self.READ + 1 + self.kinds.index(kind) for word, kind in (skipped or {}).items()}
         self._codes = {word.lower(): code for word, code in codes.items()}
-        self.allowed = " or ".join(f"{word!r}" for word in codes) + " in upper or lower case"
+        self.allowed = allowed or " or ".join(f"{word!r}" for word in codes) + " in upper or lower case"
 
     def value(self, text: str) -> int:
         try:

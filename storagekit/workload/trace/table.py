@@ -52,6 +52,7 @@ SKIPPED_WORDS = {
     "f": "flush", "flush": "flush", "sync": "sync", "fsync": "sync", "datasync": "sync", "fdatasync": "sync",
     "zone_append": "zone", "zone_reset": "zone", "zone_open": "zone", "zone_close": "zone", "zone_finish": "zone",
 }  # fmt: skip
+ALLOWED = "a word such as R, read, W, write, trim, flush or sync, or a number with the unit 0=read or 1=read"
 
 SEPARATORS = (",", "\t", ";", "|", None)
 _NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
@@ -232,7 +233,11 @@ class Table(TextFormat):
         made.separator, made._header, made._index = separator, header, index
         made.fields = tuple(
             _field(
-                next((t for t, at in index.items() if at == i), None), columns, label if header else str(i + 1), data, i
+                next((t for t, at in index.items() if at == i), None),
+                columns,
+                label if header else f"column {i + 1}",
+                data,
+                i,
             )
             for i, label in enumerate(rows[0])
         )
@@ -304,7 +309,7 @@ def operation_field(name: str, unit: str | None) -> Operation:
     if unit is not None:
         read = unit[0]
         return Operation(name, read=(read,), write=("1" if read == "0" else "0",))
-    return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS)
+    return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS, allowed=ALLOWED)
 
 
 def determined(rows: list[list[str]], file: str) -> dict[str, Column]:
