@@ -91,7 +91,7 @@ def recorded(
     )
     if depth is None:
         return RecordedArrivals(requests, real(gap), scale)
-    return RecordedLoop(requests, real(np.where(np.isfinite(gap), 0.0, gap)), outstanding=depth)
+    return RecordedLoop(requests, real(np.where(np.isfinite(gap), 0.0, gap)), scale, outstanding=depth)
 
 
 def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:

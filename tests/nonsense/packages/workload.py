@@ -1,6 +1,8 @@
 """Valid calls of workloads, traces and synthetic traces."""
 
 from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
 
 import numpy as np
 from nonsense.attack import ValidCall
@@ -138,7 +140,9 @@ VALID_CALLS = {
             "clients": 3,
         }
     ),
-    "workload.recorded": ValidCall(lambda: {"trace": small_trace(), "capacity": 100_000, "scale": 1.0, "unit": 8}),
+    "workload.recorded": ValidCall(
+        lambda: {"trace": small_trace(), "capacity": 100_000, "scale": 1.0, "unit": 8, "depth": 2}
+    ),
     "workload.wrapped": ValidCall(lambda: {"trace": small_trace(), "capacity": 100_000}),
     "workload.synthetic.PopularTraceModel": ValidCall(lambda: POPULAR),
     "workload.synthetic.PopularTraceModel.cache": ValidCall(
@@ -164,20 +168,43 @@ VALID_CALLS = {
         lambda: {"capacity": {"0": 2**20}}, through=method_of(small_trace, "concatenated"), optional=("capacity",)
     ),
     "workload.trace.RequestTrace.select": ValidCall(lambda: {"device": "0"}, through=method_of(small_trace, "select")),
+    "workload.trace.RequestTrace.sampled": ValidCall(lambda: {"share": 1.0}, through=method_of(small_trace, "sampled")),
     "workload.trace.RequestTrace.take": ValidCall(
         lambda: {"which": np.array([0, 2])}, through=method_of(small_trace, "take")
     ),
     "workload.trace.RequestTrace.window": ValidCall(
         lambda: {"start": 0.005, "stop": 0.5}, through=method_of(small_trace, "window"), signed=("start", "stop")
     ),
-    "workload.trace.TraceSource": ValidCall(lambda: {"name": "mail", "format": "spc", "disorder": 0}),
+    "workload.trace.TraceSource": ValidCall(
+        lambda: {
+            "name": "mail",
+            "format": "spc",
+            "disorder": 0,
+            "skipped": {"trim": 1},
+            "notes": ("a note",),
+            "timed": True,
+        }
+    ),
     "workload.trace.characteristics": ValidCall(lambda: {"trace": small_trace()}),
     "workload.trace.chunks": ValidCall(
         lambda: {"path": path(), "format": "spc", "disorder_limit": 1.0},
         through=lambda **given: list(trace.chunks(**given)),
         optional=("format",),
     ),
-    "workload.trace.read": ValidCall(lambda: {"path": path(), "format": "spc", "disorder_limit": 1.0}),
+    "workload.trace.convert": ValidCall(
+        lambda: {
+            "path": path(),
+            "target": str(Path(gettempdir()) / "storagekit-nonsense.parquet"),
+            "format": "spc",
+            "requests": 5,
+            "skip_bad": 1,
+        },
+        optional=("requests",),
+    ),
+    "workload.trace.read": ValidCall(
+        lambda: {"path": path(), "format": "spc", "disorder_limit": 1.0, "requests": 5, "skip_bad": 1},
+        optional=("requests",),
+    ),
     "workload.trace.request_trace": ValidCall(
         lambda: {
             "time": np.array([0.0, 0.01, 0.5]),
@@ -195,6 +222,7 @@ VALID_CALLS = {
         signed=("origin",),
     ),
 }
+SUMS = "adds up parts of traces, which read and chunks validate"
 RESULT = "a result: measurements of a trace"
 # values are traced while a program is compiled and cannot be validated
 COMPILED = "arithmetic on arrays within the engine's compiled programs; the engine creates the arguments"
@@ -208,5 +236,8 @@ NOT_ATTACKED = {
     "workload.words": COMPILED,
     "workload.synthetic.Compared": RESULT,
     "workload.trace.RequestTrace": "created by read, chunks and request_trace, which validate it",
+    "workload.trace.Summary": SUMS,
+    "workload.trace.Summary.add": SUMS,
+    "workload.trace.Summary.result": SUMS,
     "workload.trace.TraceCharacteristics": RESULT,
 }
