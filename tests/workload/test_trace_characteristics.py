@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace import UNITS, characteristics, request_trace
-from storagekit.workload.trace.characteristics import peak_to_mean
+from storagekit.workload.trace import UNITS, Summary, characteristics, request_trace
+from storagekit.workload.trace.characteristics import Quantiles, peak_to_mean
 from storagekit.workload.trace.locality import (
+    ReadsAfterWrites,
     read_after_write_share,
     seek_locality,
     sequential_share,
@@ -58,7 +59,9 @@ def test_a_trace_worked_by_hand():
     assert figures.asynchronous_write_share == 0.2
     assert figures.mean_response == pytest.approx(0.030)
     assert figures.median_response == pytest.approx(0.030)
-    assert figures.p95_response == pytest.approx(0.048)
+    assert figures.p95_response == pytest.approx(0.048) and figures.p99_response == pytest.approx(0.0496)
+    # 1.25 requests a second, each for 30 ms
+    assert figures.mean_outstanding == pytest.approx(1.25 * 0.030)
 
 
 def test_figures_have_units_and_plain_types():
@@ -170,3 +173,50 @@ def test_peak_counts_windows_from_the_first_arrival():
     time = np.array([10.5, 10.6, 11.4, 11.6, 13.5])
     # Windows from 10.5: 3, 1, 0, 1.
     assert peak_to_mean(time) == 3 / (5 / 4)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4000), st.integers(0, 3), st.integers(0, 60), st.integers(1, 20), st.booleans()),
+        min_size=2,
+        max_size=60,
+    ),
+    st.integers(1, 59),
+)
+def test_parts_of_a_trace_have_the_characteristics_of_the_whole(rows, at):
+    rows = sorted(((time, device, 512 * offset, 512 * size, read) for time, device, offset, size, read in rows),
+                  key=lambda row: row[0])  # fmt: skip
+    whole = trace(rows, measured_response=[0.001 * (1 + row[2] % 7) for row in rows], devices="abcd")
+    summary = Summary()
+    for part in (slice(0, at), slice(at, None)):
+        summary.add(whole.take(part))
+    for (name, one), other in zip(
+        summary.result().as_dict().items(), characteristics(whole).as_dict().values(), strict=True
+    ):
+        assert one == pytest.approx(other), name
+
+
+def test_many_responses_have_quantiles_within_a_thousandth():
+    values = np.random.default_rng(3).exponential(0.01, Quantiles.EXACT + 50_000)
+    many = Quantiles()
+    for part in np.array_split(values, 7):
+        many.add(part)
+    np.testing.assert_allclose(
+        many.at(0.01, 0.5, 0.95, 0.999), np.quantile(values, [0.01, 0.5, 0.95, 0.999]), rtol=1e-3
+    )
+    assert many.mean == pytest.approx(values.mean())
+
+
+def test_writes_of_earlier_segments_count_for_an_hour(monkeypatch):
+    """The share is the same whether the trace is examined at once or in many segments."""
+    rng = np.random.default_rng(5)
+    count = 4000
+    time = np.cumsum(rng.exponential(5.0, count))
+    rows = request_trace(time, rng.integers(0, 2, count), 512 * rng.integers(0, 300, count), 512 * rng.integers(1, 9, count),
+                         rng.random(count) < 0.6)  # fmt: skip
+    whole = read_after_write_share(rows)
+    monkeypatch.setattr("storagekit.workload.trace.locality.SEGMENT", 64)
+    found = ReadsAfterWrites()
+    for start in range(0, count, 37):
+        found.add(rows.take(slice(start, start + 37)))
+    assert found.count() / count == whole and 0.2 < whole < 0.6

@@ -56,8 +56,10 @@ class TraceCharacteristics:
         Number of asynchronous writes / number of requests.
     sequential_share : float
         Number of requests that begin at the end of the previous request on the same device / number of requests.
-    mean_response, median_response, p95_response : float or None
+    mean_response, median_response, p95_response, p99_response : float or None
         Measured response times, s.
+    mean_outstanding : float or None
+        Mean number of requests in progress: the rate times the mean response time (Little's law).
     """
 
     requests: int
@@ -79,6 +81,8 @@ class TraceCharacteristics:
     mean_response: float | None
     median_response: float | None
     p95_response: float | None
+    p99_response: float | None
+    mean_outstanding: float | None
 
     def as_dict(self) -> dict[str, int | float | None]:
         """Return the characteristics, keyed by name, in the order of the parameters of this class."""
@@ -89,6 +93,7 @@ _UNIT_OF = {
     "requests": "requests", "duration": "s", "rate": "requests/s", "devices": "devices",
     "mean_size": "B", "mean_read_size": "B", "mean_write_size": "B", "data_size": "B",
     "footprint": "B", "mean_response": "s", "median_response": "s", "p95_response": "s",
+    "p99_response": "s",
 }  # fmt: skip
 UNITS: dict[str, str] = {f.name: _UNIT_OF.get(f.name, "1") for f in fields(TraceCharacteristics)}
 """Unit of each figure of `TraceCharacteristics.as_dict`; "1" for a share or a ratio."""
@@ -149,7 +154,8 @@ class Summary:
         if not count:
             raise InputError(f"{name} has no request in this window; give a wider window")
         duration = self._gaps.duration
-        median, p95 = self._responses.at(0.5, 0.95) if self._responses else (None, None)
+        median, p95, p99 = self._responses.at(0.5, 0.95, 0.99) if self._responses else (None, None, None)
+        mean = self._responses.mean if self._responses else None
         return TraceCharacteristics(
             requests=count,
             duration=duration,
@@ -167,9 +173,11 @@ class Summary:
             read_after_write_share=self._reread.count() / count,
             asynchronous_write_share=self._asynchronous / count if self._knows_asynchronous else None,
             sequential_share=self._seeks.sequential_share,
-            mean_response=self._responses.mean if self._responses else None,
+            mean_response=mean,
             median_response=median,
             p95_response=p95,
+            p99_response=p99,
+            mean_outstanding=None if mean is None or not duration > 0 else mean * count / duration,
         )
 
 
