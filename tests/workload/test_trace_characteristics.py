@@ -186,7 +186,7 @@ def test_peak_counts_windows_from_the_first_arrival():
 def test_parts_of_a_trace_have_the_characteristics_of_the_whole(rows, at):
     rows = sorted(((time, device, 512 * offset, 512 * size, read) for time, device, offset, size, read in rows),
                   key=lambda row: row[0])  # fmt: skip
-    whole = trace(rows, measured_response=[0.001 * (1 + row[2] % 7) for row in rows], devices="abcd")
+    whole = trace(rows, measured_response=[0.001 * (1 + row[2] % 7) for row in rows], devices=list("abcd"))
     summary = Summary()
     for part in (slice(0, at), slice(at, None)):
         summary.add(whole.take(part))
