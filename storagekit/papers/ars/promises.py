@@ -47,7 +47,7 @@ def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: in
     -------
     Dataset
         Variables over `nodes`. `tunes`: number of tuned intervals. `half`: number of intervals that are not half full.
-        `partial`: number of nodes that fill only a part of more than one subregion, summed over the intervals.
+        `partial`: number of nodes with more than one partly filled subregion, summed over the intervals.
         `distinct`: number of selections that contain the same node twice. `probes`: mean number of hashes needed to
         find one node. `probes_m`: mean number of hashes needed to find two nodes. `half` and `partial` also cover the
         copy of each interval after the first round of a selection.
@@ -196,8 +196,8 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.half",
             int(seen.half.sum()) == 0,
             basis="analytic",
-            note=f"The claim holds if every interval is exactly half full. {tunes}, and one copy of each interval "
-            "after the first round of a selection.",
+            note=f"The claim holds if every interval is exactly half full. {tunes}. It also covers one copy of each "
+            "interval, taken after the first round of a selection.",
         ),
         Measurement(
             "ars.algorithm.probes",
@@ -233,7 +233,7 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.partial",
             int(seen.partial.sum()) == 0,
             basis="analytic",
-            note=f"The claim holds if no node fills only a part of more than one subregion. {tunes}, and one copy of "
-            "each interval after the first round of a selection.",
+            note=f"The claim holds if every node has at most one partly filled subregion. {tunes}. It also covers "
+            "one copy of each interval, taken after the first round of a selection.",
         ),
     ]

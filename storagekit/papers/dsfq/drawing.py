@@ -73,6 +73,9 @@ def constructed() -> Settings:
     f and g are backlogged at brick A, where a request costs 1, and equation 8 contains only the cost at A. In the
     second setting, the threads of f send requests to A and B in turn through 19 coordinators, and each coordinator has
     an open batch.
+
+    A batch is the requests that one coordinator sends after one request to a brick, up to and including its next
+    request to that brick (see `batch_costs`). It is open until that next request.
     """
     threads, burst = np.zeros((STREAMS * KINDS, 2), int), np.zeros((STREAMS * KINDS, BRICKS, 2), int)
     spacing, cost = np.zeros((STREAMS * KINDS, 2)), np.ones((STREAMS, BRICKS, 2), int)

@@ -118,7 +118,9 @@ class Watch(AbstractLog):
 
 
 def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
-    """Return the number of requests of each stream that each brick has not issued, first all streams of brick 0.
+    """Return the number of requests that wait in the queue of each brick, for each stream.
+
+    Rows are ordered by brick, then by stream.
 
     Parameters
     ----------

@@ -131,8 +131,8 @@ def protocol(loss: float) -> Scenario:
     Returns
     -------
     Dataset
-        `extra_services`, the mean number of services of a read after the first, and further measures, over `loss` and
-        `seed`.
+        `extra_services` and further measures, over `loss` and `seed`. `extra_services` is the mean number of repeated
+        services of a read: services by other bricks in addition to the first service.
     """
     return group(dsptf(LATENCY, loss=loss))
 
@@ -156,8 +156,9 @@ def served_twice(latency: float, depth: int, waits: int) -> Scenario:
     Returns
     -------
     Dataset
-        `extra_services`, the mean number of services of a read after the first, and further measures, over `latency`,
-        `depth`, `waits` and `seed`. The number of runs is `effort.few`.
+        `extra_services` and further measures, over `latency`, `depth`, `waits` and `seed`. `extra_services` is the mean
+        number of repeated services of a read: services by other bricks in addition to the first service. The number of
+        runs is `effort.few`.
     """
     return group(dsptf(latency, waits), outstanding=depth)
 
@@ -292,11 +293,12 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         with_interval(
             "dsptf.protocol.once",
             worst,
-            "The value is the mean number of services of a read after the first, by other bricks. The claim holds if "
-            f"the value is at most {ALMOST_NEVER:.0%}, which we call almost never, and if the value is 0 when every "
-            f"idle brick waits for two latencies. The value is the largest at a latency of {LATENCY / US:g} us, with "
-            f"{int(worst.depth)} requests outstanding. With {depths} requests outstanding, respectively, the values "
-            f"are {shown}. If every idle brick waits for two latencies, the largest value is {waited:g}.",
+            "The value is the mean number of repeated services of a read: services by other bricks in addition to the "
+            f"first service. The claim holds if the value is at most {ALMOST_NEVER:.0%}, which we call almost never, "
+            "and if the value is 0 when every idle brick waits for two latencies. The value is the largest at a "
+            f"latency of {LATENCY / US:g} us, with {int(worst.depth)} requests outstanding. With {depths} "
+            f"requests outstanding, respectively, the values are {shown}. If every idle brick waits for two "
+            f"latencies, the largest value is {waited:g}.",
             holds=waited == 0 and float(worst.sel(statistic="mean")) <= ALMOST_NEVER,
         ),
         Measurement(

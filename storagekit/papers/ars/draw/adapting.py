@@ -11,7 +11,9 @@ FREE = -1
 
 
 def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a map of the node at each offset of the unit interval over time. Time runs downwards.
+    """Return a chart that shows which node each offset of the unit interval belongs to.
+
+    The horizontal axis is the offset; time runs downwards.
 
     Parameters
     ----------

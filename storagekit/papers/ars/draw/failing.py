@@ -72,7 +72,8 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `extra`, as means with intervals over `statistic`.
+        Result of `extra` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     names = [_allowed(one) for one in summary.extra.values.tolist()]
     named = summary.assign_coords(extra=names)

@@ -20,7 +20,8 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     Parameters
     ----------
     summary, busy : Dataset
-        Results of `fig7` at the published load and at the higher load, as means with intervals over `statistic`.
+        Results of `fig7` after `interval`, at the published load (`summary`) and at the higher load (`busy`). The
+        dimension `statistic` holds the mean and the ends of the 95% interval (`mean`, `low`, `high`).
     load : float
         Load of `busy`, as a multiple of the published load.
     """

@@ -22,7 +22,8 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig4`, as means with intervals over `statistic`.
+        Result of `fig4` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     colours = with_own(PROTOCOLS, summary.response)
     drawn = grouped(summary.response, "volume", "protocol", colours, IN_MS, "Protocol", width=200)
@@ -42,7 +43,8 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Results of `fig4` over `reading`, as means with intervals over `statistic`.
+        Results of `fig4` over `reading`, after `interval`. The dimension `statistic` holds the mean and the ends of the
+        95% interval (`mean`, `low`, `high`).
     """
     most = 1.12 * TO_MS * float(summary.response.max())
     side = IN_MS._replace(scale=alt.Scale(domain=[0, most], nice=False))
@@ -68,7 +70,8 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `loads`, as means with intervals over `statistic`.
+        Result of `loads` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     times = summary["load"].values.tolist()
     at = AxisStyle(
@@ -103,7 +106,8 @@ def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig5`, as means with intervals over `statistic`.
+        Result of `fig5` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     colours = with_own(PROTOCOLS, summary.response)
     panels = [

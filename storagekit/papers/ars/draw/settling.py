@@ -41,7 +41,8 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `equal`, as means with intervals over `statistic`.
+        Result of `equal` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     own = summary.sel(views="own", drop=True)
     named = own.assign_coords(node=[NAMES[node] for node in own.node.values.tolist()])
@@ -95,7 +96,8 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
     Parameters
     ----------
     summary : Dataset
-        Result of `equal`, as means with intervals over `statistic`.
+        Result of `equal` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     held : DataArray, shape [views, window, node, time]
         Number of outstanding requests in one run, as `equal` returns it.
     compared : sequence of float
@@ -157,7 +159,8 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     Parameters
     ----------
     summary : Dataset
-        Result of `halved`, as means with intervals over `statistic`.
+        Result of `halved` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     settled : mapping of str to float
         Settling time of the share under each protocol, seconds; result of `settled`.
     """

@@ -23,7 +23,8 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig6`, as means with intervals over `statistic`.
+        Result of `fig6` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     drawn = _bars(summary.request_rate, AxisStyle(RATE), width=240)
     found = over_central(summary.request_rate, "The throughput")
@@ -40,7 +41,8 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig6_readings`, as means with intervals over `statistic`.
+        Result of `fig6_readings` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     rate = summary.request_rate
     # One interpretation has reads only, and lacks some protocols.
@@ -75,7 +77,8 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `buffers`, as means with intervals over `statistic`.
+        Result of `buffers` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     words = {
         size: "unlimited" if size == summary.attrs["unlimited"] else f"{size / MB:g} MB"
@@ -100,7 +103,8 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `windows`, as means with intervals over `statistic`.
+        Result of `windows` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     named = summary.assign_coords(views=[NAMED.get(one, one) for one in summary.views.values])
     at = AxisStyle(

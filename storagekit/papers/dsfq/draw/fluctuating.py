@@ -20,7 +20,8 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `by_second`, as means with intervals over `statistic`.
+        Result of `by_second` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
     """
@@ -55,7 +56,8 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
     Parameters
     ----------
     summary : Dataset
-        Result of `fig13_depths`, as means with intervals over `statistic`.
+        Result of `fig13_depths` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
     """
@@ -92,7 +94,8 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
     data : Dataset
         Result of `fig14`.
     summary : Dataset
-        Result of `smoothed`, as means with intervals over `statistic`.
+        Result of `smoothed` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     threads = data.threads.sel(brick=0, drop=True).expand_dims(statistic=["mean", "low", "high"])
     most = float(summary.total.max())

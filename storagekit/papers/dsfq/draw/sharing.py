@@ -21,7 +21,8 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
     Parameters
     ----------
     summary : Dataset
-        Result of `fig8`, as means with intervals over `statistic`.
+        Result of `fig8` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     depth : int
         The depth D whose curves are drawn.
     paper : mapping of str to float
@@ -56,7 +57,8 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig9`, as means with intervals over `statistic`.
+        Result of `fig9` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
     """
@@ -88,7 +90,8 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig10`, as means with intervals over `statistic`.
+        Result of `fig10` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
     """
@@ -113,7 +116,8 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     Parameters
     ----------
     summary : Dataset
-        Result of `fig11`, as means with intervals over `statistic`.
+        Result of `fig11` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     """
     counts = summary.coordinators.values.tolist()
     panels = [
@@ -142,7 +146,8 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
     Parameters
     ----------
     summary : Dataset
-        Result of `fig12`, as means with intervals over `statistic`.
+        Result of `fig12` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        interval (`mean`, `low`, `high`).
     minimum : float
         Minimum share of A for g.
     paper : mapping of str to float

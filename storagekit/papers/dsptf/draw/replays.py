@@ -43,7 +43,7 @@ READINGS = {
 def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Draw the response times by scheme on two equal bricks, in a panel for each trace.
 
-    Marks show the paper's ratios to D-SPTF: our response time under D-SPTF, multiplied by the ratio of the scheme.
+    A grey mark is the paper's ratio of the scheme to D-SPTF, multiplied by our mean response time under D-SPTF.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of four traces on two equal bricks",
         told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
-        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. Grey marks show the "
-        "schemes by the ratios of the paper: our mean response time under D-SPTF, multiplied by the paper's ratio of "
-        "the scheme to D-SPTF. Each panel has a separate scale. Whiskers are 95% intervals.",
+        f"The traces are {origin(basis)}. The bars are the mean response times of all requests. A grey mark is "
+        "the response time that follows from the paper: the paper's ratio of the scheme to D-SPTF, multiplied by our "
+        "mean response time under D-SPTF. Each panel has a separate scale. Whiskers are 95% intervals.",
         legends="bottom",
     )
 
