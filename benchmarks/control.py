@@ -1,7 +1,7 @@
 """Scalar control program: the closed loop of dsptf's table 1, one request after the other, in numba.
 
-The program follows DESIGN and the paper, independently of the engine's arrays: absolute float64 times, integer geometry,
-one run, branches. A careful programmer who needs only this experiment would write such a program. The engine's results
+The program follows the paper, independently of the engine's arrays: absolute float64 times, integer geometry, one run,
+branches. A careful programmer who needs only this experiment would write such a program. The engine's results
 are compared with it in tests/agreement, and its speed in benchmarks/test_speed.py.
 """
 

@@ -135,8 +135,8 @@ def test_reads_served_twice_by_bricks_that_do_not_wait_long_enough(control, atla
     assert np.all(np.abs(found.mean(axis=1) - expected.mean(axis=1)) < 4 * spread)
 
 
-# DESIGN section 5: figures of a scalar program that is not in this repository. At 90% reads: IO/s and ms of D-SPTF,
-# IO/s and ms of hashing.
+# Figures of a scalar program that is not in this repository, for each interpretation of when a write completes. At 90%
+# reads: IO/s and ms of D-SPTF, IO/s and ms of hashing.
 WITNESS = {
     "at once": (218, 4.59, 139, 6.94),
     "first": (209, 4.78, 138, 7.02),

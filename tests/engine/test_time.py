@@ -56,7 +56,7 @@ def responses(scenario) -> np.ndarray:
     ids=["server", "server with claims", "disk", "disk with claims"],
 )
 def test_later_every_response_is_the_same(recorded, drive, dispatch, schedule, idle):
-    """DESIGN section 4: responses agree within 1 us, for any idle time of the drives."""
+    """Responses agree within 1 us, for any idle time of the drives."""
     system = System(drive, Replicas(3), dispatch, schedule, drives=3, slots=COUNT)
     now, later = (responses(Scenario(system, requests(recorded, wait))) for wait in (0.0, idle))
     np.testing.assert_allclose(later, now, rtol=0, atol=1e-6)
