@@ -306,7 +306,7 @@ def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "
     if end > drive.capacity * units.SECTOR:
         raise InputError(
             f"{trace.source.name}: a request ends at byte {end}, but the drive has {drive.capacity * units.SECTOR} "
-            "bytes; give the measured drive"
+            "bytes; give the drive on which the trace was measured"
         )
     return trace.measured_response
 

@@ -53,7 +53,10 @@ def layout(
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """Divide the disks into striping x replicas x mirrors. A further command replaces this calculation."""
+    """Find the best division of the disks into striping x replicas x mirrors.
+
+    If a subcommand is given, only the subcommand runs.
+    """
     if context.invoked_subcommand is not None:
         return
     if disks is None:

@@ -31,7 +31,8 @@ class SystemFacts(NamedTuple):
     competes : bool
         Whether drives compete for a request.
     lead : float
-        Time in seconds between a choice and the end of the present access.
+        Lead time of the arbitration, seconds: a drive chooses its next access at most this long before its current
+        access ends.
     withdraws : bool
         Whether parts are withdrawn because other parts of the request are served.
     withdraws_late : bool

@@ -216,9 +216,9 @@ def still_serving(
 ) -> tuple[Float[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the end of the access that a drive gives up, and the earliest end of other accesses for the same request.
 
-    The present access of a drive that has already chosen its next access is not considered. A drive chooses at most
-    `lead_time` before the end of its present access, and the access that is given up has not begun. The present access
-    therefore ends first, provided that accesses take longer than `lead_time`.
+    If a drive has already chosen its next access, its current access is left out of `others`. This does not change the
+    completion time: a current access ends within `lead_time`, before the end of the access that is given up, which has
+    not begun (provided that accesses take longer than `lead_time`).
 
     Parameters
     ----------

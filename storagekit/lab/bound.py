@@ -50,7 +50,7 @@ def words(found: xr.Dataset) -> Said:
             *lines,
             (
                 "The bound is for service divided by weight, if every batch of requests has the mean composition (DSFQ "
-                "paper, equation 8, repaired)."
+                "paper, equation 8, corrected)."
             ),
         ],
     )

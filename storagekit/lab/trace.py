@@ -96,7 +96,10 @@ def path_of(trace: str = "") -> Path:
 
 
 def dropped(page: "Box", trace: str = "") -> Path | File:
-    """Return the trace that is selected in `page`, from `lab.open`: the uploaded file, or else `path_of(trace)`."""
+    """Return the file that the user uploaded on a lab page, or `path_of(trace)` if there is no upload.
+
+    page: a page that `lab.open` returned.
+    """
     from ipywidgets import FileUpload
 
     waiting: list[Any] = [page]

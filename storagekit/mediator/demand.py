@@ -143,5 +143,5 @@ def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShap
 
 
 def rounded_up(seconds: ArrayLike) -> Figures:
-    """Return times rounded up to the next whole multiple of the ledger's quantum, 15 ps."""
+    """Return times in seconds, rounded up to a whole multiple of 2^-36 s (15 ps), so that sums of them are exact."""
     return np.ceil(np.asarray(seconds, float) / _QUANTUM) * _QUANTUM

@@ -111,9 +111,9 @@ class Examined:
     disk : ndarray, shape [shape, agent]
         Ratio at the disk of each agent.
     network : ndarray, shape [shape, agent]
-        Ratio on the network at each agent if the agent is chosen.
+        Ratio on the network at each agent if the new session uses this agent.
     shared : ndarray, shape [shape]
-        Largest ratio on the network at any agent if the agent is not chosen.
+        Ratio on the network at an agent that the new session does not use; the largest value over all agents.
     """
 
     disk: NDArray

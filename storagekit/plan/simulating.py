@@ -294,4 +294,4 @@ def _step(wanted: int, steps: tuple[int, ...], what: str, remedy: str) -> int:
 
 def _require_room(count: int, most: int, what: str) -> None:
     if count > most:
-        raise InputError(f"{count} {what}: at most {most} are simulated together; check a part of the system")
+        raise InputError(f"{count} {what}: a simulation can have at most {most}; simulate a smaller part of the system")

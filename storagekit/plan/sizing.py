@@ -73,7 +73,8 @@ def size(
     -------
     SizeAnswer
         The array. If no layout meets the goal, `feasible` is False, and `binding` names the missed requirement and a
-        remedy. The remedy names a sufficient number of disks if up to 256 disks, or twice `most_disks`, are sufficient.
+        remedy. If more than `most_disks` disks would meet the goal, the remedy names the number of disks that is
+        needed. Numbers up to the larger of 256 and twice `most_disks` are tried.
 
     Raises
     ------

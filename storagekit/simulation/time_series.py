@@ -186,7 +186,8 @@ class Course:
         Parameters
         ----------
         amount : float
-            The length, as a value of the sum by which length is measured.
+            Required length of each run, in the unit of `extent.by` (for example, completed requests or simulated
+            seconds).
         progress : callable
             Function that is called after each step with the length of the shortest run.
         """

@@ -196,7 +196,7 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
         (["check", "{trace}", "--drive", "nope"], "drive 'nope': unknown"),
         (["check", "nowhere.trace", "--drive", "atlas10k"], "nowhere.trace does not exist; check the path"),
         (["check", "{sample}", "--drive", "atlas10k"], "no service times (measured_response); give a disksim-validate"),
-        (["check", "{trace}", "--drive", "dec_rz26"], "give the measured drive"),
+        (["check", "{trace}", "--drive", "dec_rz26"], "give the drive on which the trace was measured"),
         (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.toml"], "a name that ends in .json"),
         (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.json"], "a seek curve needs 400; give a longer log"),
         (["nonsense"], "No such command 'nonsense'"),

@@ -121,9 +121,9 @@ def test_impossible_checks_raise():
     assert_refused(lambda: answer.check(seeds=1), "seeds 1: give a whole number, between 2 and")
     assert_refused(lambda: answer.check(seconds=0.0), "seconds 0 s: it must be above 0")
     many = shares([1e6] * 33, {"f": Stream(1, range(33))})
-    assert_refused(lambda: many.check(), "33 bricks: at most 32 are simulated together")
+    assert_refused(lambda: many.check(), "33 bricks: a simulation can have at most 32; simulate a smaller part")
     crowd = shares([1e6] * 32, {str(number): Stream(1, range(32)) for number in range(8)})
-    assert_refused(lambda: crowd.check(), "4096 threads: at most 2048")
+    assert_refused(lambda: crowd.check(), "4096 threads: a simulation can have at most 2048")
 
 
 CASES: dict[str, tuple[list[float], dict[str, Stream], Policy, float]] = {

@@ -4,8 +4,9 @@ A closed loop keeps Q requests outstanding at N stations. A station is a disk, o
 queue. Each request goes to a random station and, when it completes, to another random station. A disk that chooses from
 more requests is faster. Assume that service times are exponential with a mean of s (1 + (r - 1)/n) if n requests wait.
 The numbers of requests at the stations then have a product form: the share of the Q requests that are at one station
-has the distribution Beta(r, r (N - 1)), and n is binomial with this share. With r = 1 the service does not depend on n.
-If service times vary less than exponential times, the stations are busier; this part is an approximation.
+has the distribution Beta(r, r (N - 1)), and n is binomial with this share. With r = 1 the service time does not depend
+on the queue length n. If service times vary less than exponential times, the stations are busier; this part is an
+approximation.
 """
 
 from typing import Annotated
@@ -53,8 +54,8 @@ def waiting_at_choice(
     outstanding : float or array of float
         Number Q of outstanding requests.
     shape : float or array of float
-        Parameter r of the product form (see the module), at least 1; by default 1, for a service that does not depend
-        on n.
+        Parameter r of the product form (see the module), at least 1; by default 1, for a service time that does not
+        depend on the queue length.
 
     Returns
     -------
@@ -68,11 +69,13 @@ def waiting_at_choice(
 
     Notes
     -----
-    A completed request leaves n requests behind at its station with the probability that n of Q - 1 requests are at a
-    station. A station that is idle when a request arrives has only this request to choose from. With b = r (N - 1) and
-    the Beta function B,
+    A completed request leaves j requests behind at its station with the probability that j of Q - 1 requests are at a
+    station. The station chooses its next request from k = max(j, 1) requests: if it becomes idle (j = 0), the next
+    request that arrives is the only choice. With b = r (N - 1) and the Beta function B,
 
-        E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / (Q B(r, b)) - P_0/2, P_0 = B(r, b + Q - 1) / B(r, b)
+        E 1/(k + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / (Q B(r, b)) - P_0/2, P_0 = B(r, b + Q - 1) / B(r, b)
+
+    and n = 1/E[1/(k + 1)] - 1.
     """
     from scipy.special import betaln  # not at the top: without it, formulas of open arrivals start faster
 

@@ -104,7 +104,10 @@ Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 def _reading(label: str, value: Reading) -> Reading:
     """Return the value. Raises InputError unless it is a function of one `Side`, such as `printed`."""
     if not callable(value):
-        raise InputError(f"{label}: given {shown(value)}; give printed or repaired, the interpretation of equation 8")
+        raise InputError(
+            f"{label}: given {shown(value)}; give `printed` (equation 8 as printed) or `repaired` "
+            "(equation 8 as corrected)"
+        )
     require_takes(label, value, ["side"])
     return value
 

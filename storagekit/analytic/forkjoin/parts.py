@@ -125,9 +125,10 @@ class Disk:
         return 2 * (self.seek + self.rotation) + self._passing(unit)
 
     def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
-        """Return the times of blocks of `unit` bytes, in seconds, with the precision of the random numbers.
+        """Return the times of blocks of `unit` bytes, in seconds: seek, rotation and transfer.
 
-        seek, rotation: random numbers in [0, 1), one pair for each block.
+        seek, rotation: random numbers in [0, 1), one pair for each block. The result has the dtype of `seek` and
+        `rotation`.
         """
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 

@@ -34,7 +34,7 @@ def are_current(out: Path) -> bool:
 
 
 def there(out: Path) -> dict[str, str]:
-    """Return each lab page in OUT/lab with its subject.
+    """Return the lab pages in OUT/lab: a dict from the name of a page to a one-line description of it.
 
     The result is empty if a page is missing, or was written by another version of the package.
     """

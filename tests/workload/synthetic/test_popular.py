@@ -233,7 +233,7 @@ def test_scaling_keeps_the_documented_figures():
         ({"central_cache": 0}, "cache of 0 B"),
         ({"luns": 0}, "0 LUNs"),
         ({"data": 100_000}, "size of the data 100000 B"),
-        ({"head": 0.0}, "head 0 of the data"),
+        ({"head": 0.0}, "head 0: must be a fraction of the data"),
         ({"scale": -1.0}, "scale -1"),
     ],
 )

@@ -10,7 +10,7 @@ There are too many chunks to compute a sum over all chunks. The rank of a chunk 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
@@ -58,11 +58,11 @@ class Popularity:
 
     def __post_init__(self):
         validate_fields(self)
-        replace(NUMERIC, unit="of the data")("head", self.head)
+        NUMERIC("head", self.head)
         if not 0 <= self.alpha <= STEEPEST:
             raise InputError(f"alpha {self.alpha:g}: must be from 0 (equal popularity) to {STEEPEST:g}")
         if not 1e-9 <= self.head <= 1:
-            raise InputError(f"head {self.head:g} of the data: must be from 1e-9 to 1")
+            raise InputError(f"head {self.head:g}: must be a fraction of the data, from 1e-9 to 1")
 
     @validate
     def rank(self, share: Annotated[np.ndarray, SHARE.each]) -> np.ndarray:

@@ -40,7 +40,8 @@ def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared
     if trace.devices != (model.name,):
         devices = ", ".join(trace.devices[:3])
         raise InputError(
-            f"a trace of {devices or 'no device'}: the model is of {model.name}; give a trace from generate"
+            f"the trace has the devices {devices or '(none)'}, but the model describes {model.name}; give a trace that "
+            "`generate` made from this model"
         )
     found = replace(characteristics(trace), seek_locality=seek_locality(trace, {model.name: model.data})).as_dict()
     return {name: Compared(target, float(found[name] or 0.0)) for name, target in model.targets().items()}
