@@ -8,8 +8,8 @@ from random import Random
 
 PACKERS = {"gzip": gzip, "bzip2": bz2, "xz": lzma}
 KINDS = (
-    "spc", "msr", "alibaba", "tencent", "systor17", "fiu", "table", "disksim", "disksim-validate", "fio",
-    "fio-iolog", "blkparse", "srt13", "srt17",
+    "spc", "msr", "alibaba", "tencent", "systor17", "fiu", "table", "disksim", "disksim-validate", "fio", "fio-iolog",
+    "blkparse", "blkparse-issue", "blkparse-remap", "biosnoop", "ftrace", "srt13", "srt17",
 )  # fmt: skip
 HUGE = (
     *(b"%d" % (2**bits + more) for bits in (31, 32, 40, 53, 62, 63, 64) for more in (-1, 0, 1)),
@@ -40,7 +40,7 @@ def valid(kind: str, rng: Random) -> bytes:
         return b"$$TR_IOREC-1.3 (test)\0\nsectorsize  = 256,\n\f" + b"".join(srt13(*row) for row in some)
     if kind == "srt17":
         return b"$$TR_IOREC-1.7 : test\0\n\f" + b"".join(srt17(*row) for row in some)
-    lines = events(some, rng) if kind == "blkparse" else [LINES[kind](*row) for row in some]
+    lines = EVENTS[kind](some, rng) if kind in EVENTS else [LINES[kind](*row) for row in some]
     if kind == "fio":
         columns = rng.choice([5, 6, 7])
         lines = [", ".join(line.split(", ")[:columns]) for line in lines]
@@ -125,6 +125,72 @@ def events(some, rng: Random) -> list[str]:
         lines.append(f"{'8,' + str(device):>5} {number % 4:>4} {number:>8} {at // 10**6:>5}.{at % 10**6 * 1000:09} {77:>5} "
                      f"{action:>2} {'R' if read else ('WS', 'W')[i % 2]:>3} {block} + {blocks} [fio]")  # fmt: skip
     return [*lines, "", "CPU0 (8,0):", " Reads Queued:   0,   0KiB"] if len(some) % 2 else lines
+
+
+def issue(some, rng: Random) -> list[str]:
+    """Events without Q: with D and C, or with C only; some are trims and flushes."""
+    lines = [line.replace("  Q ", "  D ") for line in events(some, rng)]
+    lines = [line.replace("  W ", rng.choice(["  W ", " DS ", " FF "])) for line in lines]
+    return [line for line in lines if "  D " not in line] if rng.random() < 0.3 else lines
+
+
+def remapped(some, rng: Random) -> list[str]:
+    """Events of a disk, and of devices above it in one or two layers."""
+    lines = []
+    first = rng.randrange(len(some)) if rng.random() < 0.3 else 0
+    for number, (t, device, block, blocks, read, took) in enumerate(some):
+        kind = "R" if read else "WS"
+        stack = [("253,1", block), ("253,0", block + 384), ("8,0", block + 2048)][rng.choice([0, 1, 1, 2]) :]
+        stamp = f"{t // 10**6:>5}.{t % 10**6 * 1000:09} {77:>5}"
+        for (name, place), above in zip(stack, [None, *stack], strict=False):
+            if above and number >= first:
+                lines.append(f"{name:>7} 0 1 {stamp}  A {kind:>3} {place} + {blocks} <- ({above[0]}) {above[1]}")
+            lines.append(f"{name:>7} 0 1 {stamp}  Q {kind:>3} {place} + {blocks} [fio]")
+        end = t + took
+        for name, place in reversed(stack if device else stack[:1]):
+            lines.append(
+                f"{name:>7} 0 1 {end // 10**6:>5}.{end % 10**6 * 1000:09}     0  C {kind:>3} {place} + {blocks} [0]"
+            )
+    return lines
+
+
+def ftrace(some, rng: Random) -> list[str]:
+    perf, recent, issued = rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.8
+    happened = [(t, 0, i) for i, (t, *_) in enumerate(some) if issued] + [
+        (t + w, 1, i) for i, (t, *_, w) in enumerate(some)
+    ]
+    lines = ["# tracer: nop", "#"] if not perf else []
+    for at, ends, i in sorted(happened):
+        _, device, block, blocks, read, took = some[i]
+        begin = f"fio {697:>6} [003] " if perf else "             fio-697     [003] .... "
+        name = f"{'block:' * perf}block_rq_{('issue', 'complete')[ends]}"
+        kind = "R" if read else ("W", "WS", "DS", "FWS")[took % 4]
+        size = "" if ends else f"{blocks * 512} "
+        priority = "none,0,0 " * recent
+        tail = "[0]" if ends else "[fio]"
+        lines.append(f"{begin}{at // 10**6:>5}.{at % 10**6:06}: {name}: 8,{device} {kind} {size}() {block} + {blocks} "
+                     f"{priority}{tail}")  # fmt: skip
+        if took % 9 == 0:
+            lines.append(f"{begin}{at // 10**6:>5}.{at % 10**6:06}: sched_switch: prev_comm=fio ==> next_comm=idle")
+    return [*lines, "CPU:3 [LOST 12 EVENTS]"] if len(some) == 30 else lines
+
+
+def biosnoop(some, rng: Random) -> list[str]:
+    queue, title = rng.random() < 0.4, rng.random() < 0.8
+    lines = ["TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  " + "QUE(ms) " * queue + "LAT(ms)"] * title
+    for t, device, block, blocks, read, took in sorted(some, key=lambda row: row[0] + row[5]):
+        comm = ("fio", "kworker/0:3", "Web Content")[took % 3]
+        kind = "R" if read else ("W", "WS", "W", "D", "FF")[took % 5]
+        size = blocks * 512 * (took % 7 > 0)
+        sector = block if size else rng.choice([0, 2**64 - 1, -1])
+        lines.append(f"{(t + took) / 1e6:<11.6f} {comm:<14} {1950:<6} {'sd' + 'abcd'[device]:<7} {kind:<4} {sector:<10} "
+                     f"{size:<7} {'   0.01 ' * queue}{took / 1e3:7.3f}")  # fmt: skip
+    return lines
+
+
+EVENTS = {
+    "blkparse": events, "blkparse-issue": issue, "blkparse-remap": remapped, "ftrace": ftrace, "biosnoop": biosnoop,
+}  # fmt: skip
 
 
 def damaged(data: bytes, rng: Random) -> bytes:

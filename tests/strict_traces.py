@@ -40,8 +40,10 @@ def strict(name: str, data: bytes) -> Strict:
         requests, unfinished = iolog(data)
     elif name == "srt":
         requests = srt(data)
-    elif name == "blkparse":
-        requests, unfinished = blkparse(data)
+    elif name in ("blkparse", "blkparse-all"):
+        requests, unfinished = block_events(data, event, "QDC", name == "blkparse")
+    elif name == "ftrace":
+        requests, unfinished = block_events(data, tracepoint, "DC", False)
     else:
         lines = lines_of(data)
         requests, unfinished = LINE_FORMATS[name](lines, data), bool(lines and lines[-1][1])
@@ -116,10 +118,14 @@ def choice(text: str, yes: str, no: str) -> bool:
     return text.lower() == yes
 
 
-def first_row(data: bytes) -> str:
-    """The first line with content among the first 20 lines of the first 4,096 bytes."""
+def first_rows(data: bytes) -> list[str]:
+    """The lines with content among the first 20 lines of the first 4,096 bytes."""
     head = data[:4096].removeprefix(b"\xef\xbb\xbf").split(b"\n")[:20]
-    return next(filter(None, (line.split(b"#")[0].decode("latin-1").strip(" \t\r") for line in head)), "")
+    return [text for line in head if (text := line.split(b"#")[0].decode("latin-1").strip(" \t\r"))]
+
+
+def first_row(data: bytes) -> str:
+    return (first_rows(data) or [""])[0]
 
 
 def separator_of(data: bytes) -> str:
@@ -364,9 +370,73 @@ def iolog(data: bytes) -> tuple[list[Request], bool]:
     return found, unfinished
 
 
+TITLE = ["TIME(s)", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES"]
+
+
+def biosnoop(lines, data) -> list[Request]:
+    first = first_rows(data)
+    if any(text.split()[0] == "TIME(ms)" and "COMM" in text.split() for text in first):
+        raise ValueError("bpftrace")
+    titles = [text.split() for text in first if text.split()[:7] == TITLE]
+    if titles:
+        between = sum(name in titles[0] for name in ("P", "QUE(ms)"))
+    else:
+        between = next((more for more in (0, 1, 2) if any(reads(text, more) for text in first)), 0)
+    texts = [text for text, _, _ in lines]
+    full = [at for at, text in enumerate(texts) if text]
+    if full and texts[full[0]].split()[:7] == TITLE:
+        del texts[full[0]]
+    found = [completed(text, between) for text in texts if text]
+    return [one for one in found if one is not None and one.size]
+
+
+def reads(text: str, between: int) -> bool:
+    try:
+        return completed(text, between) is not None
+    except ValueError:
+        return False
+
+
+def completed(text: str, between: int) -> Request | None:
+    """The request of a line of biosnoop with some fields between the size and the latency, or None if it is skipped."""
+    if not all(" " <= character <= "~" or character == "\t" for character in text):
+        raise ValueError("not printable ASCII")
+    parts = text.replace("\t", " ").split(" ")
+    parts = [part for part in parts if part]
+    if len(parts) < 8 + between:
+        raise ValueError("number of fields")
+    process, disk, kind, sector, size = parts[len(parts) - 6 - between : len(parts) - 1 - between]
+    letters = kind.removeprefix("F")
+    if not letters or letters[0] not in "RWDFNZ":
+        letters = kind
+    flags = letters[2:] if letters[:2] == "DE" else letters[1:]
+    if letters[:1] == "Z":
+        # one or two more letters of any kind, and then flags
+        flags = min((flags[n:] for n in range(min(2, capitals(flags)) + 1)), key=lambda rest: not in_order(rest))
+    if letters[:1] not in tuple("RWDFNZ") or not in_order(flags):
+        raise ValueError("letters")
+    if letters[0] not in "RW":
+        return None
+    ended, took = number(parts[0], 1e9), number(parts[-1], 1e12)
+    clock = Fraction(round(ended * 1e9) - round(took * 1e6), 10**9)
+    whole(process, 0, 2**32)
+    place = 0 if set(size) == {"0"} and digits(sector.removeprefix("-")) else whole(sector, 0, FAR // 512) * 512
+    return Request(clock, word(disk), place, whole(size, 0, LARGE), letters[0] == "R", None, Fraction(took) / 1000)
+
+
+def capitals(text: str) -> int:
+    return next((at for at, letter in enumerate(text) if not "A" <= letter <= "Z"), len(text))
+
+
+def in_order(flags: str) -> bool:
+    for flag in "FASMU":
+        flags = flags.removeprefix(flag)
+    return not flags
+
+
 LINE_FORMATS = {
     "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "table": table,
-    "disksim": disksim, "disksim-validate": validate, "fio": fio,
+    "disksim": disksim, "disksim-validate": validate, "fio": fio, "biosnoop": biosnoop,
 }  # fmt: skip
 
 
@@ -385,33 +455,48 @@ def summary(text: str) -> bool:
     return named and len(rest) >= 2 and rest[0] == "(" and rest[-1] == ")"
 
 
-def blkparse(data: bytes) -> tuple[list[Request], bool]:
+def block_events(data: bytes, parse, kinds: str, lowest: bool) -> tuple[list[Request], bool]:
+    """The requests of events that `parse` returns; `kinds` are the events that may be the arrival, the best first."""
     lines = [(line.decode("latin-1").strip(" \t\r"), line) for line in data.split(b"\n")]
+    arrival = next((kind for kind in kinds if kind in seen(data[:LINE], parse)), kinds[0])
     waiting: list[dict] = []
-    unfinished = completions = False
+    over, arrived, upper, below = set(), set(), set(), {}
+    unfinished = False
     for at, (text, line) in enumerate(lines, 1):
         last = at == len(lines)
         if len(line) + (not last) > LINE:
             raise ValueError("long line")
-        if summary(text):
+        if kinds[0] == "Q" and summary(text):
             break
         if not text:
             continue
         unfinished = last
-        one = event(text)
+        one = parse(text)
         if one is None:
             continue
-        if one["action"] == "Q":
-            waiting.append(one)
-            continue
-        completions = True
-        mine = [w for w in waiting if w["took"] is None and (w["device"], w["read"]) == (one["device"], one["read"])]
-        same = [w for w in mine if (w["start"], w["stop"]) == (one["start"], one["stop"])][:1]
-        for w in same or [w for w in mine if one["start"] < w["stop"] <= one["stop"]]:
-            w["took"] = one["clock"] - w["clock"]
-            if w["took"] < 0:
-                raise ValueError("completed before it was queued")
-    over = [w for w in waiting if w["took"] is not None or not completions]
+        if one["action"] in kinds and kinds.index(one["action"]) < kinds.index(arrival):
+            raise ValueError("arrivals of two kinds")
+        if one["action"] == "A" and lowest:
+            below.setdefault(one["upper"], set()).add(one["device"])
+        if one["action"] == arrival:
+            arrived.add(one["device"])
+        upper |= {
+            device
+            for device in arrived
+            for low in reached(device, below) & arrived
+            if device not in reached(low, below)
+        }
+        # numbers are validated even if the device is left out
+        place = moved(one) if one["action"] in (arrival, "C") else None
+        if place is not None and one["device"] not in upper:
+            one.update(place, took=None)
+            if one["action"] == arrival:
+                waiting.append(one)
+            else:
+                over.add(one["device"])
+                complete(one, waiting)
+    waiting = [w for w in waiting if w["device"] not in upper]
+    ended = over - upper
     return [
         Request(
             Fraction(w["clock"], 10**9),
@@ -422,8 +507,62 @@ def blkparse(data: bytes) -> tuple[list[Request], bool]:
             w["hidden"],
             None if w["took"] is None else Fraction(w["took"], 10**9),
         )
-        for w in over
+        for w in waiting
+        if w["took"] is not None or not ended
     ], unfinished
+
+
+def seen(head: bytes, parse) -> set[str]:
+    """The actions of the whole lines of the first bytes."""
+    lines = head.split(b"\n")
+    found = set()
+    for line in lines[:-1] if len(head) == LINE else lines:
+        text = line.decode("latin-1").strip(" \t\r")
+        if parse is event and summary(text):
+            break
+        try:
+            one = parse(text) if text else None
+        except ValueError:
+            continue
+        if one is not None:
+            found.add(one["action"])
+    return found
+
+
+def reached(device: str, below: dict) -> set[str]:
+    found = set(below.get(device, ()))
+    while further := set().union(*(below.get(one, ()) for one in found)) - found:
+        found |= further
+    return found
+
+
+def complete(one: dict, waiting: list[dict]):
+    mine = [w for w in waiting if w["took"] is None and (w["device"], w["read"]) == (one["device"], one["read"])]
+    same = [w for w in mine if (w["start"], w["stop"]) == (one["start"], one["stop"])][:1]
+    for w in same or [w for w in mine if one["start"] < w["stop"] <= one["stop"]]:
+        w["took"] = one["clock"] - w["clock"]
+        if w["took"] < 0:
+            raise ValueError("completed before it was queued")
+
+
+def moved(one: dict) -> dict | None:
+    """The location, time and direction of a read or write, or None if it is neither."""
+    kind = one["kind"]
+    if kind[:1] == "Z" or "D" in kind or not ("R" in kind or "W" in kind) or not one["sectors"].strip("0"):
+        return None
+    start, sectors = whole(one["sector"], 0, FAR // 512), whole(one["sectors"], 1, LARGE // 512)
+    clock = whole(one["seconds"], 0, 2**63 // 10**9 - 1) * 10**9 + int((one["fraction"] + "000")[:9])
+    read = "R" in kind
+    return dict(clock=clock, start=start, stop=start + sectors, read=read, hidden=not read and "S" not in kind)
+
+
+def is_device(text: str) -> bool:
+    numbers = text.split(",")
+    return len(numbers) == 2 and all(digits(part) and len(part) <= 10 for part in numbers)
+
+
+def is_kind(text: str) -> bool:
+    return text.isascii() and text.isalpha() and text.isupper()
 
 
 def event(text: str) -> dict | None:
@@ -433,38 +572,67 @@ def event(text: str) -> dict | None:
     stamp, rest = taken(rest)
     process, rest = taken(rest)
     action, rest = taken(rest)
-    seconds, _, nanoseconds = stamp.partition(".")
-    numbers = device.split(",")
-    if len(numbers) != 2 or not all(digits(part) and len(part) <= 10 for part in numbers):
+    seconds, _, fraction = stamp.partition(".")
+    if not is_device(device):
         raise ValueError("device")
-    if not all(map(digits, (cpu, sequence, process, seconds, nanoseconds))) or len(nanoseconds) != 9:
+    if not all(map(digits, (cpu, sequence, process, seconds, fraction))) or len(fraction) != 9:
         raise ValueError("numbers")
-    if action != "m" and not (len(action) <= 2 and action.isascii() and action.isalpha() and action.isupper()):
+    if action != "m" and not (len(action) <= 2 and is_kind(action)):
         raise ValueError("action")
-    if action not in ("Q", "C"):
-        return None
     kind, _, place = rest.partition(" ")
     parts = place.lstrip(" ").split(" ")
-    if not (kind.isascii() and kind.isalpha() and kind.isupper()) or len(parts) < 3 or parts[1] != "+":
+    one = dict(action=action, device=device, seconds=seconds, fraction=fraction)
+    placed = is_kind(kind) and len(parts) >= 3 and digits(parts[0]) and parts[1] == "+" and digits(parts[2])
+    if action == "A":
+        if not placed or len(parts) < 6 or parts[3] != "<-" or not digits(parts[5]):
+            return None
+        upper = parts[4]
+        return one | dict(upper=upper[1:-1]) if upper[:1] + upper[-1:] == "()" and is_device(upper[1:-1]) else None
+    if action not in ("Q", "D", "C"):
         return None
-    if not digits(parts[0]) or not digits(parts[2]) or not parts[2].strip("0"):
+    if not placed:
+        return one | dict(kind=kind if is_kind(kind) else "", sectors="")
+    return one | dict(kind=kind, sector=parts[0], sectors=parts[2])
+
+
+def tracepoint(text: str) -> dict | None:
+    """The event of a line of ftrace or perf; None for other events, and for lines that say something else."""
+    words = text.split(" ")
+    lost = text[:4] == "CPU:" and len(words) == 4 and digits(words[0][4:])
+    if text[0] == "#" or (lost and words[1] == "[LOST" and digits(words[2]) and words[3] == "EVENTS]"):
         return None
-    if not ("R" in kind or "W" in kind) or "D" in kind:
+    if text[:5] == "cpus=" and digits(text[5:]):
         return None
-    start, sectors = whole(parts[0], 0, FAR // 512), whole(parts[2], 1, LARGE // 512)
-    clock = whole(seconds, 0, 2**63 // 10**9 - 1) * 10**9 + int(nanoseconds)
-    read = "R" in kind
-    hidden = not read and "S" not in kind
+    if words[:1] + words[2:] == ["CPU", "is", "empty"] and digits(words[1]):
+        return None
+    at = next((at for at, one in enumerate(words[:-1]) if is_stamp(one)), None)
+    if at is None:
+        raise ValueError("no time")
+    seconds, _, fraction = words[at][:-1].partition(".")
+    rest = " ".join(words[at + 1 :]).lstrip(" ")
+    period, _, further = rest.partition(" ")
+    rest = (further.lstrip(" ") if digits(period) else rest).removeprefix("block:")
+    action = next((a for n, a in (("issue", "D"), ("complete", "C")) if rest.startswith(f"block_rq_{n}:")), None)
+    if action is None:
+        return None
+    device, rest = taken(rest.partition(":")[2].lstrip(" "))
+    kind, rest = taken(rest)
+    if digits(rest.partition(" ")[0]):
+        _, rest = taken(rest)
+    command, closing, rest = rest.partition(")")
+    parts = rest.lstrip(" ").split(" ")
+    if not is_device(device) or not is_kind(kind) or command[:1] != "(" or not closing or rest[:1] != " ":
+        raise ValueError("event")
+    if len(parts) < 3 or not digits(parts[0]) or parts[1] != "+" or not digits(parts[2]):
+        raise ValueError("location")
     return dict(
-        action=action,
-        clock=clock,
-        device=device,
-        start=start,
-        stop=start + sectors,
-        read=read,
-        hidden=hidden,
-        took=None,
+        action=action, device=device, seconds=seconds, fraction=fraction, kind=kind, sector=parts[0], sectors=parts[2]
     )
+
+
+def is_stamp(text: str) -> bool:
+    seconds, _, fraction = text.removesuffix(":").partition(".")
+    return text[-1:] == ":" and digits(seconds) and digits(fraction) and len(fraction) in (6, 9)
 
 
 def srt(data: bytes) -> list[Request]:

@@ -17,7 +17,9 @@ from strict_traces import TABLE_COLUMNS, strict
 from storagekit.core.errors import InputError
 from storagekit.workload.trace import RequestTrace, characteristics, read, text
 
-FORMAT = dict(zip(KINDS, KINDS, strict=True)) | {"srt13": "srt", "srt17": "srt"}
+FORMAT = dict(zip(KINDS, KINDS, strict=True)) | {
+    "srt13": "srt", "srt17": "srt", "blkparse-issue": "blkparse", "blkparse-remap": "blkparse",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -24,6 +24,8 @@ GOOD = {
     "disksim-validate": b"R Hit 100 8 663.0 45422.0",
     "fio": b"1, 70000, 0, 512, 0, 0, 25000",
     "blkparse": b"8,0 3 1 0.000000005 697 Q R 100 + 8 [a]",
+    "ftrace": b"a-1 [003] .... 0.000005: block_rq_issue: 8,0 R 4096 () 100 + 8 [a]",
+    "biosnoop": b"0.5 fio 697 sda R 100 4096 0.25",
 }
 FIELDS = [(name, which) for name, line in GOOD.items() for which in range(len(line.replace(b",", b" ").split()))]
 LONG = 60_000

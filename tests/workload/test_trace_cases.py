@@ -12,8 +12,15 @@ from storagekit.workload.trace import read
 COLUMNS = {
     "header.csv": "time=ts,device=volume,operation=op,offset=lba:sectors,size=blocks:sectors,response=latency_us:us"
 }
+NOTES = {
+    "blkparse_issue_complete.txt": (
+        "the file has no Q events; arrivals are the D events, when the request is sent to the drive",
+    ),
+    "blkparse_dm_over_sda.txt": ("the requests of 253,0 are remapped to 8,0 and are counted once, at 8,0",),
+}
 READ = (
     "fio_v3.iolog", "fio_v2.iolog", "fio_clat_trim.1.log", "alibaba.csv", "tencent.csv", "header.csv", "msr_crlf.csv",
+    *NOTES,
 )  # fmt: skip
 REFUSED = {
     "fio_bw.1.log": "bandwidth, IOPS or averaged latency.*one value for each interval.*write_lat_log",
@@ -34,6 +41,7 @@ def test_a_file_is_read_as_its_documentation_says(name):
     assert len(trace) == given["requests"] and int(trace.read.sum()) == given["reads"]
     assert int(trace.size.sum()) == given["bytes"] and sorted(trace.devices) == sorted(given["devices"])
     assert trace.source.skipped == given.get("skipped", {})
+    assert name not in NOTES or trace.source.notes == NOTES[name]
 
 
 @pytest.mark.parametrize("name", REFUSED)

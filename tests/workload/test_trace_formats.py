@@ -82,7 +82,16 @@ def write_blkparse(rows) -> bytes:
     return "".join(lines).encode()
 
 
+def write_biosnoop(rows) -> bytes:
+    return b"".join(
+        b"%d.%06d fio 697 sd%d %s %d %d %d.%03d\n"
+        % (*divmod(t + w, 10**6), d, b"R" if r else b"WS", b, n * 512, *divmod(w, 1000))
+        for t, d, b, n, r, w in rows
+    )
+
+
 WRITERS = {
+    "biosnoop": write_biosnoop,
     "blkparse": write_blkparse,
     "spc": write_spc,
     "msr": write_msr,
@@ -90,7 +99,7 @@ WRITERS = {
     "srt13": write_srt13,
     "srt17": write_srt17,
 }
-DEVICE_NAME = {"blkparse": "8,{}", "msr": "usr.{}", "srt17": "0x{:08x}"}
+DEVICE_NAME = {"biosnoop": "sd{}", "blkparse": "8,{}", "msr": "usr.{}", "srt17": "0x{:08x}"}
 
 rows = st.lists(
     st.tuples(
@@ -216,7 +225,7 @@ def test_written_records_are_read_back(tmp_path, kind, rows):
     assert trace.offset.tolist() == [512 * b for b in block]
     assert trace.size.tolist() == [512 * n for n in blocks]
     assert trace.read.tolist() == list(is_read)
-    if kind in ("msr", "srt13", "srt17"):
+    if kind in ("msr", "srt13", "srt17", "biosnoop"):
         np.testing.assert_allclose(trace.measured_response, np.divide(response, 1e6), rtol=1e-15)
     if kind == "blkparse":
         # equal requests in progress at the same time cannot be distinguished: compare only the times of their
@@ -228,7 +237,7 @@ def test_written_records_are_read_back(tmp_path, kind, rows):
     checked(trace)
 
 
-@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate", "fio"])
+@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate", "fio", "biosnoop"])
 @anytime
 @given(rows=rows)
 def test_line_by_line_equals_whole_blocks(tmp_path, kind, rows):
@@ -238,8 +247,8 @@ def test_line_by_line_equals_whole_blocks(tmp_path, kind, rows):
     assert_same(fast, slow)
 
 
-@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate", "fio"])
-@pytest.mark.parametrize("which", range(7))
+@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate", "fio", "biosnoop"])
+@pytest.mark.parametrize("which", range(8))
 @anytime
 @given(token=st.text("0123456789+-._eExXrRwWadinf \t\r\x00\xff,", max_size=24))
 def test_both_passes_agree_on_any_field(tmp_path, kind, which, token):
@@ -272,7 +281,7 @@ def test_joined_chunks_equal_the_result_of_read(tmp_path, kind, monkeypatch):
     whole = read(path)
     monkeypatch.setattr("storagekit.workload.trace.text.BLOCK", 1000)
     monkeypatch.setattr("storagekit.workload.trace.srt.CHUNK", 37)
-    monkeypatch.setattr("storagekit.workload.trace.blkparse.CHUNK", 37)
+    monkeypatch.setattr("storagekit.workload.trace.block_events.CHUNK", 37)
     parts = list(chunks(path))
     assert len(parts) > 5
     assert_same(read(path), whole) if kind != "validate" else None

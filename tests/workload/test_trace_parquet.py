@@ -23,6 +23,7 @@ def assert_same(one, other):
         assert column.dtype == other.columns()[name].dtype
 
 
+@pytest.mark.filterwarnings("ignore:.*events were lost")
 @pytest.mark.parametrize("kind", damaged_traces.KINDS)
 def test_a_converted_trace_is_the_same_trace(tmp_path, kind, monkeypatch):
     for number in range(12):

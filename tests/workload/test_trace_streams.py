@@ -119,7 +119,7 @@ def test_an_empty_file_is_named(tmp_path, data):
         read(tmp_path / "none")
 
 
-@pytest.mark.parametrize(("data", "remedy"), [(b"\x28\xb5\x2f\xfdabc", "zstd -d"), (b"PK\x03\x04abc", "unzip")])
+@pytest.mark.parametrize(("data", "remedy"), [(b"7z\xbc\xaf\x27\x1cabc", "7z x"), (b"PK\x03\x04abc", "unzip")])
 def test_other_compressions_name_the_tool(tmp_path, data, remedy):
     (tmp_path / "other").write_bytes(data)
     with pytest.raises(InputError, match=remedy):

@@ -13,30 +13,17 @@ characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristi
 ====================  ================================================================
 """
 
-from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.characteristics import (
     UNITS,
     Summary,
     TraceCharacteristics,
     characteristics,
 )
-from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
-from storagekit.workload.trace.fio import FIO
-from storagekit.workload.trace.msr import MSR
 from storagekit.workload.trace.reading import FORMATS, chunks, convert, read
 from storagekit.workload.trace.records import RequestTrace, TraceSource, request_trace
-from storagekit.workload.trace.spc import SPC
-from storagekit.workload.trace.srt import SRT
 
 __all__ = [
-    "BLKPARSE",
-    "DISKSIM",
-    "DISKSIM_VALIDATE",
-    "FIO",
     "FORMATS",
-    "MSR",
-    "SPC",
-    "SRT",
     "UNITS",
     "RequestTrace",
     "Summary",

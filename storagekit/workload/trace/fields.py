@@ -29,6 +29,14 @@ class Words(NamedTuple):
     index: np.ndarray
     names: tuple[str, ...]
 
+    def where(self, kept: np.ndarray) -> Words:
+        """Return the words of some records, with only the names that these records have. kept: [record] bool."""
+        index = self.index[kept]
+        used = np.flatnonzero(np.bincount(index, minlength=len(self.names)))
+        number = np.zeros(len(self.names), np.int32)
+        number[used] = np.arange(len(used), dtype=np.int32)
+        return Words(number[index], tuple(self.names[i] for i in used))
+
 
 class Field(ABC):
     """Base class of fields.

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from storagekit.core.errors import InputError
 from storagekit.workload.trace.fields import Integer, Word
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -62,14 +63,13 @@ class Iolog(TraceFormat):
                     remedy = (
                         "the file ends in the middle of this line; fetch it again" if ends else "correct or remove it"
                     )
-                    wrong = stream.damaged(
-                        f"{stream.name} line {number} {fault}; {remedy} (it was read as {self.name})"
-                    )
-                    if wrong is None:
-                        continue
-                    if rows:
-                        yield _records(rows)
-                    raise wrong from None
+                    try:
+                        stream.damaged(f"{stream.name} line {number} {fault}; {remedy} (it was read as {self.name})")
+                    except InputError as wrong:
+                        if rows:
+                            yield _records(rows)
+                        raise wrong from None
+                    continue
                 if isinstance(action, str):
                     stream.skip({action: 1})
                 elif isinstance(action, int):

@@ -116,11 +116,11 @@ class Parquet(TraceFormat):
             assert isinstance(field, Operation)
             kinds = [field.kind(code) for code in codes[~kept].tolist()]
             stream.skip({kind: kinds.count(kind) for kind in set(kinds) if kind is not None})
-        device, names = values.get("device", (np.zeros(len(position), np.int32), ("0",)))
+        device, names = values.get("device", Words(np.zeros(len(position), np.int32), ("0",))).where(kept)
         response = values.get("response")
         return Records(
             clock=values["time"][kept],
-            device=device[kept],
+            device=device,
             names=names,
             offset=values["offset"][kept] * SIZES[self.columns["offset"].unit or "bytes"],
             size=values["size"][kept] * SIZES[self.columns["size"].unit or "bytes"],

@@ -12,12 +12,14 @@ import numpy as np
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import Validator
-from storagekit.workload.trace.blkparse import BLKPARSE
+from storagekit.workload.trace.biosnoop import BIOSNOOP
+from storagekit.workload.trace.blkparse import BLKPARSE, BLKPARSE_ALL
 from storagekit.workload.trace.cloud import ALIBABA, SYSTOR17, TENCENT
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO
 from storagekit.workload.trace.fiu import FIU
 from storagekit.workload.trace.formats import Records, TraceFormat
+from storagekit.workload.trace.ftrace import FTRACE
 from storagekit.workload.trace.iolog import IOLOG
 from storagekit.workload.trace.msr import MSR
 from storagekit.workload.trace.parquet import PARQUET, Parquet, write_parquet
@@ -33,7 +35,8 @@ __all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "convert", "in_order", "read"]
 
 # the table comes last, because its names decide
 FORMATS: tuple[TraceFormat, ...] = (
-    SRT, PARQUET, IOLOG, SPC, MSR, ALIBABA, SYSTOR17, FIU, TENCENT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE, TABLE,
+    SRT, PARQUET, IOLOG, SPC, MSR, ALIBABA, SYSTOR17, FIU, TENCENT, DISKSIM, DISKSIM_VALIDATE, FIO, BIOSNOOP, FTRACE,
+    BLKPARSE, BLKPARSE_ALL, TABLE,
 )  # fmt: skip
 
 DISORDER_LIMIT = 60.0
@@ -393,7 +396,7 @@ def _recognised(stream: ByteStream) -> TraceFormat:
     for format in (TABLE, *FORMATS):
         if format.recognises(stream.head):
             return format
-    first = stream.head.lstrip().split(b"\n")[0][:24].decode("latin-1")
+    first = stream.head.lstrip().split(b"\n")[0][:16].decode("latin-1")
     raise InputError(
         f"{stream.name} begins with {first!r}, which is none of the formats {_names()}; see `storagekit trace formats`, "
         "or name the columns of a table (--columns): time=1:us,offset=2:bytes,size=3:bytes,operation=4"

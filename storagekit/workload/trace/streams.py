@@ -129,13 +129,12 @@ class ByteStream:
         """Count records that are left out, by kind."""
         self.skipped.update(counts)
 
-    def damaged(self, complaint: str) -> InputError | None:
-        """Count a damaged line. Return the error to raise if no further damaged line may be left out."""
+    def damaged(self, complaint: str) -> None:
+        """Count a damaged line, or raise InputError with the complaint if no further damaged line may be left out."""
         if self._may_skip <= 0:
-            return InputError(complaint)
+            raise InputError(complaint)
         self._may_skip -= 1
         self.skip({"damaged": 1})
-        return None
 
     def check_rest(self) -> None:
         """Raise InputError if the compression of the next `REST` bytes is damaged.

@@ -157,7 +157,7 @@ class TextFormat(TraceFormat):
             columns, fault = self._slow(block, stream)
             yield columns
             if fault is not None:
-                raise fault
+                raise fault from None
 
     def _fast(self, block: TextBlock, stream: ByteStream) -> Columns | None:
         """Return the columns of a block, or None if the block must be read line by line."""
@@ -198,8 +198,10 @@ class TextFormat(TraceFormat):
                 row = self._row(text)
             except ValueError as error:
                 ends = block.cut and number == block.first + len(lines) - 1
-                fault = stream.damaged(self._complaint(stream.name, number, str(error), ends))
-                if fault is not None:
+                try:
+                    stream.damaged(self._complaint(stream.name, number, str(error), ends))
+                except InputError as wrong:
+                    fault = wrong
                     break
                 continue
             if isinstance(row, str):
@@ -328,7 +330,7 @@ def _numbers(column: Any) -> np.ndarray:
 
 
 def _taken(column: Any, kept: np.ndarray) -> Any:
-    return Words(column.index[kept], column.names) if isinstance(column, Words) else column[kept]
+    return column.where(kept) if isinstance(column, Words) else column[kept]
 
 
 def _bare(line: bytes) -> str:
