@@ -12,6 +12,7 @@ from storagekit.cli.arrays import NAMES, array_of, is_array
 from storagekit.cli.trace import Json, chosen, dispatcher_of
 from storagekit.cli.trace_options import (
     Columns,
+    Compact,
     Depth,
     Devices,
     File,
@@ -82,6 +83,7 @@ def compare(
     start: From = 0.0,
     until: Until = None,
     sample: Sample = None,
+    compact: Compact = False,
     as_json: Json = False,
 ) -> None:
     """Compare schemes on a trace: response times with quantiles, disk utilization, and differences with intervals.
@@ -95,7 +97,7 @@ def compare(
         if path.suffix not in WRITTEN:
             raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
     names, arm = _names(schemes), load_drive(drive)
-    trace = opened(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample))
+    trace = opened(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample, compact))
 
     def system(name: str):
         kind, _, its_own = name.partition(":")

@@ -11,6 +11,7 @@ from storagekit.cli import completion
 from storagekit.cli.arrays import NAMES, array_of
 from storagekit.cli.trace_options import (
     Columns,
+    Compact,
     Depth,
     Devices,
     File,
@@ -149,6 +150,7 @@ def replay(
     start: From = 0.0,
     until: Until = None,
     sample: Sample = None,
+    compact: Compact = False,
     as_json: Json = False,
 ) -> None:
     """Simulate a trace on a system, and print utilization, response times, queue depth and bottleneck.
@@ -164,7 +166,7 @@ def replay(
     from storagekit.placement import Replicas
     from storagekit.simulation import replay as run
 
-    reading, selection = Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample)
+    reading, selection = Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample, compact)
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     if layout is not None:

@@ -52,6 +52,13 @@ Sample = Annotated[
 ]
 
 
+Compact = Annotated[
+    bool,
+    typer.Option(
+        "--compact",
+        help="Lay only the touched parts (1 MiB each) of the devices of the trace on the modelled drives, end to end.",
+    ),
+]
 Depth = Annotated[
     int | None,
     typer.Option(
@@ -84,6 +91,7 @@ class Selection:
     start: float = 0.0
     until: float | None = None
     sample: float | None = None
+    compact: bool = False
 
     def __post_init__(self):
         from storagekit.core.validation import SHARE, Validator
@@ -144,6 +152,7 @@ def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> 
     trace = selection.of(read(file, **reading.arguments()))
     if not len(trace):
         raise InputError(f"{trace.source.name} has no request in the selection; give a wider one")
+    trace = trace.compacted() if selection.compact else trace
     for line in remarks(trace.source):
         say(line)
     return trace
@@ -167,8 +176,8 @@ def say_if_wrapped(trace: "RequestTrace", system: Any) -> None:
     if share > 0:
         say(
             f"warning: {share:.0%} of the requests lie beyond the {sectors * SECTOR / 1e9:,.0f} GB of the modelled system, "
-            f"and wrap around; the trace needs {sum(trace.ends().tolist()) / 1e9:,.0f} GB; give larger or more drives, or "
-            "fewer devices"
+            f"and wrap around; the trace needs {sum(trace.ends().tolist()) / 1e9:,.0f} GB; give larger or more drives, "
+            "fewer devices, or --compact"
         )
 
 

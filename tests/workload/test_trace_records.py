@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
 from storagekit.workload.trace import request_trace
@@ -78,3 +80,26 @@ def test_concatenated_devices_follow_one_another():
 def test_invalid_arrays_raise_with_the_fault(changes, message):
     with pytest.raises(InputError, match=message):
         sample(**changes)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 400), st.integers(1, 40)), min_size=1, max_size=40),
+    st.sampled_from([512, 4096, 2**20]),
+)
+def test_a_compacted_trace_keeps_what_lies_together(rows, extent):
+    """Bytes of one extent keep their distances, other bytes stay apart, and no room is left over."""
+    device, offset, size = (np.array(column) for column in zip(*rows, strict=True))
+    offset, size = 512 * offset, 512 * size
+    whole = request_trace(np.arange(len(rows)), device, offset, size, [True] * len(rows), devices=list("abc"))
+    packed = whole.compacted(extent)
+    places: dict[tuple[int, int], int] = {}
+    for one in range(len(rows)):
+        for sector in range(int(size[one]) // 512):
+            source = (int(device[one]), int(offset[one]) // 512 + sector)
+            place = int(packed.offset[one]) // 512 + sector
+            # a byte has one place, and no two bytes share one
+            assert places.setdefault(source, place) == place
+    assert len(set(places.values())) == len(places)
+    extents = {(d, s * 512 // extent) for d, s in places}
+    assert max(places.values()) * 512 < len(extents) * extent
+    assert packed.devices == ("3 devices, compacted",) and packed.size.tolist() == size.tolist()

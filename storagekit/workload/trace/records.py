@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -36,6 +36,9 @@ MAX_SIZE = 2**40
 """Largest request, bytes; a larger one is damage, not a request."""
 # capacity of a device; `concatenated` limits the sum
 _CAPACITY = Validator(least=0, unit="bytes", whole=True)
+EXTENT = 2**20
+"""Bytes of the extents of `RequestTrace.compacted`, by default."""
+_EXTENT = Validator(least=512, most=2**40, unit="bytes", whole=True)
 # end of a window; infinite for the end of the trace
 _STOP = Validator(unit="s", endless=True)
 
@@ -318,6 +321,50 @@ class RequestTrace:
             device=np.zeros_like(self.device),
             offset=self.offset + start,
             devices=("+".join(self.devices),),
+        )
+
+    @validate
+    def compacted(self, extent: Annotated[int, _EXTENT] = EXTENT) -> RequestTrace:
+        """Return the trace with the touched parts of its devices laid end to end as one device.
+
+        A trace of many volumes often touches a small part of their addresses. Extents that no request touches are left
+        out, so that the rest fits on the modelled drives. Addresses within an extent, and extents that follow each other,
+        keep their distances. Distances across an extent that is left out become shorter.
+
+        Parameters
+        ----------
+        extent : int
+            Size of the aligned extents, bytes; by default 1 MiB.
+
+        Returns
+        -------
+        RequestTrace
+            The same requests to a single device.
+
+        Raises
+        ------
+        InputError
+            If the extent is out of range.
+        """
+        first, last = self.offset // extent, (self.offset + self.size - 1) // extent
+        device = self.device.astype(np.int64)
+        # the first extents, and those into which the few long requests reach
+        spans = last - first
+        long = np.repeat(np.arange(len(first)), spans)
+        within = np.arange(len(long)) - np.repeat(np.cumsum(spans) - spans, spans) + 1
+        touched = np.unique(
+            np.stack([np.append(device, device[long]), np.append(first, first[long] + within)], axis=1), axis=0
+        )
+        number = np.empty(len(first), np.int64)
+        bounds = np.searchsorted(touched[:, 0], np.arange(len(self.devices) + 1))
+        for index, (begin, end) in enumerate(pairwise(bounds)):
+            mine = device == index
+            number[mine] = begin + np.searchsorted(touched[begin:end, 1], first[mine])
+        return replace(
+            self,
+            device=np.zeros_like(self.device),
+            offset=number * extent + self.offset % extent,
+            devices=(f"{len(self.devices)} devices, compacted",),
         )
 
     def ends(self) -> np.ndarray:

@@ -164,6 +164,9 @@ VALID_CALLS = {
     "workload.synthetic.SeekingTraceModel": ValidCall(lambda: SEEKING),
     "workload.synthetic.compare": ValidCall(lambda: {"model": model(), "trace": generated()}),
     "workload.synthetic.generate": ValidCall(lambda: {"model": model(), "seed": 0, "start": 1.0, "stop": 2.0}),
+    "workload.trace.RequestTrace.compacted": ValidCall(
+        lambda: {"extent": 4096}, through=method_of(small_trace, "compacted")
+    ),
     "workload.trace.RequestTrace.concatenated": ValidCall(
         lambda: {"capacity": {"0": 2**20}}, through=method_of(small_trace, "concatenated"), optional=("capacity",)
     ),
