@@ -18,6 +18,7 @@ from storagekit.cli.trace_options import (
     File,
     Format,
     From,
+    More,
     Reading,
     Requests,
     Sample,
@@ -79,6 +80,7 @@ def compare(
     form: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
+    more: More = None,
     devices: Devices = None,
     start: From = 0.0,
     until: Until = None,
@@ -97,7 +99,11 @@ def compare(
         if path.suffix not in WRITTEN:
             raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
     names, arm = _names(schemes), load_drive(drive)
-    trace = opened(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample, compact))
+    trace = opened(
+        file,
+        Reading(form, columns, requests, skip_bad, tuple(more or ())),
+        Selection(devices, start, until, sample, compact),
+    )
 
     def system(name: str):
         kind, _, its_own = name.partition(":")

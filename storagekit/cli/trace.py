@@ -17,6 +17,7 @@ from storagekit.cli.trace_options import (
     File,
     Format,
     From,
+    More,
     Reading,
     Requests,
     Sample,
@@ -58,6 +59,7 @@ def info(
     columns: Columns = None,
     requests: Requests = None,
     skip_bad: SkipBad = 0,
+    more: More = None,
     devices: Devices = None,
     start: From = 0.0,
     until: Until = None,
@@ -69,7 +71,9 @@ def info(
 
     summary = Summary()
     last = None
-    for last in streamed(file, Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample)):
+    for last in streamed(
+        file, Reading(form, columns, requests, skip_bad, tuple(more or ())), Selection(devices, start, until, sample)
+    ):
         summary.add(last)
     assert last is not None
     found, origin = summary.result(str(file)).as_dict(), last.source
@@ -146,6 +150,7 @@ def replay(
     columns: Columns = None,
     requests: Requests = None,
     skip_bad: SkipBad = 0,
+    more: More = None,
     devices: Devices = None,
     start: From = 0.0,
     until: Until = None,
@@ -166,7 +171,10 @@ def replay(
     from storagekit.placement import Replicas
     from storagekit.simulation import replay as run
 
-    reading, selection = Reading(form, columns, requests, skip_bad), Selection(devices, start, until, sample, compact)
+    reading, selection = (
+        Reading(form, columns, requests, skip_bad, tuple(more or ())),
+        Selection(devices, start, until, sample, compact),
+    )
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     if layout is not None:

@@ -23,6 +23,14 @@ Format = Annotated[
         autocompletion=completion.formats,
     ),
 ]
+More = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with",
+        metavar="FILE",
+        help="A further file of the same trace, merged by its clock; repeatable.",
+    ),
+]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -75,6 +83,7 @@ class Reading:
     columns: str | None = None
     requests: int | None = None
     skip_bad: int = 0
+    more: tuple[Path, ...] = ()
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `workload.trace.read` and `convert`."""
@@ -149,7 +158,8 @@ def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> 
     """Read a trace and select its requests. What was left out or interpreted is said on standard error."""
     from storagekit.workload.trace import read
 
-    trace = selection.of(read(file, **reading.arguments()))
+    files = [file, *reading.more] if reading.more else file
+    trace = selection.of(read(files, **reading.arguments()))
     if not len(trace):
         raise InputError(f"{trace.source.name} has no request in the selection; give a wider one")
     trace = trace.compacted() if selection.compact else trace
@@ -160,9 +170,12 @@ def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> 
 
 def streamed(file: Path, reading: Reading, selection: Selection) -> "Iterator[RequestTrace]":
     """Yield the selected requests of a trace in order of time, in memory that does not grow with the trace."""
-    from storagekit.workload.trace import chunks
+    from storagekit.workload.trace import chunks, read
     from storagekit.workload.trace.reading import in_order
 
+    if reading.more:
+        yield selection.of(read([file, *reading.more], **reading.arguments()))
+        return
     yield from selection.parts(in_order(chunks(file, **reading.arguments())))
 
 

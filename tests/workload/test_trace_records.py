@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace import request_trace
+from storagekit.workload.trace import read, request_trace
 
 #         0     1     2      3
 TIME = [0.0, 10.0, 10.0, 25.5]
@@ -103,3 +103,20 @@ def test_a_compacted_trace_keeps_what_lies_together(rows, extent):
     extents = {(d, s * 512 // extent) for d, s in places}
     assert max(places.values()) * 512 < len(extents) * extent
     assert packed.devices == ("3 devices, compacted",) and packed.size.tolist() == size.tolist()
+
+
+def test_logs_of_several_jobs_are_one_trace_by_their_clocks(tmp_path):
+    one, two = tmp_path / "clat.1.log", tmp_path / "clat.2.log"
+    one.write_text("".join(f"{10 * i}, 1000000, 0, 4096, {4096 * i}, 0, {10_000_000 * i}\n" for i in range(9)))
+    two.write_text(
+        "".join(
+            f"{10 * i + 5}, 2000000, {1 + i % 2}, 512, {512 * i}, 0, {10_000_000 * i + 5_000_000}\n" for i in range(9)
+        )
+    )
+    both = read([one, two])
+    assert len(both) == 9 + 5 and both.devices == ("0",) and both.source.skipped == {"trim": 4}
+    assert (np.diff(both.time) >= 0).all() and both.time[-1] == pytest.approx(0.085)
+    assert both.read.sum() == 9 and both.measured_response.max() == pytest.approx(0.002)
+    assert len(read([one, two], requests=6)) == 6
+    with pytest.raises(InputError, match="no traces to merge"):
+        read([])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from storagekit.workload.trace.iolog import IOLOG
 from storagekit.workload.trace.msr import MSR
 from storagekit.workload.trace.parquet import PARQUET, Parquet, write_parquet
 from storagekit.workload.trace.plausibility import Plausibility
-from storagekit.workload.trace.records import RequestTrace, TraceSource
+from storagekit.workload.trace.records import RequestTrace, TraceSource, merged
 from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
 from storagekit.workload.trace.streams import ByteStream
@@ -57,8 +57,9 @@ Path = str | os.PathLike[str]
 
 
 def read(
-    path: str | Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT, *,
-    columns: str | Mapping[str, str] | None = None, requests: int | None = None, skip_bad: int = 0,
+    path: str | Path | Sequence[str | Path], format: TraceFormat | str | None = None,
+    disorder_limit: float = DISORDER_LIMIT, *, columns: str | Mapping[str, str] | None = None,
+    requests: int | None = None, skip_bad: int = 0,
 ) -> RequestTrace:  # fmt: skip
     """Read a trace file, sorted by time.
 
@@ -66,8 +67,9 @@ def read(
 
     Parameters
     ----------
-    path : str or path
-        A trace file, plain or compressed by gzip, bzip2, xz or zstd.
+    path : str or path, or sequence of them
+        A trace file, plain or compressed by gzip, bzip2, xz or zstd. Several files, such as the logs of the jobs of one
+        run of fio, are merged by their clocks; see `storagekit.workload.trace.records.merged`.
     format : TraceFormat or str, optional
         One of `FORMATS`, or its name. By default the content determines it.
     disorder_limit : float
@@ -105,6 +107,11 @@ def read(
     >>> f"{len(trace)} requests in {trace.time[-1]:.0f} s, {trace.read.mean():.0%} reads"
     '2000 requests in 34 s, 70% reads'
     """
+    if isinstance(path, Sequence) and not isinstance(path, str):
+        each = [
+            read(one, format, disorder_limit, columns=columns, requests=requests, skip_bad=skip_bad) for one in path
+        ]  # fmt: skip
+        return _by_device_name(merged(each).take(slice(requests)))
     stacks: dict[str, list[np.ndarray]] = {}
     last = None
     for last in _parts(path, format, disorder_limit, columns, requests, skip_bad):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
-__all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "in_sample", "request_trace"]
+__all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "in_sample", "merged", "request_trace"]
 
 MAX_OFFSET = 2**62
 """Largest byte offset on a device; leaves room to add a size within int64."""
@@ -372,6 +373,58 @@ class RequestTrace:
         end = np.zeros(len(self.devices), np.int64)
         np.maximum.at(end, self.device, self.offset + self.size)
         return end
+
+
+def merged(traces: Sequence[RequestTrace]) -> RequestTrace:
+    """Return several traces of one system, recorded by the same clock, as one trace in order of time.
+
+    Devices with equal names are one device.
+
+    Parameters
+    ----------
+    traces : sequence of RequestTrace
+        The traces, at least one, such as the logs of the jobs of one run of fio.
+
+    Returns
+    -------
+    RequestTrace
+        The requests of all traces. A column that a trace lacks, such as measured response times, is left out.
+
+    Raises
+    ------
+    InputError
+        If there is no trace.
+    """
+    if not traces:
+        raise InputError("no traces to merge; give at least one")
+    names = list(dict.fromkeys(name for one in traces for name in one.devices))
+    origin = min(one.origin for one in traces)
+    columns = {
+        name: np.concatenate([getattr(one, name) for one in traces])
+        for name in RequestTrace.COLUMNS
+        if all(getattr(one, name) is not None for one in traces)
+    }
+    columns["time"] = np.concatenate([one.time + (one.origin - origin) for one in traces])
+    columns["device"] = np.concatenate(
+        [np.array([names.index(name) for name in one.devices], np.int32)[one.device] for one in traces]
+    )
+    order = np.argsort(columns["time"], kind="stable")
+    skipped: Counter[str] = Counter()
+    for one in traces:
+        skipped.update(one.source.skipped)
+    source = replace(
+        traces[0].source,
+        name=traces[0].source.name + (f" and {len(traces) - 1} more" if len(traces) > 1 else ""),
+        disorder=sum(one.source.disorder for one in traces),
+        skipped=dict(skipped),
+        notes=tuple(dict.fromkeys(note for one in traces for note in one.source.notes)),
+        timed=all(one.source.timed for one in traces),
+    )
+    optional = {name: None for name in RequestTrace.COLUMNS if name not in columns}
+    return replace(
+        traces[0], **optional, **{name: column[order] for name, column in columns.items()}, devices=tuple(names),
+        origin=origin, source=source,
+    )  # fmt: skip
 
 
 def in_sample(name: str, share: float) -> bool:
