@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from storagekit.cli.docstrings import first_line, first_sentence, value_of
+from storagekit.cli.docstrings import first_line, first_sentence, names_in, value_of
 from storagekit.core.resources import drive_files, reproduction_path
 
 
@@ -142,9 +142,11 @@ def catalogue() -> dict[str, list[CatalogueEntry]]:
 
 def trace_formats() -> list[CatalogueEntry]:
     """Return the formats of traces that can be read."""
-    from storagekit.workload.trace import FORMATS
-
-    return [CatalogueEntry(form.name, (type(form).__doc__ or "").strip().partition("\n")[0]) for form in FORMATS]
+    package = "workload.trace.reading"
+    return [
+        CatalogueEntry(value_of(package, form, "name"), first_line(package, form))
+        for form in names_in(package, "FORMATS")
+    ]
 
 
 def _paper(paper: str, claims: int) -> CatalogueEntry:

@@ -113,7 +113,8 @@ def compare(
         return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
 
     systems = {name: system(name) for name in names}
-    say_if_wrapped(trace, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
+    if systems:
+        say_if_wrapped(trace, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
     found = run(trace, systems, seeds=seeds, against=against, scale=scale, depth=depth)
     for path in out or []:
         _write(found, path)

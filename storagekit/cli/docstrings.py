@@ -42,6 +42,12 @@ def value_of(package: str, name: str, field: str) -> str:
     raise LookupError(f"{package}.{name} has no argument {field}")
 
 
+def names_in(package: str, name: str) -> list[str]:
+    """Return the names that the tuple with the name `name` contains."""
+    listed = _assigned(_body(_home(package, name)), name)
+    return [one.id for one in getattr(listed, "elts", ()) if isinstance(one, ast.Name)]
+
+
 def _said(package: str, name: str) -> str:
     package = _home(package, name)
     body = _body(package)

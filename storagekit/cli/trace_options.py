@@ -154,7 +154,7 @@ class Selection:
         return trace.window(self.start, float("inf") if self.until is None else self.until)
 
 
-def opened(file: Path, reading: Reading, selection: Selection = Selection()) -> "RequestTrace":
+def opened(file: Path, reading: Reading, selection: Selection) -> "RequestTrace":
     """Read a trace and select its requests. What was left out or interpreted is said on standard error."""
     from storagekit.workload.trace import read
 

@@ -28,8 +28,8 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        ("2x3", "layout '2x3': give D_s x D_r x D_m, for example 2x3x1"),
-        ("axbxc", "layout 'axbxc': give D_s"),
+        ("2x3", "layout '2x3': give an SR-Mirror D_s x D_r x D_m such as 2x3x1"),
+        ("axbxc", "layout 'axbxc': give an SR-Mirror D_s"),
         ("2x7x1", "D_r 7: it must be at most 6"),
         ("0x1x1", "striping 0: give a whole number"),
     ],
