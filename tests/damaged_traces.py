@@ -46,6 +46,8 @@ def valid(kind: str, rng: Random) -> bytes:
         lines = [", ".join(line.split(", ")[:columns]) for line in lines]
     if kind == "fio-iolog":
         lines = ["fio version 3 iolog", "0 /dev/sda add", *lines, "99999999999 /dev/sda close"]
+    if kind in HEADERS and rng.random() < 0.3:
+        lines = [HEADERS[kind], *lines]
     end = rng.choice(["\n", "\n", "\n", "\r\n"])
     return "".join(line + end for line in lines).encode()
 
@@ -80,6 +82,14 @@ def fio(t, d, b, n, r, w):
     return (
         f"{(t + w) // 1000}, {w * 1000}, {2 if w % 13 == 0 else int(not r)}, {n * 512}, {b * 512}, 0x0004, {t * 1000}"
     )
+
+
+HEADERS = {
+    "msr": "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+    "alibaba": "device_id,opcode,offset,length,timestamp",
+    "tencent": "Timestamp,Offset,Size,IOType,VolumeID",
+    "systor17": "Timestamp,Response,IOType,LUN,Offset,Size",
+}
 
 
 def alibaba(t, d, b, n, r, w):

@@ -150,18 +150,18 @@ def spc(lines, data) -> list[Request]:
     return found
 
 
-def titled(lines, beginning: str):
+def titled(lines, names: str, glue: str):
     """The texts of the lines, without a first one that names the columns."""
     texts = [text for text, _, _ in lines]
     full = [at for at, text in enumerate(texts) if text]
-    if full and texts[full[0]].lower().startswith(beginning):
+    if full and [part.strip(" \t").lower() for part in texts[full[0]].split(glue)] == names.lower().split(","):
         del texts[full[0]]
     return [text for text in texts if text]
 
 
 def msr(lines, data) -> list[Request]:
     found, glue = [], separator_of(data)
-    for text in titled(lines, "timestamp,"):
+    for text in titled(lines, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", glue):
         stamp, host, disk, kind, offset, size, took = fields(text, glue, 7)
         clock = Fraction(whole(stamp, 0, FAR), 10**7)
         device = f"{word(host)}.{whole(disk, 0, 65_535)}"
@@ -173,7 +173,7 @@ def msr(lines, data) -> list[Request]:
 
 def alibaba(lines, data) -> list[Request]:
     found, glue = [], separator_of(data)
-    for text in titled(lines, "device_id,"):
+    for text in titled(lines, "device_id,opcode,offset,length,timestamp", glue):
         volume, kind, offset, size, stamp = fields(text, glue, 5)
         device, read = str(whole(volume, 0, FAR)), choice(kind, "r", "w")
         place = whole(offset, 0, FAR), whole(size, 1, LARGE)
@@ -183,9 +183,9 @@ def alibaba(lines, data) -> list[Request]:
 
 def tencent(lines, data) -> list[Request]:
     found, glue = [], separator_of(data)
-    for text in titled(lines, "timestamp,offset,"):
+    for text in titled(lines, "Timestamp,Offset,Size,IOType,VolumeID", glue):
         stamp, offset, size, kind, volume = fields(text, glue, 5)
-        second, place = whole(stamp, 0, 2**40), whole(offset, 0, FAR // 512) * 512
+        second, place = whole(stamp, 10**9, 2**40), whole(offset, 0, FAR // 512) * 512
         size, read = whole(size, 1, LARGE // 512) * 512, choice(kind, "0", "1")
         found.append(Request(Fraction(second), str(whole(volume, 0, FAR)), place, size, read))
     spread: list[Request] = []
@@ -200,7 +200,7 @@ def tencent(lines, data) -> list[Request]:
 
 def systor17(lines, data) -> list[Request]:
     found, glue = [], separator_of(data)
-    for text in titled(lines, "timestamp,response,"):
+    for text in titled(lines, "Timestamp,Response,IOType,LUN,Offset,Size", glue):
         stamp, took, kind, unit, offset, size = fields(text, glue, 6)
         clock, took, read = Fraction(number(stamp)), Fraction(number(took)), choice(kind, "r", "w")
         device, place, size = str(whole(unit, 0, FAR)), whole(offset, 0, FAR), whole(size, 0, LARGE)

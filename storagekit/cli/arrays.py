@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from storagekit.core.errors import InputError
+from storagekit.reproduce.printing import say
 
 if TYPE_CHECKING:
     from storagekit.plan.scheme import Scheme
@@ -51,7 +52,12 @@ def array_of(drive, name: str, schedule, trace: "RequestTrace", slots: int | Non
 def _unit(trace: "RequestTrace") -> int:
     """Return a stripe unit in sectors that is at least as large as the largest request, because requests are not split."""
     largest = int(trace.size.max())
-    return max(LEAST_UNIT, -(-largest // PAGE) * PAGE) // 512
+    unit = max(LEAST_UNIT, -(-largest // PAGE) * PAGE)
+    if unit > LEAST_UNIT:
+        say(
+            f"note: the stripe unit is {unit // 1024:,} KiB, the size of the largest request, because requests are not split"
+        )
+    return unit // 512
 
 
 def _scheme(name: str) -> "Scheme":

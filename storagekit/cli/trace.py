@@ -81,7 +81,7 @@ def info(
         say(line)
     if as_json:
         source = {"trace": origin.name, "format": origin.format}
-        told = {"left_out": dict(origin.skipped), "notes": list(origin.notes)}
+        told = {"left_out": dict(origin.skipped), "notes": list(origin.notes)} | {"disorder": origin.disorder}
         print(json.dumps(source | found | told, indent=1))
         return
     print(f"{origin.name} ({origin.format})")

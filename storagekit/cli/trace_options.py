@@ -110,33 +110,43 @@ class Selection:
         for option, validator, value in (("--until", seconds, self.until), ("--sample", SHARE, self.sample)):
             if value is not None:
                 validator(option, value)
+        if self.sample == 0:
+            raise InputError("--sample 0: give a share above 0")
+        if self.until is not None and not self.start < self.until:
+            raise InputError(f"--until {self.until:g}: must be later than --from {self.start:g}")
 
     def of(self, trace: "RequestTrace") -> "RequestTrace":
         """Return the selected requests of a trace. Raises InputError if there is none."""
-        return next(self.parts(iter([trace])))
+        (selected,) = self.parts(iter([trace]))
+        return selected
 
     def parts(self, parts: "Iterator[RequestTrace]") -> "Iterator[RequestTrace]":
         """Yield the selected requests of the parts of a trace. Raises InputError at the end if there is none."""
-        name, seen, count = "the trace", set(), 0
+        name, seen, count, first = "the trace", set(), 0, True
         for part in parts:
             name, fresh = part.source.name, [one for one in part.devices if one not in seen]
             seen.update(fresh)
             chosen = self._window(part.select(kept)) if (kept := self._kept(part.devices)) else part.take(slice(0))
             count += len(chosen)
-            if len(chosen) or part.source.skipped or part.source.notes:
+            if len(chosen) or part.source.skipped or part.source.notes or first:
                 yield chosen
+            first = False
         missing = [one for one in self._named(seen) if one not in seen]
         if missing:
-            known = ", ".join(sorted(seen)[:20])
+            known = ", ".join(map(repr, sorted(seen)[:20]))
             raise InputError(f"no device {missing[0]!r} in {name}; give one of {known}")
         if not count:
             raise InputError(f"{name} has no request in the selection (devices, window, sample); give a wider one")
 
     def _named(self, devices: Collection[str]) -> list[str]:
-        """Return the names that the option --devices has. Names of block devices contain commas, such as 8,0."""
-        if self.devices is None:
-            return []
-        return [self.devices] if self.devices in devices else [name for name in self.devices.split(",") if name]
+        """Return the names in the option --devices. Names of block devices contain commas, such as 8,0."""
+        parts = [] if self.devices is None else self.devices.split(",")
+        names = []
+        while parts:
+            length = next((n for n in range(len(parts), 0, -1) if ",".join(parts[:n]) in devices), 1)
+            names.append(",".join(parts[:length]))
+            parts = parts[length:]
+        return [name for name in names if name]
 
     def _kept(self, devices: tuple[str, ...]) -> list[str]:
         from storagekit.workload.trace.records import in_sample
@@ -160,8 +170,6 @@ def opened(file: Path, reading: Reading, selection: Selection) -> "RequestTrace"
 
     files = [file, *reading.more] if reading.more else file
     trace = selection.of(read(files, **reading.arguments()))
-    if not len(trace):
-        raise InputError(f"{trace.source.name} has no request in the selection; give a wider one")
     trace = trace.compacted() if selection.compact else trace
     for line in remarks(trace.source):
         say(line)
@@ -197,4 +205,9 @@ def say_if_wrapped(trace: "RequestTrace", system: Any) -> None:
 def remarks(source) -> list[str]:
     """Return what a reader left out of a trace, and how it interpreted the file, one sentence each."""
     left_out = ", ".join(f"{count:,} {kind}" for kind, count in source.skipped.items())
-    return [*([f"left out: {left_out}"] if left_out else []), *(f"note: {note}" for note in source.notes)]
+    early = f"sorted: {source.disorder:,} requests are earlier than one before them in the file"
+    return [
+        *([f"left out: {left_out}"] if left_out else []),
+        *([early] if source.disorder else []),
+        *(f"note: {note}" for note in source.notes),
+    ]

@@ -70,7 +70,8 @@ def test_unknown_devices_and_empty_selections_are_refused(storagekit):
     for options, message in (
         (("--devices", "nine"), "no device 'nine' in"),
         (("--from", "1000"), "has no request in the selection"),
-        (("--sample", "0"), "has no request in the selection"),
+        (("--sample", "0"), "--sample 0: give a share above 0"),
+        (("--from", "5", "--until", "2"), "--until 2: must be later than --from 5"),
     ):
         status, text, error = storagekit("trace", "info", CLOUD, *options)
         assert (status, text) == (2, "") and message in error and error.count("\n") == 1

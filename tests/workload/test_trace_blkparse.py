@@ -45,7 +45,7 @@ def test_a_sample_by_hand(tmp_path):
     assert trace.device.tolist() == [0, 0, 1]
     assert (trace.offset // 512).tolist() == [100, 108, 5000] and (trace.size // 512).tolist() == [8, 16, 2]
     assert trace.read.tolist() == [False, False, True]
-    assert trace.source.skipped == {"flush": 1, "trim": 1} and trace.source.notes == ()
+    assert trace.source.skipped == {"flush": 1, "trim": 1, "in progress": 1} and trace.source.notes == ()
     # written back without S: an asynchronous write
     assert trace.asynchronous.tolist() == [False, True, False]
     np.testing.assert_allclose(trace.measured_response, [5e-3, 4.9e-3, 2.5e-3], rtol=1e-12)
@@ -160,7 +160,7 @@ def test_without_q_events_requests_arrive_when_they_are_issued(tmp_path):
     trace = read(save(tmp_path, data))
     assert timeline(trace) == [("8,0", 0, 100), ("8,0", 30, 500)]
     np.testing.assert_allclose(trace.measured_response, [50e-6, 40e-6], rtol=1e-12)
-    assert trace.source.notes == (ISSUED,) and trace.source.skipped == {"trim": 1}
+    assert trace.source.notes == (ISSUED,) and trace.source.skipped == {"trim": 1, "in progress": 1}
 
 
 def test_with_completions_alone_requests_arrive_when_they_complete(tmp_path, monkeypatch):
@@ -350,7 +350,14 @@ def test_a_damaged_line_is_left_out_and_counted(tmp_path, bad):
     with pytest.raises(InputError, match=r"line 3"):
         read(path)
     trace = read(path, skip_bad=1)
-    assert (trace.offset // 512).tolist() == [200] and trace.source.skipped == {"damaged": 1}
+    assert (trace.offset // 512).tolist() == [200] and trace.source.skipped["damaged"] == 1
+
+
+def test_requests_without_a_completion_are_counted_and_many_are_a_warning(tmp_path):
+    lines = b"".join(b"8,0 3 %d 0.%09d 697 Q R %d + 8 [a]\n" % (i, 1000 * i, 100 * i) for i in range(100))
+    with pytest.warns(RuntimeWarning, match="99 requests have no completion in the file and are left out; record"):
+        trace = read(save(tmp_path, lines + b"8,0 3 101 1.0 697 C R 0 + 8 [0]\n".replace(b" 1.0 ", b" 1.000000000 ")))
+    assert len(trace) == 1 and trace.source.skipped == {"in progress": 99}
 
 
 # Files that are refused.

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from strict_traces import TABLE_COLUMNS
 
 from storagekit.core.errors import InputError
 from storagekit.workload.trace import convert, read, text
@@ -26,18 +27,21 @@ def assert_same(one, other):
 @pytest.mark.filterwarnings("ignore:.*events were lost")
 @pytest.mark.parametrize("kind", damaged_traces.KINDS)
 def test_a_converted_trace_is_the_same_trace(tmp_path, kind, monkeypatch):
+    columns, converted = TABLE_COLUMNS if kind == "table" else None, 0
     for number in range(12):
         rng = Random(f"{kind} {number}")
         monkeypatch.setattr(text, "BLOCK", rng.choice([2**21, 200]))
         source, target = tmp_path / "trace", tmp_path / "trace.parquet"
         source.write_bytes(damaged_traces.valid(kind, rng))
         try:
-            whole = read(source)
+            whole = read(source, columns=columns)
         except InputError:  # a log of fio may have one offset in all lines
             continue
-        made = convert(source, target)
+        made = convert(source, target, columns=columns)
         assert_same(read(target), whole)
         assert made.skipped == whole.source.skipped
+        converted += 1
+    assert converted > 6
 
 
 def test_the_units_of_the_columns_are_in_the_file(tmp_path):
@@ -69,6 +73,16 @@ def test_any_parquet_table_is_read_by_its_names_or_by_columns(tmp_path):
         trace = read(table(tmp_path, **GOOD), columns=given)
         assert trace.time.tolist() == [0.0, 2e-6] and trace.offset.tolist() == [512, 1024]
         assert trace.read.tolist() == [True, False] and trace.source.skipped == {"trim": 1}
+
+
+def test_timestamps_have_the_unit_of_their_type(tmp_path):
+    times = pd.date_range("2026-01-01", periods=3, freq="10ms").as_unit("us")
+    for columns in (None, "time=when,offset=lba:sectors,size=size_bytes,operation=op"):
+        name = "time" if columns is None else "when"
+        path = table(tmp_path, **({key: value for key, value in GOOD.items() if key != "time_us"} | {name: times}))
+        assert read(path, columns=columns).time.tolist() == pytest.approx([0, 0.01])
+    with pytest.raises(InputError, match="column when has timestamps in us; give time=when"):
+        read(path, columns="time=when:ns,offset=lba:sectors,size=size_bytes,operation=op")
 
 
 @pytest.mark.parametrize(

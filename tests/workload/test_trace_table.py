@@ -1,7 +1,9 @@
 """Test tables: columns that the caller names, columns that a header determines, and what is skipped, limited or warned."""
 
 import warnings
+from random import Random
 
+import damaged_traces
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -103,7 +105,7 @@ def test_columns_are_for_a_table_alone(tmp_path):
         read(saved(tmp_path, HEADER + ROWS), "msr", columns=NAMED)
 
 
-@pytest.mark.filterwarnings("ignore:.*all .* requests are at", "ignore:.*on average. the unit of its times")
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 10**15), st.integers(0, 2**40), st.integers(1, 2**20), st.booleans()),
@@ -198,6 +200,7 @@ def test_a_tar_archive_raises_with_the_command_that_extracts_it(tmp_path):
         read(tmp_path / "traces.tgz")
 
 
+@pytest.mark.filterwarnings("ignore:.*returns to the beginning")
 def test_zstd_is_read_directly_and_damage_in_it_raises(tmp_path):
     import pyarrow
 
@@ -205,3 +208,58 @@ def test_zstd_is_read_directly_and_damage_in_it_raises(tmp_path):
     assert len(read(saved(tmp_path, packed), disorder_limit=np.inf)) == 5_000
     with pytest.raises(InputError, match=r"truncated|damaged"):
         read(saved(tmp_path, packed[: len(packed) // 2]), disorder_limit=np.inf)
+
+
+# Recognition, and signs of a wrong reading.
+
+FORMAT = {"srt13": "srt", "srt17": "srt", "blkparse-issue": "blkparse", "blkparse-remap": "blkparse"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in damaged_traces.KINDS if kind != "table"])
+def test_every_format_is_recognized_from_its_content(tmp_path, kind):
+    """With and without a header, and in files of one and of many lines."""
+    for number in range(60):
+        path = saved(tmp_path, damaged_traces.valid(kind, Random(f"{kind} {number}")), "sample")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = read(path).source.format
+        except InputError as fault:
+            # a file with trims or empty requests alone, and a log of fio with one offset in all lines
+            assert "has no request" in str(fault) or "in the field of the offset" in str(fault)
+        else:
+            assert found == FORMAT.get(kind, kind)
+
+
+def test_a_header_of_another_table_is_no_header_of_msr(tmp_path):
+    trace = read(saved(tmp_path, "timestamp_us,host,disk,type,offset,size,latency\n5,a,b,R,512,512,7\n"))
+    assert trace.source.format == "table" and trace.origin == pytest.approx(5e-6)
+
+
+def test_two_runs_in_one_file_are_a_warning_with_the_line(tmp_path):
+    run = [f"0,{8 * i},4096,r,{i / 100}" for i in range(60)]
+    with pytest.warns(RuntimeWarning, match="line 61 returns to the beginning of the trace: it may be two runs"):
+        read(saved(tmp_path, "\n".join(run + run) + "\n"))
+    overtaken = [*run[:40], run[41], run[40], *run[42:]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(saved(tmp_path, "\n".join(overtaken) + "\n")).source.disorder == 1
+
+
+def test_sizes_below_a_sector_are_a_warning(tmp_path):
+    with pytest.warns(RuntimeWarning, match="are smaller than 512 bytes: sizes and offsets may be in sectors"):
+        read(saved(tmp_path, "".join(f"0,{8 * i},8,r,{i / 100}\n" for i in range(60))))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("j_iops.1.log", "5, 1, 0, 4096, 8192\n", "by its name a log of IOPS"),
+        ("j_slat.2.log", "5, 1, 0, 4096, 8192\n", "by its name a log of submission latencies"),
+        ("clat.log", "".join(f"{500 * i}, {9 * i}, {i % 2}, 0, 0\n" for i in range(8)), "one value for each interval"),
+        ("clat.log", "5, 1, 0, 4096\n6, 1, 0, 4096\n", "without offsets; log the offsets"),
+    ],
+)
+def test_other_logs_of_fio_are_refused_with_the_reason(tmp_path, name, text, message):
+    with pytest.raises(InputError, match=message):
+        read(saved(tmp_path, text, name))

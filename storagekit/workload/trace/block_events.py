@@ -50,6 +50,8 @@ START, SECTORS = Integer("sector", 0, MAX_OFFSET // SECTOR), Integer("sectors", 
 # so that nanoseconds fit in 63 bits
 SECONDS = Integer("seconds", 0, 2**63 // 10**9 - 1)
 LEFT_OUT = -1
+MANY = 64
+"""Requests in progress at the end of a file from which completions are probably missing."""
 FEW = 4
 """Devices that a note names."""
 
@@ -235,7 +237,16 @@ class Requests:
     def rest(self) -> Records | None:
         """Return the last chunk, after all events."""
         completions = self._completed - self._layers.upper
-        return self._given([one for one in self._waiting if self._is_over(one) or not completions])
+        left = [one for one in self._waiting if self._is_over(one) or not completions]
+        missing = len(self._waiting) - len(left)
+        if missing:
+            self._stream.skip({"in progress": missing})
+            if missing > MANY:
+                self._stream.warnings.append(
+                    f"{self._stream.name}: {missing:,} requests have no completion in the file and are left out; record "
+                    "completions of all devices too, or remove the completions from the file"
+                )
+        return self._given(left)
 
     def _is_over(self, one: QueuedRecord) -> bool:
         return self._alone or one.took is not None

@@ -49,9 +49,6 @@ class Alibaba(TextFormat):
         Integer("timestamp", 0, LARGEST_NUMBER),
     )
 
-    def is_header(self, line: str) -> bool:
-        return line.lower().startswith("device_id,")
-
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         volume, read, offset, size, clock = values
         device, names = dense(volume, str)
@@ -64,15 +61,13 @@ class Tencent(TextFormat):
     name = "tencent"
     ticks_per_second = 1.0
     fields = (
-        Integer("Timestamp", 0, 2**40),
+        # later than 2001, so that a log of fio is not read as a trace of Tencent
+        Integer("Timestamp", 10**9, 2**40),
         Integer("Offset", 0, MAX_OFFSET // SECTOR),
         Integer("Size", 1, MAX_SIZE // SECTOR),
         Operation("IOType", read=("0",), write=("1",)),
         Integer("VolumeID", 0, LARGEST_NUMBER),
     )
-
-    def is_header(self, line: str) -> bool:
-        return line.lower().startswith("timestamp,offset,")
 
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         clock, offset, size, read, volume = values
@@ -113,9 +108,6 @@ class Systor17(TextFormat):
         Integer("Size", 0, MAX_SIZE),
     )
     empty = "Size"
-
-    def is_header(self, line: str) -> bool:
-        return line.lower().startswith("timestamp,response,")
 
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         clock, response, read, unit, offset, size = values

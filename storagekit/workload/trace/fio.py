@@ -7,14 +7,15 @@ the time of the entry minus the latency, accurate to a millisecond. Trims are sk
 
 Other logs of fio have the same lines, but not one line a request: logs of bandwidth, IOPS and averaged latency have one
 line for each interval, and a log without `log_offset=1` has the priority in the place of the offset. In these logs the
-field of the offset is constant, and they are refused. A log of submission latencies (`slat`) cannot be told from a log
-of latencies.
+field of the offset is constant, and they are refused. So are logs that fio names as logs of another kind, such as
+`job_slat.1.log`: `bw`, `iops`, `slat` and `hist`.
 
 Source: fio's manual, section Log File Formats.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -41,6 +42,8 @@ FIELDS = (
 SHORTEST = 5
 # nanoseconds per unit of an entry's time
 ENTRY = 1_000_000
+KIND = re.compile(r"_(bw|iops|slat|hist)\.\d+\.log")
+KINDS = {"bw": "bandwidth", "iops": "IOPS", "slat": "submission latencies", "hist": "histograms"}
 FEWEST = 5
 """Lines from which a constant field is taken as a sign of another kind of log."""
 
@@ -53,14 +56,25 @@ class Fio(TextFormat):
     fields = FIELDS[:SHORTEST]
 
     def variant(self, head: bytes, name: str) -> TextFormat:
-        """Return the format with as many fields as the first line has. All lines must have as many."""
+        """Return the format with as many fields as the first line has. All lines must have as many.
+
+        Raises InputError if fio names the file as a log of another kind.
+        """
+        kind = KIND.search(name)
+        if kind is not None:
+            raise InputError(
+                f"{name} is by its name a log of {KINDS[kind[1]]}, not of latencies with one line a request; give the log "
+                "of clat or lat (fio: write_lat_log, log_offset=1), or rename the file"
+            )
         columns = next(first_lines(head), "").count(",") + 1
         return self._with(fields=FIELDS[: min(max(columns, SHORTEST), len(FIELDS))])
 
     def recognises(self, head: bytes) -> bool:
-        return any(
-            any(map(self._with(fields=FIELDS[:n])._parses, first_lines(head))) for n in range(SHORTEST, len(FIELDS) + 1)
-        )
+        lines = list(first_lines(head))
+        if lines and all(_is_averaged(line) for line in lines):
+            return True
+        kinds = [self._with(fields=FIELDS[:columns]) for columns in range(SHORTEST, len(FIELDS) + 1)]
+        return any(kind._parses(line) for kind in kinds for line in lines)
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
         if next(first_lines(stream.head), "").count(",") + 1 == SHORTEST - 1:
@@ -77,9 +91,14 @@ class Fio(TextFormat):
         rows = [row for row in map(_numbers, lines[: len(lines) - 1]) if row is not None]
         if len(rows) < FEWEST or len({row[4] for row in rows}) > 1:
             return
-        steps = np.diff([row[0] for row in rows])
+        steps = np.concatenate([np.diff([row[0] for row in rows if row[2] == way]) for way in {row[2] for row in rows}])
         # intervals end within a few milliseconds of their time
-        if steps.min() > 0 and steps.max() - steps.min() <= max(2, 0.02 * steps.mean()) and steps.mean() >= 10:
+        if (
+            len(steps)
+            and steps.min() > 0
+            and steps.max() - steps.min() <= max(2, 0.02 * steps.mean())
+            and steps.mean() >= 10
+        ):
             raise InputError(
                 f"{stream.name} has one line every {np.mean(steps):.0f} ms with offset {rows[0][4]:.0f}: a log of "
                 "bandwidth, IOPS or averaged latency, with one value for each interval and not one line a request; "
@@ -103,6 +122,14 @@ class Fio(TextFormat):
             position=position,
             measured_response=latency / self.ticks_per_second,
         )
+
+
+def _is_averaged(line: str) -> bool:
+    """Return whether a line has the fields of an averaged log, whose size is 0, or of a log without offsets."""
+    parts = [part.strip() for part in line.split(",")]
+    if not (SHORTEST - 1 <= len(parts) <= len(FIELDS) and all(map(str.isdecimal, parts[:4]))):
+        return False
+    return int(parts[2]) <= 2 and (len(parts) < SHORTEST or int(parts[3]) == 0)
 
 
 def _numbers(line: bytes) -> list[float] | None:

@@ -38,9 +38,6 @@ class Msr(TextFormat):
         Integer("ResponseTime", 0, MAX_OFFSET),
     )
 
-    def is_header(self, line: str) -> bool:
-        return line.lower().startswith("timestamp,")
-
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         timestamp, host, disk, read, offset, size, response = values
         device, names = dense(

@@ -23,6 +23,7 @@ from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE, RequestTrace
 from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.table import (
+    DEFAULT,
     SIZES,
     TIMES,
     Column,
@@ -72,7 +73,10 @@ class Parquet(TraceFormat):
                 first = next(file.iter_batches(1), None)
                 sample = [] if first is None else [str(column[0].as_py()) for column in first.columns]
                 columns = determined([list(names), sample], name)
-        chosen = Parquet({t: Column(names[position_of(t, c, names, True, name)], c.unit) for t, c in columns.items()})
+            columns = {t: Column(names[position_of(t, c, names, True, name)], c.unit) for t, c in columns.items()}
+            if "time" in columns:
+                columns["time"] = _timed(columns["time"], file.schema_arrow.field(columns["time"].name).type, name)
+        chosen = Parquet(columns)
         chosen.ticks_per_second = TIMES[columns["time"].unit or "s"] if columns else 1.0
         return chosen
 
@@ -130,6 +134,17 @@ class Parquet(TraceFormat):
             if response is None
             else response[kept] / TIMES[self.columns["response"].unit or "s"],
         )
+
+
+def _timed(column: Column, kind: Any, name: str) -> Column:
+    """Return the column of the time with the unit of its type, if it contains timestamps."""
+    import pyarrow
+
+    if not pyarrow.types.is_timestamp(kind):
+        return column
+    if column.unit not in (kind.unit, DEFAULT["time"]):
+        raise InputError(f"{name}: column {column.name} has timestamps in {kind.unit}; give time={column.name}")
+    return Column(column.name, kind.unit)
 
 
 def _of_convert(columns: Mapping[str, Any], position: np.ndarray, name: str, origin: float) -> Records:

@@ -10,6 +10,7 @@ __all__ = ["Plausibility"]
 
 FEWEST = 20
 """Requests from which the rate and the addresses are examined."""
+SECTOR = 512  # bytes
 SLOWEST, FASTEST = 1 / 3600, 1e8
 """Mean rates between which nothing is said, requests/s."""
 
@@ -24,12 +25,14 @@ class Plausibility:
         self._requests = 0
         self._span = [np.inf, -np.inf]
         self._offsets = [np.inf, -np.inf]
+        self._small = 0
 
     def add(self, trace: RequestTrace) -> None:
         """Take further requests into account."""
         if not len(trace):
             return
         self._requests += len(trace)
+        self._small += int(np.count_nonzero(trace.size < SECTOR))
         self._span = [min(self._span[0], trace.time.min()), max(self._span[1], trace.time.max())]
         self._offsets = [min(self._offsets[0], trace.offset.min()), max(self._offsets[1], trace.offset.max())]
 
@@ -55,6 +58,11 @@ class Plausibility:
             found.append(
                 f"{name}: all {self._requests:,} requests are at byte {self._offsets[0]:.0f}: this column may not be "
                 "the address; give the format, or name the columns"
+            )
+        if self._small > self._requests / 2:
+            found.append(
+                f"{name}: {self._small:,} of {self._requests:,} requests are smaller than {SECTOR} bytes: sizes and offsets "
+                "may be in sectors; name the columns with their units"
             )
         seconds = self._span[1] - self._span[0]
         rate = self._requests / seconds if seconds > 0 else np.inf

@@ -46,6 +46,10 @@ MSR traces, stay within seconds; files joined in the wrong order, or a damaged n
 # limit of the seconds by which a record may lie behind an earlier one
 DISORDER = Validator(least=0, unit="s", endless=True)
 
+RETURN = 8
+"""A time that is this many times earlier than the latest one is at the beginning of a trace."""
+FEWEST = 20
+"""Requests before such a time, without which it is no sign of a second run."""
 ORDERED = 2**18
 """Requests that are sorted at once, at least."""
 
@@ -293,12 +297,18 @@ def _chosen(
 def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> Iterator[RequestTrace]:
     numbering: dict[str, int] = {}
     origin: np.ndarray | None = None  # one reading, in the type of the clock
-    latest = -np.inf
+    latest, warned, seen = -np.inf, False, 0
     for records in format.records(stream):
         if origin is None:
             origin = records.clock[:1]
         trace = _trace(records, origin, numbering, format, stream.name)
-        latest = _check_order(trace, records, latest, disorder_limit, format.unit)
+        if not warned and (at := _restart(trace, latest, seen)) is not None:
+            warned = True
+            stream.warnings.append(
+                f"{stream.name} {format.unit} {records.position[at]} returns to the beginning of the trace: it may be two "
+                "runs in one file; split the file there"
+            )
+        latest, seen = _check_order(trace, records, latest, disorder_limit, format.unit), seen + len(trace)
         yield trace
     if origin is None:
         left_out = ", ".join(f"{count} {kind}" for kind, count in stream.skipped.items())
@@ -333,6 +343,19 @@ def _trace(
         think=records.think,
         source=TraceSource(name, format.name),
     )
+
+
+def _restart(trace: RequestTrace, latest: float, seen: int) -> int | None:
+    """Return the index of the first request whose time falls from late in the trace to its beginning; None without one.
+
+    latest, seen: latest time, and number of requests, of the earlier chunks.
+    """
+    before = np.concatenate([[latest], np.maximum.accumulate(trace.time)[:-1]])
+    fall = (trace.time < before / RETURN) & (before > 0)
+    fall[1:] &= trace.time[:-1] > before[1:] / RETURN
+    # at the beginning of a trace, requests that overtake each other look alike
+    at = int(np.argmax(fall)) if fall.any() else None
+    return at if at is not None and seen + at >= FEWEST else None
 
 
 def _check_order(trace: RequestTrace, records: Records, latest: float, limit: float, unit: str) -> float:

@@ -23,11 +23,11 @@ from storagekit.workload.trace.fields import Decimal, Field, Integer, Operation,
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
-from storagekit.workload.trace.text import TextFormat, first_lines
+from storagekit.workload.trace.text import TextFormat, first_lines, shortened
 
 __all__ = [
-    "COLUMNS", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "described", "determined", "operation_field",
-    "plain_columns", "position_of",
+    "COLUMNS", "DEFAULT", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "described",
+    "determined", "operation_field", "plain_columns", "position_of",
 ]  # fmt: skip
 
 COLUMNS = ("time", "offset", "size", "operation", "device", "response")
@@ -184,8 +184,8 @@ def _unit(target: str, name: str, value: str) -> str | None:
         return OWN_UNIT[plain]
     if target in ("offset", "size") and plain not in ("block", "blocks"):
         return "bytes"
-    # nobody writes milliseconds with six decimals
-    return "s" if target == "time" and re.fullmatch(r"[0-9]+\.[0-9]{4,}", value) else "?"
+    # seconds have microseconds after the point; a date is a timestamp of Parquet, whose type has the unit
+    return "s" if target == "time" and re.fullmatch(r"[0-9]+\.[0-9]{6,}|\d{4}-\d\d-\d\d.*", value) else "?"
 
 
 class Table(TextFormat):
@@ -235,7 +235,7 @@ class Table(TextFormat):
             _field(
                 next((t for t, at in index.items() if at == i), None),
                 columns,
-                label if header else f"column {i + 1}",
+                shortened(label) if header else f"column {i + 1}",
                 data,
                 i,
             )

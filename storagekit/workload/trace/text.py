@@ -22,10 +22,11 @@ from storagekit.workload.trace.fields import Fields, Operation, Words
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream
 
-__all__ = ["Columns", "TextFormat", "blocks", "clip", "first_lines"]
+__all__ = ["Columns", "TextFormat", "blocks", "clip", "first_lines", "shortened"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
 MAX_LINE = 65_536  # bytes, with its line end
+LIST = 120  # characters of a list of fields in a message
 FEW = 256
 """Lines of a block that is not halved further."""
 BLANK = b" \t\r\n"
@@ -97,8 +98,9 @@ class TextFormat(TraceFormat):
         """
 
     def is_header(self, line: str) -> bool:
-        """Return whether the first line of a file names the columns; such a line is skipped."""
-        return False
+        """Return whether the first line of a file names the fields; such a line is skipped."""
+        given = [part.strip().lower() for part in line.split(self.separator)]
+        return given == [field.name.lower() for field in self.fields]
 
     def variant(self, head: bytes, name: str) -> TextFormat:
         first = next(first_lines(head), "")
@@ -223,7 +225,7 @@ class TextFormat(TraceFormat):
             raise ValueError(f"has {clip(text)}, must be printable ASCII")
         parts = [part.strip() for part in text.split(self.separator)]
         if len(parts) != len(self.fields):
-            names = ", ".join(field.name for field in self.fields)
+            names = shortened(", ".join(field.name for field in self.fields), LIST)
             raise ValueError(
                 f"has {len(parts)} field{'s' * (len(parts) != 1)} ({clip(text)}), must have {len(self.fields)}: {names}"
             )
@@ -340,7 +342,12 @@ def _bare(line: bytes) -> str:
 
 def clip(text: str) -> str:
     """Return the beginning of a field or a line for a message, quoted and escaped."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+    return repr(shortened(text))
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """Return a text, or its beginning if it has more than `most` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def blocks(stream: ByteStream) -> Iterator[TextBlock]:
