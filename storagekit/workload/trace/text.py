@@ -99,7 +99,7 @@ class TextFormat(TraceFormat):
 
     def is_header(self, line: str) -> bool:
         """Return whether the first line of a file names the fields; such a line is skipped."""
-        given = [part.strip().lower() for part in line.split(self.separator)]
+        given = [part.strip(" \t").lower() for part in line.split(self.separator)]
         return given == [field.name.lower() for field in self.fields]
 
     def variant(self, head: bytes, name: str) -> TextFormat:
