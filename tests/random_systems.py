@@ -162,13 +162,13 @@ def _threads(draws: Draws) -> AbstractArrivals:
     return Threads([steady, at_times])
 
 
-def _recorded(draws: Draws) -> AbstractArrivals:
+def _recorded(draws: Draws, depth: int | None = None) -> AbstractArrivals:
     chance = np.random.default_rng(draws.form.randrange(2**31))
     time_of = np.cumsum(chance.exponential(5e-3, RECORDED))
     offset = chance.integers(0, SECTORS * units.SECTOR // SMALL // 2, RECORDED) * SMALL
     size, read = np.full(RECORDED, SMALL), chance.random(RECORDED) < 0.7
     trace = request_trace(time_of - time_of[0], np.zeros(RECORDED, int), offset, size, read)
-    arrivals = recorded(trace, SECTORS, scale=draws.number.choice([0.5, 1.0, 4.0]))
+    arrivals = recorded(trace, SECTORS, scale=draws.number.choice([0.5, 1.0, 4.0]), depth=depth)
     return replace(arrivals, clients=draws.form.choice([False, True]))
 
 
@@ -254,6 +254,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "ClosedOrOpen": lambda draws: ClosedOrOpen(_requests(draws), draws.number.choice([0, 4]), 200.0),
         "Threads": _threads,
         "RecordedArrivals": _recorded,
+        "RecordedLoop": lambda draws: _recorded(draws, depth=draws.number.choice([1, 6])),
     },
 }
 # probability of the first component of a base class, which works with all others, in place of a random one

@@ -74,6 +74,11 @@ def outcome_of(data: bytes, format_name: str | None) -> tuple[str, ...]:
     assert time.process_time() - began < 1
     bare = unpacked(data)
     assert bare is not None
+    if trace.source.format == "table" and format_name is None:
+        # a damaged header of another format is the header of a table, whose interpretation is noted
+        assert trace.source.notes
+        assert_lawful(trace)
+        return ("accepted",)
     expected = strict(trace.source.format, bare)
     for one in noted:
         assert_one_line(str(one.message))

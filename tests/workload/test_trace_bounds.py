@@ -148,6 +148,7 @@ def test_memory_for_a_bomb_stays_small(tmp_path):
     assert peak(lambda: refusal(path)) < 100e6
 
 
+@pytest.mark.filterwarnings("ignore:.*returns to the beginning")
 def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "FREE", 2**17)
     lines = b"".join(b"%d,%d,4096,r,%d.5\n" % (i % 3, 8 * i, i) for i in range(20_000))
@@ -155,6 +156,7 @@ def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path, monkeypatch):
         assert len(read(save(tmp_path, pack(lines) * 2), disorder_limit=1e9)) == 40_000
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_flood_of_incomplete_requests_takes_linear_time(tmp_path):
     count = 8_000
     queued = b"".join(b"8,0 0 %d 0.%09d 1 Q R %d + 8 [a]\n" % (i, i, 1000 * i) for i in range(count))

@@ -105,7 +105,7 @@ def test_columns_are_for_a_table_alone(tmp_path):
         read(saved(tmp_path, HEADER + ROWS), "msr", columns=NAMED)
 
 
-@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 10**15), st.integers(0, 2**40), st.integers(1, 2**20), st.booleans()),

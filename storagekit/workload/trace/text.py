@@ -149,6 +149,8 @@ class TextFormat(TraceFormat):
 
     def _columns(self, block: TextBlock, stream: ByteStream) -> Iterator[Columns]:
         """Yield the columns of a block in file order, in one or several parts."""
+        if not block.data.strip(BLANK):
+            return
         found = self._fast(block, stream)
         if found is not None:
             yield found
