@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -133,3 +134,12 @@ def test_reading_gives_the_head_again_and_then_the_rest(tmp_path):
         assert stream.head == data[:HEAD]
         assert stream.read(10) + stream.read(HEAD) + stream.read(10**6) == data
         assert stream.read(1) == b""
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    lines = b"".join(b"0,%d,512,r,%d\n" % (i, i) for i in range(20_000))
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(lines))
+    writer.start()
+    assert len(read(tmp_path / "pipe")) == 20_000
+    writer.join()

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from io import BufferedIOBase
 from typing import Any, cast
 
+from tqdm import tqdm
+
 from storagekit.core.errors import InputError
 from storagekit.core.validation import shown
 
@@ -83,6 +85,10 @@ class ByteStream:
         self._may_skip = skip_bad
         self._compression, self._expanded = "", 0
         self._raw = self._open(self.name)
+        self._bar = tqdm(
+            total=os.fstat(self._raw.fileno()).st_size or None,
+            desc="reading", unit="B", unit_scale=True, delay=2, leave=False,
+        )  # fmt: skip
         try:
             self._plain = self._decompressor()
             self.head = self._fetch(HEAD)
@@ -91,6 +97,7 @@ class ByteStream:
             if self.head[257:262] == b"ustar":
                 raise InputError(f"{self.name} is a tar archive; extract it first (tar -xf), and give a file in it")
         except BaseException:
+            self._bar.close()
             self._raw.close()
             raise
         self._ahead = self.head
@@ -99,6 +106,7 @@ class ByteStream:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._bar.close()
         self._plain.close()
         self._raw.close()
 
@@ -177,6 +185,8 @@ class ByteStream:
                 break
             parts.append(part)
             size -= len(part)
+            if self._raw.seekable():  # a pipe has no position
+                self._bar.update(self._raw.tell() - self._bar.n)
             self._expanded += len(part)
             if self._compression and self._expanded > max(FREE, EXPANSION * self._raw.tell()):
                 raise InputError(
