@@ -4,6 +4,7 @@ This file does not use the package. `strict` takes the bytes of a file and retur
 where the file must be rejected.
 """
 
+import csv
 import struct
 from fractions import Fraction
 from typing import NamedTuple
@@ -237,11 +238,11 @@ def table(lines, data) -> list[Request]:
         raise ValueError("no row")
     glue: str | None = ","
     for one in (",", "\t", ";", "|", None):
-        counts = {len(text.split(one)) for text in first[:10]}
+        counts = {len(apart(text, one)) for text in first[:10]}
         if len(counts) == 1 and counts.pop() >= 4:
             glue = one
             break
-    rows = [[part.strip() for part in text.split(glue)] for text in first]
+    rows = [apart(text, glue) for text in first]
     if len(rows[0]) < 6:
         raise ValueError("columns")
     titled_by = not plain_number(rows[0][0])
@@ -249,7 +250,7 @@ def table(lines, data) -> list[Request]:
     integers = all(digits(row[0][1:] if row[0][:1] in ("+", "-") else row[0]) for row in rows[titled_by:])
     found = []
     for text in texts:
-        stamp, device, kind, offset, size, took, *_ = fields(text, glue, len(rows[0]))
+        stamp, device, kind, offset, size, took, *_ = quoted(text, glue, len(rows[0]))
         if kind.lower() in TABLE_SKIPPED or (kind.lower().startswith("zone_") and kind.lower()[5:] in ZONES):
             continue
         clock = Fraction(whole(stamp, 0, FAR) if integers else number(stamp)) / 10**6
@@ -260,6 +261,29 @@ def table(lines, data) -> list[Request]:
         response = Fraction(number(took)) / 10**6
         found.append(Request(clock, device, *place, kind.lower() in TABLE_READ, None, response))
     return found
+
+
+def apart(text: str, glue: str | None) -> list[str]:
+    try:
+        whole_line = glue is not None and '"' in text
+        parts = next(csv.reader([text], delimiter=glue, strict=True)) if whole_line and glue else text.split(glue)
+    except csv.Error:
+        parts = text.split(glue)
+    return [part.strip() for part in parts]
+
+
+def quoted(text: str, glue: str | None, count: int) -> list[str]:
+    """The fields of a line in which double quotes may stand around a field."""
+    if glue is None or '"' not in text:
+        return fields(text, glue, count)
+    fields(text.replace('"', ""), None, len(text.replace('"', "").split()))  # printable
+    try:
+        parts = [part.strip() for part in next(csv.reader([text], delimiter=glue, strict=True))]
+    except csv.Error as error:
+        raise ValueError("quote") from error
+    if len(parts) != count:
+        raise ValueError("number of fields")
+    return parts
 
 
 ZONES = ("append", "reset", "open", "close", "finish")

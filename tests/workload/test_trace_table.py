@@ -263,3 +263,15 @@ def test_sizes_below_a_sector_are_a_warning(tmp_path):
 def test_other_logs_of_fio_are_refused_with_the_reason(tmp_path, name, text, message):
     with pytest.raises(InputError, match=message):
         read(saved(tmp_path, text, name))
+
+
+def test_quoted_fields_may_contain_separators(tmp_path):
+    text = '"time_us","op","lba","size_bytes","note"\n"5","R",8,"512","a, b"\n7,"W",16,1024,""\n'
+    trace = read(saved(tmp_path, text))
+    assert (
+        trace.time.tolist() == [0.0, 2e-6]
+        and trace.offset.tolist() == [4096, 8192]
+        and trace.size.tolist() == [512, 1024]
+    )
+    with pytest.raises(InputError, match="line 3 has a wrong quote .*must have a pair around a whole field"):
+        read(saved(tmp_path, text.replace('1024,""', '1024,"')))

@@ -23,7 +23,7 @@ from storagekit.workload.trace.fields import Decimal, Field, Integer, Operation,
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
-from storagekit.workload.trace.text import TextFormat, first_lines, shortened
+from storagekit.workload.trace.text import TextFormat, first_lines, shortened, split
 
 __all__ = [
     "COLUMNS", "DEFAULT", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "described",
@@ -200,6 +200,7 @@ class Table(TextFormat):
     name = "table"
     layout = "any separators and columns, with a header or with --columns"
     ticks_per_second = 1.0
+    quoted = True
 
     def __init__(self, columns: Mapping[str, Column] | None = None):
         self.columns = dict(columns or {})
@@ -409,7 +410,10 @@ def _separator(lines: Sequence[str]) -> str | None:
 
 
 def _split(line: str, separator: str | None) -> list[str]:
-    return [part.strip() for part in line.split(separator)]
+    try:
+        return split(line, separator, quoted=True)
+    except ValueError:  # a damaged line, which is reported when it is read
+        return split(line, separator)
 
 
 TABLE = Table()

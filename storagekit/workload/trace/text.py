@@ -10,6 +10,7 @@ the reader of the file then warns.
 from __future__ import annotations
 
 import copy
+import csv
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from storagekit.workload.trace.fields import Fields, Operation, Words
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream
 
-__all__ = ["Columns", "TextFormat", "blocks", "clip", "first_lines", "shortened"]
+__all__ = ["Columns", "TextFormat", "blocks", "clip", "first_lines", "shortened", "split"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
 MAX_LINE = 65_536  # bytes, with its line end
@@ -77,13 +78,15 @@ class TextFormat(TraceFormat):
     """Base class of formats with one record per line.
 
     A line has the fields `fields` in this order, separated by `separator` (None for blanks). A request with the value 0
-    in the field named `empty` transfers nothing; it is skipped, and counted as "empty".
+    in the field named `empty` transfers nothing; it is skipped, and counted as "empty". If `quoted` is true, fields may
+    stand in double quotes, and then contain separators.
     """
 
     unit = "line"
     fields: Fields
     separator: str | None = ","
     empty: str | None = None
+    quoted = False
 
     @property
     def layout(self) -> str:
@@ -167,6 +170,8 @@ class TextFormat(TraceFormat):
         """Return the columns of a block, or None if the block must be read line by line."""
         if not block.data or b"#" in block.data or block.data.translate(None, PLAIN):
             return None
+        if self.quoted and b'"' in block.data:
+            return None
         raw = _parsed(block.data, self.fields, self.separator)
         lines = block.lines
         if raw is None or len(_numbers(raw[0])) != lines:
@@ -225,7 +230,7 @@ class TextFormat(TraceFormat):
         """
         if not (text.isascii() and text.replace("\t", " ").isprintable()):
             raise ValueError(f"has {clip(text)}, must be printable ASCII")
-        parts = [part.strip() for part in text.split(self.separator)]
+        parts = split(text, self.separator, self.quoted)
         if len(parts) != len(self.fields):
             names = shortened(", ".join(field.name for field in self.fields), LIST)
             raise ValueError(
@@ -285,6 +290,36 @@ class TextFormat(TraceFormat):
         )
 
 
+def split(text: str, separator: str | None, quoted: bool = False) -> list[str]:
+    """Return the fields of a line without the blanks around them.
+
+    Parameters
+    ----------
+    text : str
+        The line.
+    separator : str or None
+        The separator; None for blanks.
+    quoted : bool
+        Whether fields may stand in double quotes; by default false.
+
+    Returns
+    -------
+    list of str
+        The fields.
+
+    Raises
+    ------
+    ValueError
+        If a quote has no end, or stands within a field.
+    """
+    if quoted and separator is not None and '"' in text:
+        try:
+            return [part.strip() for part in next(csv.reader([text], delimiter=separator, strict=True))]
+        except csv.Error:
+            raise ValueError(f"has a wrong quote ({clip(text)}), must have a pair around a whole field") from None
+    return [part.strip() for part in text.split(separator)]
+
+
 def _parsed(data: bytes, fields: Fields, separator: str | None) -> list[Any] | None:
     """Return the columns that pyarrow parses in a block: arrays of numbers, and `Words`; None if it refuses them."""
     import pyarrow
@@ -308,14 +343,14 @@ def _parsed(data: bytes, fields: Fields, separator: str | None) -> list[Any] | N
 
 def _table(data: bytes, columns: dict[str, Any], separator: str):
     import pyarrow
-    from pyarrow import csv
+    from pyarrow import csv as tables
 
-    return csv.read_csv(
+    return tables.read_csv(
         pyarrow.BufferReader(data),
         # one part, so that a column of words has one dictionary
-        csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(columns)),
-        csv.ParseOptions(delimiter=separator, quote_char=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types=columns, null_values=[], strings_can_be_null=False, check_utf8=False),
+        tables.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(columns)),
+        tables.ParseOptions(delimiter=separator, quote_char=False, ignore_empty_lines=False),
+        tables.ConvertOptions(column_types=columns, null_values=[], strings_can_be_null=False, check_utf8=False),
     )
 
 
