@@ -273,5 +273,5 @@ def test_quoted_fields_may_contain_separators(tmp_path):
         and trace.offset.tolist() == [4096, 8192]
         and trace.size.tolist() == [512, 1024]
     )
-    with pytest.raises(InputError, match="line 3 has a wrong quote .*must have a pair around a whole field"):
+    with pytest.raises(InputError, match=r"line 3 has a wrong quote .*must have a pair around a whole field"):
         read(saved(tmp_path, text.replace('1024,""', '1024,"')))
