@@ -68,7 +68,7 @@ def test_every_command_shows_every_name_harmlessly(command, storagekit, tmp_path
 
 def test_files_are_named_harmlessly_in_tables(storagekit, tmp_path):
     trace = tmp_path / f"{NAME.replace('/', '')}.spc"
-    trace.write_text("".join(f"0,{8 * one},512,r,0.{one}\n" for one in range(60)))
+    trace.write_text("".join(f"0,{8 * one},512,r,0.{one:02}\n" for one in range(60)))
     status, text, stderr = storagekit("trace", "info", str(trace))
     assert (status, stderr) == (0, "") and "\\x1b[31m" in text and is_harmless(text)
 
