@@ -39,8 +39,7 @@ LETTERS = re.compile(r"([A-Z]+)( .*)?", re.ASCII)
 REMAP = re.compile(r"[A-Z]+ +\d+ \+ \d+ <- \((?P<upper>\d{1,10},\d{1,10})\) \d+( .*)?", re.ASCII)
 # for each CPU and device, after an empty line
 SUMMARY = re.compile(r"(CPU\d+|Total) \(.*\):?")
-# a device, an action, RWBS, a sector and sectors, in another layout than the default one
-OTHER_LAYOUT = re.compile(r"\s*\d{1,10},\d{1,10}\s.*\s[A-Z]{1,2}\s+[RWDFN][A-Z]*\s+\d+ \+ \d+", re.ASCII)
+DEVICE, ACTION, KIND = (re.compile(form, re.ASCII) for form in (r"\d{1,10},\d{1,10}", r"[A-Z]{1,2}", r"[RWDFN][A-Z]*"))
 MAGIC = b"tae"
 """Bytes of the magic number 0x65617400 of blktrace above its lowest byte, which is the version."""
 VERSIONS = 32
@@ -67,7 +66,7 @@ class Blkparse(BlockEvents):
     def recognises(self, head: bytes) -> bool:
         if not self.lowest:
             return False
-        return _is_raw(head) or any(EVENT.fullmatch(line) or OTHER_LAYOUT.match(line) for line in first_lines(head))
+        return _is_raw(head) or any(EVENT.fullmatch(line) or _is_other_layout(line) for line in first_lines(head))
 
     def ends(self, text: str) -> bool:
         return SUMMARY.fullmatch(text) is not None
@@ -106,6 +105,18 @@ class BlkparseAll(Blkparse):
 
     def __init__(self):
         super().__init__(lowest=False)
+
+
+def _is_other_layout(line: str) -> bool:
+    """Return whether a line has a device, an action, RWBS, a sector and sectors, in another layout than the default one."""
+    words = line.split()
+    if not words or not DEVICE.fullmatch(words[0]):
+        return False
+    places = zip(words[1:], words[2:], words[3:], words[4:], words[5:], strict=False)
+    return any(
+        ACTION.fullmatch(action) and KIND.fullmatch(kind) and sector.isdecimal() and plus == "+" and sectors.isdecimal()
+        for action, kind, sector, plus, sectors in places
+    )
 
 
 def _is_raw(head: bytes) -> bool:
