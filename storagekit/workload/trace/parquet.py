@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,6 @@ class Parquet(TraceFormat):
         return chosen
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        import pyarrow
-
         with _opened(stream.name) as file:
             made = _made(file, stream.name)
             if self.columns:
@@ -92,20 +91,16 @@ class Parquet(TraceFormat):
                 stream.notes.extend(made["notes"])
                 stream.timed = made["timed"]
             first = 1
-            try:
-                for batch in file.iter_batches(CHUNK):
-                    position = np.arange(first, first + len(batch), dtype=np.int64)
-                    first += len(batch)
-                    if not len(batch):
-                        continue
-                    columns = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
-                    yield (
-                        self._of_table(columns, position, stream)
-                        if self.columns
-                        else _of_convert(columns, position, stream.name, float(made["origin"] if made else 0.0))
-                    )
-            except (pyarrow.ArrowException, OSError) as fault:
-                raise _damaged(stream.name, fault) from None
+            for batch in file.iter_batches(CHUNK):
+                position = np.arange(first, first + len(batch), dtype=np.int64)
+                first += len(batch)
+                if not len(batch):
+                    continue
+                columns = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
+                if self.columns:
+                    yield self._of_table(columns, position, stream)
+                else:
+                    yield _of_convert(columns, position, stream.name, float(made["origin"] if made else 0.0))
 
     def _of_table(self, columns: Mapping[str, Any], position: np.ndarray, stream: ByteStream) -> Records:
         name = stream.name
@@ -226,6 +221,8 @@ def _values(field: Field, raw: Any, position: np.ndarray, name: str) -> Any:
         raise InputError(
             f"{name}: column {field.name} has type {raw.type}, must be {field.allowed}; convert the column"
         ) from None
+    if isinstance(given, Words) and not 0 <= given.index.min() <= given.index.max() < len(given.names):
+        raise InputError(f"{name} has a damaged column {field.name}; fetch the file again, or convert it again")
     found = field.column(given)
     if found is None:
         at, text = _first_fault(field, given)
@@ -254,15 +251,19 @@ def _flags(raw: Any, key: str, name: str) -> np.ndarray:
     return raw.to_numpy(zero_copy_only=False)
 
 
-def _opened(name: str):
+@contextmanager
+def _opened(name: str) -> Iterator[Any]:
+    """Open a file. An error of pyarrow in the block raises InputError."""
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     try:
-        file = ParquetFile(name)
+        with ParquetFile(name) as file:
+            named = "device" in file.schema_arrow.names
         # names of devices as numbers, which is faster
-        return ParquetFile(name, read_dictionary=["device"]) if "device" in file.schema_arrow.names else file
-    except (ArrowException, OSError) as fault:
+        with ParquetFile(name, read_dictionary=["device"] if named else None) as file:
+            yield file
+    except (ArrowException, OSError, UnicodeDecodeError) as fault:
         raise _damaged(name, fault) from None
 
 
