@@ -54,11 +54,12 @@ class Iolog(TraceFormat):
             lines = block.data.split(b"\n")
             for number, line in enumerate(lines, block.first):
                 text = line.decode("latin-1").strip(" \t\r")
-                if not text or number == 1:
+                parts = text.split()
+                if not parts or number == 1:
                     continue
                 ends = block.cut and number == block.first + len(lines) - 1
                 try:
-                    action = _action(text.split(), version)
+                    action = _action(parts, version)
                 except ValueError as fault:
                     remedy = (
                         "the file ends in the middle of this line; fetch it again" if ends else "correct or remove it"
