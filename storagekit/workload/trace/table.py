@@ -387,10 +387,10 @@ def position_of(target: str, column: Column, names: list[str], header: bool, fil
     InputError
         If the table does not have the column.
     """
-    if header and column.name in names:
-        return names.index(column.name)
     if column.name.isdecimal() and 1 <= int(column.name) <= len(names):
         return int(column.name) - 1
+    if header and column.name in names:
+        return names.index(column.name)
     known = ", ".join(names) if header else f"1 to {len(names)}"
     raise InputError(f"{file} has no column {column.name!r} for {target}; give one of {shown(known)}")
 
