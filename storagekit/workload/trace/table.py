@@ -236,7 +236,7 @@ class Table(TextFormat):
             _field(
                 next((t for t, at in index.items() if at == i), None),
                 columns,
-                shortened(label) if header else f"column {i + 1}",
+                shortened(ascii(label)[1:-1]) if header else f"column {i + 1}",
                 data,
                 i,
             )
