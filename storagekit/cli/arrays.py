@@ -22,7 +22,7 @@ LEAST_UNIT = 64 * 1024  # bytes
 
 
 def is_array(name: str) -> bool:
-    """Return whether a name is one of an array, and not one of a dispatcher."""
+    """Return whether a name describes an array. Names of dispatchers do not."""
     return any(form.fullmatch(name) for form in (_MIRROR, _RAID, _CODE))
 
 

@@ -7,26 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from storagekit.cli import completion
 from storagekit.cli.arrays import NAMES, array_of, is_array
-from storagekit.cli.trace import Json, chosen, dispatcher_of
+from storagekit.cli.trace import Drive, Json, Latency, Scale, Schedule, Write, chosen, dispatcher_of
 from storagekit.cli.trace_options import (
-    Columns,
-    Compact,
     Depth,
-    Devices,
     File,
-    Format,
-    From,
-    More,
-    Reading,
-    Requests,
-    Sample,
-    Selection,
-    SkipBad,
-    Until,
+    MergedReading,
+    PlacedSelection,
     opened,
     say_if_wrapped,
+    trace_options,
 )
 from storagekit.core.errors import InputError
 
@@ -43,8 +33,10 @@ def join(app: typer.Typer) -> None:
     app.command()(compare)
 
 
+@trace_options
 def compare(
     file: File,
+    *,
     schemes: Annotated[
         str,
         typer.Option(
@@ -55,20 +47,19 @@ def compare(
             ),
         ),
     ] = "hashing,dsptf,jsq2",
-    drive: Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)] = "atlas10k",
+    drive: Drive = "atlas10k",
     drives: Annotated[int, typer.Option(help="Number of drives. For an array, its name determines it.")] = 2,
     copies: Annotated[
         int | None, typer.Option(help="Copies of each block, on neighbouring drives; by default on all drives.")
     ] = None,
-    schedule: Annotated[str, typer.Option(help="Scheduler of each drive.")] = "satf",
-    write: Annotated[str, typer.Option(help="Write policy (see `storagekit list`).")] = "all-copies",
-    latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
+    schedule: Schedule = "satf",
+    write: Write = "all-copies",
+    latency: Latency = 0.05,
     seeds: Annotated[int, typer.Option(help="Number of runs of each scheme; intervals need at least 2.")] = 8,
     against: Annotated[
         str | None, typer.Option(help="Baseline of the differences; by default the first scheme.")
     ] = None,
-    requests: Requests = None,
-    scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
+    scale: Scale = 1.0,
     depth: Depth = None,
     out: Annotated[
         list[Path] | None,
@@ -77,15 +68,8 @@ def compare(
             help=(f"File for the result, in the format of its suffix ({', '.join(WRITTEN)}); repeatable."),
         ),
     ] = None,
-    form: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
-    more: More = None,
-    devices: Devices = None,
-    start: From = 0.0,
-    until: Until = None,
-    sample: Sample = None,
-    compact: Compact = False,
+    reading: MergedReading,
+    selection: PlacedSelection,
     as_json: Json = False,
 ) -> None:
     """Compare schemes on a trace: response times with quantiles, disk utilization, and differences with intervals.
@@ -99,11 +83,7 @@ def compare(
         if path.suffix not in WRITTEN:
             raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
     names, arm = _names(schemes), load_drive(drive)
-    trace = opened(
-        file,
-        Reading(form, columns, requests, skip_bad, tuple(more or ())),
-        Selection(devices, start, until, sample, compact),
-    )
+    trace = opened(file, reading, selection)
 
     def system(name: str):
         kind, _, its_own = name.partition(":")

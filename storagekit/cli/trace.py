@@ -10,24 +10,17 @@ import typer
 from storagekit.cli import completion
 from storagekit.cli.arrays import NAMES, array_of
 from storagekit.cli.trace_options import (
-    Columns,
-    Compact,
     Depth,
-    Devices,
     File,
-    Format,
-    From,
-    More,
+    MergedReading,
+    PlacedSelection,
     Reading,
-    Requests,
-    Sample,
     Selection,
-    SkipBad,
-    Until,
     opened,
     remarks,
     say_if_wrapped,
     streamed,
+    trace_options,
 )
 from storagekit.core.errors import InputError
 from storagekit.reproduce.printing import say
@@ -42,6 +35,16 @@ Write = Annotated[
     str,
     typer.Option(help="Write policy (see `storagekit list`).", autocompletion=completion.writes),
 ]
+Latency = Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")]
+Scale = Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")]
+Slow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="BRICK=SPEED", help="Run a brick at a fraction of its speed; repeatable."),
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="BRICK=FIRST-LAST", help="Stop a brick from one request to another; repeatable."),
+]
 
 trace_app = typer.Typer(help="Characteristics of traces.", rich_markup_mode=None, no_args_is_help=True)
 
@@ -53,27 +56,14 @@ def join(app: typer.Typer) -> None:
 
 
 @trace_app.command()
-def info(
-    file: File,
-    form: Format = None,
-    columns: Columns = None,
-    requests: Requests = None,
-    skip_bad: SkipBad = 0,
-    more: More = None,
-    devices: Devices = None,
-    start: From = 0.0,
-    until: Until = None,
-    sample: Sample = None,
-    as_json: Json = False,
-) -> None:
+@trace_options
+def info(file: File, reading: MergedReading, selection: Selection, as_json: Json = False) -> None:
     """Print the characteristics of a trace: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
     from storagekit.workload.trace import UNITS, Summary
 
     summary = Summary()
     last = None
-    for last in streamed(
-        file, Reading(form, columns, requests, skip_bad, tuple(more or ())), Selection(devices, start, until, sample)
-    ):
+    for last in streamed(file, reading, selection):
         summary.add(last)
     assert last is not None
     found, origin = summary.result(str(file)).as_dict(), last.source
@@ -92,18 +82,16 @@ def info(
 
 
 @trace_app.command()
+@trace_options
 def convert(
     file: File,
     target: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Parquet file to write.")],
-    form: Format = None,
-    columns: Columns = None,
-    requests: Requests = None,
-    skip_bad: SkipBad = 0,
+    reading: Reading,
 ) -> None:
     """Convert a trace to a Parquet file, which every command reads many times faster."""
     from storagekit.workload.trace import convert as run
 
-    source = run(file, target, **Reading(form, columns, requests, skip_bad).arguments())
+    source = run(file, target, **reading.arguments())
     for line in remarks(source):
         say(line)
     print(target)
@@ -119,8 +107,10 @@ def formats_() -> None:
         print(f"{form.name:<{width}}  {form.layout}")
 
 
+@trace_options
 def replay(
     file: File,
+    *,
     drive: Drive = "atlas10k",
     buffered: Annotated[
         bool, typer.Option("--buffered", help=("Include the controller, bus and buffer of the drive."))
@@ -130,32 +120,18 @@ def replay(
     dispatch: Dispatch = "dsptf",
     schedule: Schedule = "satf",
     write: Write = "all-copies",
-    latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
+    latency: Latency = 0.05,
     cache_mb: Annotated[
         float, typer.Option(help=("LRU cache of each brick, MB; with the dispatcher central, of the whole system."))
     ] = 0.0,
-    slow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="BRICK=SPEED", help=("Run a brick at a fraction of its speed; repeatable.")),
-    ] = None,
-    stop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="BRICK=FIRST-LAST", help="Stop a brick from one request to another; repeatable."),
-    ] = None,
-    scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
+    slow: Slow = None,
+    stop: Stop = None,
+    scale: Scale = 1.0,
     depth: Depth = None,
     slots: Annotated[int, typer.Option(help="Limit of requests in the system; further requests wait outside.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of the initial spindle angles.")] = 0,
-    form: Format = None,
-    columns: Columns = None,
-    requests: Requests = None,
-    skip_bad: SkipBad = 0,
-    more: More = None,
-    devices: Devices = None,
-    start: From = 0.0,
-    until: Until = None,
-    sample: Sample = None,
-    compact: Compact = False,
+    reading: MergedReading,
+    selection: PlacedSelection,
     as_json: Json = False,
 ) -> None:
     """Simulate a trace on a system, and print utilization, response times, queue depth and bottleneck.
@@ -171,32 +147,30 @@ def replay(
     from storagekit.placement import Replicas
     from storagekit.simulation import replay as run
 
-    reading, selection = (
-        Reading(form, columns, requests, skip_bad, tuple(more or ())),
-        Selection(devices, start, until, sample, compact),
-    )
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
+    discipline = chosen("schedule", schedule, schedulers())()
     if layout is not None:
         trace = opened(file, reading, selection)
-        system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), trace, slots)
-        say_if_wrapped(trace, system)
-        _print_replay(run(trace, system, scale=scale, seed=seed, depth=depth), as_json)
-        return
-    COUNT("replicas", replicas)
-    condition, speeds = _condition(slow or [], stop or [], replicas)
-    trace = opened(file, reading, selection)
-    system = System(
-        model,
-        Replicas(replicas),
-        dispatcher_of(dispatch, latency * 1e-3, speeds, lambda: service_of(arm, float(trace.size.mean()), speeds)),
-        chosen("schedule", schedule, schedulers())(),
-        chosen("write", write, writes())(),
-        cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
-        condition=condition,
-        drives=max(replicas, 1),
-        slots=slots,
-    )
+        system = array_of(model, layout, discipline, trace, slots)
+    else:
+        COUNT("replicas", replicas)
+        condition, speeds = _condition(slow or [], stop or [], replicas)
+        trace = opened(file, reading, selection)
+        routing = dispatcher_of(
+            dispatch, latency * 1e-3, speeds, lambda: service_of(arm, float(trace.size.mean()), speeds)
+        )
+        system = System(
+            model,
+            Replicas(replicas),
+            routing,
+            discipline,
+            chosen("write", write, writes())(),
+            cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
+            condition=condition,
+            drives=max(replicas, 1),
+            slots=slots,
+        )
     say_if_wrapped(trace, system)
     _print_replay(run(trace, system, scale=scale, seed=seed, depth=depth), as_json)
 

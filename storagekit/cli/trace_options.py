@@ -1,9 +1,15 @@
-"""Options of the commands that read a trace, and the reading with them."""
+"""Options of the commands that read a trace, and the reading with them.
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+The fields of `Reading`, `Selection` and their subclasses are options. A command with a parameter of one of these classes
+and the decorator `trace_options` has them all.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -77,30 +83,37 @@ Depth = Annotated[
 
 @dataclass(frozen=True)
 class Reading:
-    """How a command reads a trace: the options above."""
+    """How a command reads a trace."""
 
-    format: str | None = None
-    columns: str | None = None
-    requests: int | None = None
-    skip_bad: int = 0
-    more: tuple[Path, ...] = ()
+    format: Format = None
+    columns: Columns = None
+    requests: Requests = None
+    skip_bad: SkipBad = 0
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `workload.trace.read` and `convert`."""
-        return {
-            "format": self.format, "columns": self.columns, "requests": self.requests, "skip_bad": self.skip_bad,
-        }  # fmt: skip
+        return {field.name: getattr(self, field.name) for field in fields(Reading)}
+
+
+@dataclass(frozen=True)
+class MergedReading(Reading):
+    """How a command reads a trace of one or several files."""
+
+    more: More = None
+
+    def paths(self, file: Path) -> Path | list[Path]:
+        """Return the file, or all files if there are several."""
+        return [file, *self.more] if self.more else file
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which requests of a trace a command uses: the options above."""
+    """Which requests of a trace a command uses."""
 
-    devices: str | None = None
-    start: float = 0.0
-    until: float | None = None
-    sample: float | None = None
-    compact: bool = False
+    devices: Devices = None
+    start: From = 0.0
+    until: Until = None
+    sample: Sample = None
 
     def __post_init__(self):
         from storagekit.core.validation import SHARE, Validator
@@ -164,25 +177,74 @@ class Selection:
         return trace.window(self.start, float("inf") if self.until is None else self.until)
 
 
-def opened(file: Path, reading: Reading, selection: Selection) -> "RequestTrace":
-    """Read a trace and select its requests. What was left out or interpreted is said on standard error."""
+@dataclass(frozen=True)
+class PlacedSelection(Selection):
+    """Which requests of a trace a command simulates, and where they lie on the modelled drives."""
+
+    compact: Compact = False
+
+
+def trace_options(command: Callable) -> Callable:
+    """Give a command one option for each field of its parameters of the classes above.
+
+    Parameters
+    ----------
+    command : callable
+        A command, some of whose parameters have a dataclass of options as their type.
+
+    Returns
+    -------
+    callable
+        The command with the options in place of these parameters. It creates the objects and calls `command`.
+    """
+    signature = inspect.signature(command)
+    groups = {name: one.annotation for name, one in signature.parameters.items() if is_dataclass(one.annotation)}
+    parameters = []
+    for name, one in signature.parameters.items():
+        if name not in groups:
+            parameters.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            )
+            for field in fields(groups[name])
+        ]
+
+    @wraps(command)
+    def run(**given):
+        objects = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**given, **objects)
+
+    # typer reads the options from these
+    del run.__wrapped__
+    run.__signature__ = signature.replace(parameters=parameters)
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def opened(file: Path, reading: MergedReading, selection: PlacedSelection) -> "RequestTrace":
+    """Read a trace, select its requests, and print the remarks of the reader on standard error."""
     from storagekit.workload.trace import read
 
-    files = [file, *reading.more] if reading.more else file
-    trace = selection.of(read(files, **reading.arguments()))
+    trace = selection.of(read(reading.paths(file), **reading.arguments()))
     trace = trace.compacted() if selection.compact else trace
     for line in remarks(trace.source):
         say(line)
     return trace
 
 
-def streamed(file: Path, reading: Reading, selection: Selection) -> "Iterator[RequestTrace]":
-    """Yield the selected requests of a trace in order of time, in memory that does not grow with the trace."""
+def streamed(file: Path, reading: MergedReading, selection: Selection) -> "Iterator[RequestTrace]":
+    """Yield the selected requests of a trace in order of time. Memory does not grow with a trace of one file."""
     from storagekit.workload.trace import chunks, read
     from storagekit.workload.trace.reading import in_order
 
     if reading.more:
-        yield selection.of(read([file, *reading.more], **reading.arguments()))
+        yield selection.of(read(reading.paths(file), **reading.arguments()))
         return
     yield from selection.parts(in_order(chunks(file, **reading.arguments())))
 

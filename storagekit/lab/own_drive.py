@@ -130,8 +130,8 @@ def told(answer: Beside) -> Said:
         f"Relative to {list(answer.drives)[1].partition(': ')[2]}: {alone / its_alone:.2f} times the random reads, "
         f"{mine.outer_sustained_rate / its.outer_sustained_rate:.2f} times the sequential rate, "
         f"{_times(mine.capacity / its.capacity)} times the capacity.",
-        f"A random read of 4 KB takes {1 / alone / MS:.1f} ms, of which half a revolution is "
-        f"{mine.revolution / 2 / MS:.1f} ms. A sequential read of the whole drive takes about "
+        f"A random read of 4 KB takes {1 / alone / MS:.1f} ms, and half a revolution "
+        f"{mine.revolution / 2 / MS:.1f} ms of this. A sequential read of the whole drive takes about "
         f"{_in_a_row(yours.zones) / HOUR:,.1f} hours.",
     ]
     row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s sequentially"

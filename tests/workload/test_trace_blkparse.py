@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
 from storagekit.workload.trace import block_events, chunks, read
-from storagekit.workload.trace.blkparse import BLKPARSE_ALL, Blkparse
+from storagekit.workload.trace.blkparse import BLKPARSE_ALL, BlkparseAll
 
 # a merge of two writes, a read that completes on another CPU, a flush, a discard, plugging; the last write is under way
 SAMPLE = b"""\
@@ -239,7 +239,7 @@ def test_the_format_blkparse_all_counts_all_devices_and_is_never_recognised(tmp_
     path = save(tmp_path, STACK)
     trace = read(path, "blkparse-all")
     assert timeline(trace) == [("253,1", 0, 0), ("253,0", 2, 384), ("8,0", 4, 2432), ("8,16", 5, 77)]
-    assert trace.source.format == Blkparse(lowest=False).name == "blkparse-all" and trace.source.notes == ()
+    assert trace.source.format == BlkparseAll().name == "blkparse-all" and trace.source.notes == ()
     assert read(path).source.format == "blkparse" and not BLKPARSE_ALL.recognises(STACK)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from storagekit.core.errors import InputError
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.fields import Decimal, Field, Fields, Integer, Operation, Text, Word
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -32,7 +33,6 @@ from storagekit.workload.trace.text import TextFormat, first_lines
 
 __all__ = ["BIOSNOOP", "Biosnoop"]
 
-SECTOR = 512  # bytes
 LETTERS = re.compile(r"F?(R|W|DE|D|F|N|Z[A-Z]{0,2})F?A?S?M?U?")
 KIND = {"D": "trim", "F": "flush", "Z": "zone", "N": "other"}
 

@@ -46,22 +46,11 @@ VERSIONS = 32
 
 
 class Blkparse(BlockEvents):
-    """The lines of events that blkparse prints. Devices are named by their numbers, as `8,0`.
-
-    Parameters
-    ----------
-    lowest : bool
-        Whether requests that a device maps to a lower device are counted once, at the lowest device; by default true. If
-        false, the requests of all devices are counted, and the name of the format is `blkparse-all`.
-    """
+    """The lines of events that blkparse prints. Devices are named by their numbers, as `8,0`."""
 
     name = "blkparse"
     layout = "device cpu sequence time process action RWBS sector + sectors"
     called = {QUEUED: "Q", ISSUED: "D", COMPLETED: "C", REMAPPED: "A"}  # noqa: RUF012
-
-    def __init__(self, lowest: bool = True):
-        self.lowest = lowest
-        self.name = self.name if lowest else BlkparseAll.name
 
     def recognises(self, head: bytes) -> bool:
         if not self.lowest:
@@ -102,9 +91,7 @@ class BlkparseAll(Blkparse):
     """The lines of events that blkparse prints. Requests are counted at all devices, also at those that remap them."""
 
     name = "blkparse-all"
-
-    def __init__(self):
-        super().__init__(lowest=False)
+    lowest = False
 
 
 def _is_other_layout(line: str) -> bool:

@@ -33,6 +33,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from storagekit.core.errors import InputError
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.fields import Integer, Word
 from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -41,7 +42,6 @@ from storagekit.workload.trace.text import blocks
 
 __all__ = ["COMPLETED", "ISSUED", "QUEUED", "REMAPPED", "BlockEvents", "Event"]
 
-SECTOR = 512  # bytes
 QUEUED, ISSUED, COMPLETED, REMAPPED = "Q", "D", "C", "A"
 ARRIVALS = (QUEUED, ISSUED, COMPLETED)
 """Events that may be the arrival, the preferred one first."""

@@ -273,7 +273,7 @@ class Peak:
 
     @property
     def to_mean(self) -> float:
-        """The largest number / the mean over all windows, of which the last counts as a whole one."""
+        """The largest number / the mean over all windows. The last window counts as a whole window."""
         return float(self._most) * float(self._number + 1) / self._requests
 
 

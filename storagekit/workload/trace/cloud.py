@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.fields import Decimal, Integer, Operation
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -32,7 +33,6 @@ from storagekit.workload.trace.text import TextFormat
 
 __all__ = ["ALIBABA", "SYSTOR17", "TENCENT", "Alibaba", "Systor17", "Tencent"]
 
-SECTOR = 512  # bytes
 LARGEST_NUMBER = 2**62
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.fields import Decimal, Hexadecimal, Integer, Operation, Word
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -25,7 +26,6 @@ from storagekit.workload.trace.text import TextFormat
 
 __all__ = ["DISKSIM", "DISKSIM_VALIDATE", "Disksim", "DisksimValidate"]
 
-BLOCK = 512  # bytes
 READ = 0x1  # flag
 
 
@@ -38,8 +38,8 @@ class Disksim(TextFormat):
     fields = (
         Decimal("arrival"),
         Integer("device", 0, 2**31 - 1),
-        Integer("block", 0, MAX_OFFSET // BLOCK),
-        Integer("blocks", 1, MAX_SIZE // BLOCK),
+        Integer("block", 0, MAX_OFFSET // SECTOR),
+        Integer("blocks", 1, MAX_SIZE // SECTOR),
         Hexadecimal("flags"),
     )
 
@@ -50,8 +50,8 @@ class Disksim(TextFormat):
             clock=arrival,
             device=device,
             names=names,
-            offset=block * BLOCK,
-            size=blocks * BLOCK,
+            offset=block * SECTOR,
+            size=blocks * SECTOR,
             read=(flags & READ) == READ,
             position=position,
         )
@@ -70,8 +70,8 @@ class DisksimValidate(TextFormat):
     fields = (
         Operation("operation", read=("R",), write=("W",)),
         Word("category"),
-        Integer("block", 0, MAX_OFFSET // BLOCK),
-        Integer("blocks", 1, MAX_SIZE // BLOCK),
+        Integer("block", 0, MAX_OFFSET // SECTOR),
+        Integer("blocks", 1, MAX_SIZE // SECTOR),
         Decimal("service", 1e12),
         Decimal("think", 1e12),
     )
@@ -83,8 +83,8 @@ class DisksimValidate(TextFormat):
             clock=np.concatenate([[0.0], cycle[:-1]]),
             device=np.zeros(len(read), np.int32),
             names=("0",),
-            offset=block * BLOCK,
-            size=blocks * BLOCK,
+            offset=block * SECTOR,
+            size=blocks * SECTOR,
             read=read == Operation.READ,
             position=position,
             measured_response=service / self.ticks_per_second,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.fields import Integer, Operation, Text
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -21,7 +22,6 @@ from storagekit.workload.trace.text import TextFormat, first_lines
 
 __all__ = ["FIU", "Fiu"]
 
-SECTOR = 512  # bytes
 DEVICE = 2**20  # numbers of devices below this are told apart
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.records import RequestTrace
 
 __all__ = ["Plausibility"]
 
 FEWEST = 20
 """Requests from which the rate and the addresses are examined."""
-SECTOR = 512  # bytes
 SLOWEST, FASTEST = 1 / 3600, 1e8
 """Mean rates between which nothing is said, requests/s."""
 
 
 class Plausibility:
-    """What the requests of a trace so far have in common; from it, what may be wrong.
+    """Signs in the requests of a trace that the file may be read wrongly.
 
     Memory is constant.
     """

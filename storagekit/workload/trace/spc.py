@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from storagekit.core.units import SECTOR
 from storagekit.workload.trace.fields import Decimal, Integer, Operation, Text
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
@@ -24,7 +25,6 @@ from storagekit.workload.trace.text import TextFormat, first_lines
 
 __all__ = ["SPC", "Spc"]
 
-BLOCK = 512  # bytes
 MOST_FIELDS = 32
 
 
@@ -36,7 +36,7 @@ class Spc(TextFormat):
     empty = "size"
     fields = (
         Integer("ASU", 0, 2**31 - 1),
-        Integer("LBA", 0, MAX_OFFSET // BLOCK),
+        Integer("LBA", 0, MAX_OFFSET // SECTOR),
         Integer("size", 0, MAX_SIZE),
         Operation("opcode", read=("r",), write=("w",)),
         Decimal("timestamp"),
@@ -57,7 +57,7 @@ class Spc(TextFormat):
             clock=timestamp,
             device=device,
             names=names,
-            offset=lba * BLOCK,
+            offset=lba * SECTOR,
             size=size,
             read=read == Operation.READ,
             position=position,

@@ -345,7 +345,7 @@ def determined(rows: list[list[str]], file: str) -> dict[str, Column]:
 
 
 def _field(target: str | None, columns: Mapping[str, Column], name: str, data: list[list[str]], at: int) -> Field:
-    """Return the field of a column. target: what the column has, None if it is not used."""
+    """Return the field of a column. target: one of `COLUMNS`; None if the column is not used."""
     if target is None:
         return Text(name)
     if target == "operation":
