@@ -115,6 +115,16 @@ def test_the_limit_of_a_line_does_not_depend_on_its_position_in_a_block(tmp_path
     assert "line 2 is longer than 65536 bytes" in message
 
 
+@pytest.mark.parametrize("filling", [b"\n", b"# note\n", b" \r\n"])
+def test_many_lines_without_content_at_the_start_are_passed_in_linear_time(tmp_path, filling):
+    count = 400_000
+    path = save(tmp_path, filling * count + GOOD["spc"] + b"\nx\n")
+    began = time.process_time()
+    with pytest.raises(InputError, match=f"line {count + 2} has 1 field"):
+        read(path, "spc")
+    assert time.process_time() - began < SOON
+
+
 def test_leading_zeros_do_not_change_a_number(tmp_path):
     zeros = b"0" * 30_000
     for around in (b"", b"# line by line\n"):

@@ -57,10 +57,6 @@ class TextBlock(NamedTuple):
             TextBlock(self.first + middle, self.data[at:], self.cut),
         )
 
-    def without_first_line(self) -> TextBlock:
-        _, _, rest = self.data.partition(b"\n")
-        return TextBlock(self.first + 1, rest, self.cut and bool(rest))
-
 
 class Columns(NamedTuple):
     """The columns of a block, one for each field, and the line number of each record: [record] int64."""
@@ -132,14 +128,17 @@ class TextFormat(TraceFormat):
         """Return a block without the lines without content at the start of the file, and without its header."""
         if block.first > 1:
             return block
-        block = block._replace(data=block.data.removeprefix(MARK))
-        while block.data:
-            text = _bare(block.data.split(b"\n", 1)[0])
-            if not text:
-                block = block.without_first_line()
-                continue
-            return block.without_first_line() if self.is_header(text) else block
-        return block
+        data = block.data.removeprefix(MARK)
+        at = lines = 0
+        while at < len(data):
+            end = data.find(b"\n", at) + 1 or len(data)
+            text = _bare(data[at:end].rstrip(b"\n"))
+            if text and not self.is_header(text):
+                break
+            at, lines = end, lines + 1
+            if text:
+                break
+        return TextBlock(block.first + lines, data[at:], block.cut and at < len(data))
 
     def _transfers(self, columns: Columns, stream: ByteStream) -> Columns:
         """Return the columns without the requests that transfer nothing."""
