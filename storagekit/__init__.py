@@ -11,6 +11,7 @@ load_drive                 a drive by name
 System, Scenario           drives that share work; a system with arrivals
 simulate, sweep            one run; runs at every point of a grid, as an xarray Dataset
 replay, read_trace         simulate a trace on a system; read a trace from a file
+open_trace                 a trace that stays in its file, of any length
 compare                    simulate schemes on the same requests; differences with intervals
 interval, ratio            confidence intervals of means, and of the ratio of two means
 plan.array, plan.size      best layout of given disks; smallest number of disks for a goal
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from storagekit.engine import Scenario, System
     from storagekit.simulation import interval, ratio, replay, replicate, simulate, sweep
     from storagekit.simulation.compare import compare
+    from storagekit.workload.trace import TraceFile as open_trace
     from storagekit.workload.trace import read as read_trace
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "lab",
     "load_drive",
     "mediator",
+    "open_trace",
     "papers",
     "placement",
     "plan",
@@ -110,6 +113,7 @@ _HOMES = {
     "interval": "simulation",
     "load_drive": "drive",
     "ratio": "simulation",
+    "open_trace": "workload.trace:TraceFile",
     "read_trace": "workload.trace:read",
     "replay": "simulation",
     "replicate": "simulation",

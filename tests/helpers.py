@@ -15,6 +15,7 @@ import xarray as xr
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
+from storagekit.engine import NO_REQUEST
 from storagekit.workload import RecordedArrivals, Requests
 
 
@@ -106,6 +107,14 @@ def responses(reports) -> dict[int, float]:
     number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
     happened = number >= 0
     return dict(zip(number[happened].tolist(), response[happened] / MS, strict=True))
+
+
+def logged_responses(log, count: int) -> np.ndarray:
+    """The response time of each of `count` requests in a log of responses; NaN for a request that is not in it."""
+    answered = log.number != NO_REQUEST
+    response = np.full(count, np.nan)
+    response[log.number[answered]] = log.response[answered]
+    return response
 
 
 def recorded_requests(

@@ -399,7 +399,7 @@ TITLE = ["TIME(s)", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES"]
 
 def biosnoop(lines, data) -> list[Request]:
     first = first_rows(data)
-    if any(text.split()[0] == "TIME(ms)" and "COMM" in text.split() for text in first):
+    if any(text.split()[:1] == ["TIME(ms)"] and "COMM" in text.split() for text in first):
         raise ValueError("bpftrace")
     titles = [text.split() for text in first if text.split()[:7] == TITLE]
     if titles:

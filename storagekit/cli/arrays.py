@@ -8,7 +8,6 @@ from storagekit.reproduce.printing import say
 
 if TYPE_CHECKING:
     from storagekit.plan.scheme import Scheme
-    from storagekit.workload.trace import RequestTrace
 
 NAMES = (
     "an SR-Mirror D_s x D_r x D_m such as 2x3x1, raid0-N, raid10-N, raid5-N or raid6-N on N drives, or a code such as 8+2 or "
@@ -26,8 +25,10 @@ def is_array(name: str) -> bool:
     return any(form.fullmatch(name) for form in (_MIRROR, _RAID, _CODE))
 
 
-def array_of(drive, name: str, schedule, trace: "RequestTrace", slots: int | None = None):
-    """Return the system of an array. If `slots` is None, the simulator determines the number of slots.
+def array_of(drive, name: str, schedule, largest: int, slots: int | None = None):
+    """Return the system of an array for requests of at most `largest` bytes.
+
+    If `slots` is None, the simulator determines the number of slots.
 
     An SR-Mirror writes the first copy of a block in the foreground and the others in idle time, as in the paper srarray.
     In a RAID level or a code, a write completes when all its copies, or its data and parity, are on disk.
@@ -45,13 +46,15 @@ def array_of(drive, name: str, schedule, trace: "RequestTrace", slots: int | Non
         return System(drive, placement, NearestIdle(), schedule, Background(), drives=shape.disks, slots=slots)
     scheme = _scheme(name)
     data = scheme.usable(float(drive.capacity) * 512)
-    placement = scheme.placement(drive, data, _unit(trace))
+    placement = scheme.placement(drive, data, _unit(largest))
     return System(drive, placement, scheme.dispatch(), schedule, AllCopies(), drives=scheme.disks, slots=slots)
 
 
-def _unit(trace: "RequestTrace") -> int:
-    """Return a stripe unit in sectors that is at least as large as the largest request, because requests are not split."""
-    largest = int(trace.size.max())
+def _unit(largest: int) -> int:
+    """Return a stripe unit in sectors that is at least as large as the largest request of `largest` bytes.
+
+    Requests are not split.
+    """
     unit = max(LEAST_UNIT, -(-largest // PAGE) * PAGE)
     if unit > LEAST_UNIT:
         say(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from storagekit.cli.arrays import NAMES, array_of, is_array
+from storagekit.cli.charts import CHARTS, require_suffix, save_chart
 from storagekit.cli.trace import Drive, Json, Latency, Scale, Schedule, Write, chosen, dispatcher_of
 from storagekit.cli.trace_options import (
     Depth,
@@ -16,6 +17,7 @@ from storagekit.cli.trace_options import (
     PlacedSelection,
     opened,
     say_if_wrapped,
+    told_by,
     trace_options,
 )
 from storagekit.core.errors import InputError
@@ -23,7 +25,6 @@ from storagekit.core.errors import InputError
 if TYPE_CHECKING:
     from storagekit.simulation.compare import Comparison
 
-CHARTS = (".png", ".svg", ".pdf", ".html")
 WRITTEN = (".nc", ".csv", ".json", *CHARTS)
 SHORTEST_OF = re.compile(r"jsq(\d+)")
 
@@ -78,27 +79,27 @@ def compare(
     """
     from storagekit.drive import load_drive
     from storagekit.simulation.compare import compare as run
+    from storagekit.workload.trace.stored import outline_of
 
-    for path in out or []:
-        if path.suffix not in WRITTEN:
-            raise InputError(f"--out {str(path)!r}: give a name that ends in one of {', '.join(WRITTEN)}")
+    require_suffix(out, WRITTEN)
     names, arm = _names(schemes), load_drive(drive)
     trace = opened(file, reading, selection)
+    outline = outline_of(trace)
 
     def system(name: str):
         kind, _, its_own = name.partition(":")
         discipline = _schedule(its_own or schedule)
         if is_array(kind):
-            return array_of(arm, kind, discipline, trace)
-        return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
+            return array_of(arm, kind, discipline, outline.largest)
+        return _bricks(arm, _routing(kind, arm, drives, latency, outline.mean_size), discipline, write, drives, copies)
 
     systems = {name: system(name) for name in names}
     if systems:
-        say_if_wrapped(trace, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
+        say_if_wrapped(outline, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
     found = run(trace, systems, seeds=seeds, against=against, scale=scale, depth=depth)
     for path in out or []:
         _write(found, path)
-    print(json.dumps(found.to_dict(), indent=1) if as_json else found)
+    print(json.dumps(found.to_dict() | told_by(trace.source), indent=1) if as_json else found)
 
 
 def _names(schemes: str) -> list[str]:
@@ -109,8 +110,8 @@ def _names(schemes: str) -> list[str]:
     return names
 
 
-def _routing(name: str, arm, drives: int, latency: float, trace):
-    """Return the dispatcher with the name `name`."""
+def _routing(name: str, arm, drives: int, latency: float, mean_size: float):
+    """Return the dispatcher with the name `name` for requests of `mean_size` bytes on average."""
     from storagekit.cli.trace import service_of
     from storagekit.dispatch import ShortestQueue
 
@@ -118,7 +119,7 @@ def _routing(name: str, arm, drives: int, latency: float, trace):
     if several:
         return ShortestQueue(int(several[1]))
     speeds = [1.0] * max(drives, 1)
-    return dispatcher_of(name, latency * 1e-3, speeds, lambda: service_of(arm, float(trace.size.mean()), speeds))
+    return dispatcher_of(name, latency * 1e-3, speeds, lambda: service_of(arm, mean_size, speeds))
 
 
 def _schedule(name: str):
@@ -138,7 +139,7 @@ def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None
 
 
 def _write(found: "Comparison", path: Path) -> None:
-    from storagekit.core.atomic_files import replacing, write_text
+    from storagekit.core.atomic_files import write_text
 
     if path.suffix == ".nc":
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,5 +149,4 @@ def _write(found: "Comparison", path: Path) -> None:
     elif path.suffix == ".json":
         write_text(path, json.dumps(found.to_dict(), indent=1) + "\n")
     else:
-        with replacing(path) as temporary:
-            found.chart().save(str(temporary), scale_factor=2)
+        save_chart(found.chart(), path)

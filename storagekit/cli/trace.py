@@ -9,6 +9,7 @@ import typer
 
 from storagekit.cli import completion
 from storagekit.cli.arrays import NAMES, array_of
+from storagekit.cli.charts import CHARTS, require_suffix, save_chart
 from storagekit.cli.trace_options import (
     Depth,
     File,
@@ -16,10 +17,11 @@ from storagekit.cli.trace_options import (
     PlacedSelection,
     Reading,
     Selection,
-    opened,
     remarks,
     say_if_wrapped,
+    stored,
     streamed,
+    told_by,
     trace_options,
 )
 from storagekit.core.errors import InputError
@@ -46,6 +48,9 @@ Stop = Annotated[
     typer.Option(metavar="BRICK=FIRST-LAST", help="Stop a brick from one request to another; repeatable."),
 ]
 
+# number of devices that `trace info` prints
+LISTED = 10
+
 trace_app = typer.Typer(help="Characteristics of traces.", rich_markup_mode=None, no_args_is_help=True)
 
 
@@ -57,28 +62,64 @@ def join(app: typer.Typer) -> None:
 
 @trace_app.command()
 @trace_options
-def info(file: File, reading: MergedReading, selection: Selection, as_json: Json = False) -> None:
-    """Print the characteristics of a trace: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
-    from storagekit.workload.trace import UNITS, Summary
+def info(
+    file: File,
+    reading: MergedReading,
+    selection: Selection,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"File for a picture of arrivals, addresses and sizes ({', '.join(CHARTS)}); repeatable.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the characteristics of a trace: reads, sizes, rate, burstiness, locality, read-after-write, sequential share.
 
-    summary = Summary()
+    A trace of several devices also has the requests, reads and sizes of each device; without --json of the ten devices
+    with the most requests.
+    """
+    from storagekit.workload.trace import Summary
+    from storagekit.workload.trace.overview import Overview
+
+    require_suffix(out, CHARTS)
+    summary, overview = Summary(), Overview()
     last = None
     for last in streamed(file, reading, selection):
         summary.add(last)
+        overview.add(last)
     assert last is not None
-    found, origin = summary.result(str(file)).as_dict(), last.source
+    found, devices, origin = summary.result(str(file)).as_dict(), overview.devices(), last.source
     for line in remarks(origin):
         say(line)
+    for path in out or []:
+        from storagekit.charts.traces import overview as chart
+
+        save_chart(chart(overview.rows()), path)
     if as_json:
         source = {"trace": origin.name, "format": origin.format}
-        told = {"left_out": dict(origin.skipped), "notes": list(origin.notes)} | {"disorder": origin.disorder}
-        print(json.dumps(source | found | told, indent=1))
+        print(json.dumps(source | found | told_by(origin) | {"by_device": devices}, indent=1))
         return
     print(f"{origin.name} ({origin.format})")
+    _print_characteristics(found, devices)
+
+
+def _print_characteristics(found: dict, devices: dict[str, dict[str, float]]) -> None:
+    from storagekit.workload.trace import UNITS
+
     for name, value in found.items():
         print(
             f"  {name.replace('_', ' '):<26}{_number(value):>16}  {UNITS[name] if UNITS[name] != '1' else ''}".rstrip()
         )
+    if len(devices) > 1:
+        width = max(6, *(len(name) for name in list(devices)[:LISTED]))
+        print(f"\n  {'device':<{width}}{'requests':>14}{'reads':>8}{'mean size, B':>14}{'data size, GB':>15}")
+        for name, of in list(devices.items())[:LISTED]:
+            numbers = f"{of['requests']:>14,}{of['read_share']:>8.0%}{of['mean_size']:>14,.0f}"
+            print(f"  {name:<{width}}{numbers}{of['data_size'] / 1e9:>15,.3f}")
+        if len(devices) > LISTED:
+            print(f"  and {len(devices) - LISTED:,} devices with fewer requests (--json lists all)")
 
 
 @trace_app.command()
@@ -130,6 +171,13 @@ def replay(
     depth: Depth = None,
     slots: Annotated[int, typer.Option(help="Limit of requests in the system; further requests wait outside.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of the initial spindle angles.")] = 0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save the state to this file every 30 s, and continue from it if a replay was interrupted.",
+        ),
+    ] = None,
     reading: MergedReading,
     selection: PlacedSelection,
     as_json: Json = False,
@@ -146,20 +194,19 @@ def replay(
     from storagekit.engine import System
     from storagekit.placement import Replicas
     from storagekit.simulation import replay as run
+    from storagekit.workload.trace.stored import outline_of
 
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     discipline = chosen("schedule", schedule, schedulers())()
+    COUNT("replicas", replicas)
+    condition, speeds = _condition(slow or [], stop or [], replicas)
+    trace = stored(file, reading, selection)
+    outline = outline_of(trace)
     if layout is not None:
-        trace = opened(file, reading, selection)
-        system = array_of(model, layout, discipline, trace, slots)
+        system = array_of(model, layout, discipline, outline.largest, slots)
     else:
-        COUNT("replicas", replicas)
-        condition, speeds = _condition(slow or [], stop or [], replicas)
-        trace = opened(file, reading, selection)
-        routing = dispatcher_of(
-            dispatch, latency * 1e-3, speeds, lambda: service_of(arm, float(trace.size.mean()), speeds)
-        )
+        routing = dispatcher_of(dispatch, latency * 1e-3, speeds, lambda: service_of(arm, outline.mean_size, speeds))
         system = System(
             model,
             Replicas(replicas),
@@ -171,8 +218,9 @@ def replay(
             drives=max(replicas, 1),
             slots=slots,
         )
-    say_if_wrapped(trace, system)
-    _print_replay(run(trace, system, scale=scale, seed=seed, depth=depth), as_json)
+    say_if_wrapped(outline, system)
+    data = run(trace, system, scale=scale, seed=seed, depth=depth, checkpoint=checkpoint)
+    _print_replay(data, outline.source, as_json)
 
 
 def dispatcher_of(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
@@ -239,10 +287,10 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
         raise InputError(f"{option} {given!r}: give {form}") from None
 
 
-def _print_replay(data, as_json: bool) -> None:
+def _print_replay(data, source, as_json: bool) -> None:
     found = _report(data)
     if as_json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(found | told_by(source), indent=1))
         return
     for name, value in found.items():
         print(f"{name.replace('_', ' '):<26}{_number(value):>16}")

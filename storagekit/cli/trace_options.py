@@ -18,7 +18,8 @@ from storagekit.core.errors import InputError
 from storagekit.reproduce.printing import say
 
 if TYPE_CHECKING:
-    from storagekit.workload.trace import RequestTrace
+    from storagekit.workload.trace import RequestTrace, TraceFile
+    from storagekit.workload.trace.stored import Outline
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Trace file, plain or compressed (gzip, bzip2, xz, zstd).")]
 Format = Annotated[
@@ -238,6 +239,18 @@ def opened(file: Path, reading: MergedReading, selection: PlacedSelection) -> "R
     return trace
 
 
+def stored(file: Path, reading: MergedReading, selection: PlacedSelection) -> "RequestTrace | TraceFile":
+    """Return a trace that stays in its file. Several files, and a pipe, are read into memory as by `opened`."""
+    from storagekit.workload.trace import TraceFile
+
+    if reading.more or (file.exists() and not file.is_file()):
+        return opened(file, reading, selection)
+    trace = TraceFile(file, **reading.arguments(), select=selection.parts, compact=selection.compact)
+    for line in remarks(trace.outline.source):
+        say(line)
+    return trace
+
+
 def streamed(file: Path, reading: MergedReading, selection: Selection) -> "Iterator[RequestTrace]":
     """Yield the selected requests of a trace in order of time. Memory does not grow with a trace of one file."""
     from storagekit.workload.trace import chunks, read
@@ -249,18 +262,15 @@ def streamed(file: Path, reading: MergedReading, selection: Selection) -> "Itera
     yield from selection.parts(in_order(chunks(file, **reading.arguments())))
 
 
-def say_if_wrapped(trace: "RequestTrace", system: Any) -> None:
+def say_if_wrapped(outline: "Outline", system: Any) -> None:
     """Say on standard error if the addresses of a trace exceed the capacity of a system, and what to do."""
     from storagekit.core.units import SECTOR
-    from storagekit.workload import wrapped
 
-    sectors = int(system.placement.capacity(system.drive))
-    share = wrapped(trace, sectors)
-    if share > 0:
+    capacity = int(system.placement.capacity(system.drive)) * SECTOR
+    if outline.end > capacity:
         say(
-            f"warning: {share:.0%} of the requests lie beyond the {sectors * SECTOR / 1e9:,.0f} GB of the modelled system, "
-            f"and wrap around; the trace needs {sum(trace.ends().tolist()) / 1e9:,.0f} GB; give larger or more drives, "
-            "fewer devices, or --compact"
+            f"warning: the trace needs {outline.end / 1e9:,.0f} GB and the modelled system has {capacity / 1e9:,.0f} GB, so "
+            "that addresses wrap around; give larger or more drives, fewer devices, or --compact"
         )
 
 
@@ -273,3 +283,8 @@ def remarks(source) -> list[str]:
         *([early] if source.disorder else []),
         *(f"note: {note}" for note in source.notes),
     ]
+
+
+def told_by(source) -> dict:
+    """Return what the reader of a trace reports, for JSON."""
+    return {"left_out": dict(source.skipped), "notes": list(source.notes), "disorder": source.disorder}

@@ -30,7 +30,7 @@ from storagekit.engine.event import event
 from storagekit.engine.record import NoLog, Record, Tally
 from storagekit.engine.state import State, phases, random_phases, start
 from storagekit.engine.system import AUTO, Scenario, System
-from storagekit.workload import words
+from storagekit.workload import AbstractArrivals, words
 
 CHUNK = 128
 # number of the block of random bits for dispatchers; workloads use the first blocks, three for each thread
@@ -335,6 +335,61 @@ class Runner:
         with addressed(self.wide), uncollected():
             _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 
+    @property
+    def admitted(self) -> int:
+        """Number of requests that have entered, the largest of all runs."""
+        return int(np.max(np.asarray(self.run.first)))
+
+    def feed(self, arrivals: AbstractArrivals) -> None:
+        """Continue with other arrivals of the same structure, such as the next block of a long trace.
+
+        Parameters
+        ----------
+        arrivals : AbstractArrivals
+            The arrivals. They must contain the requests that the next chunks of events admit.
+
+        Raises
+        ------
+        InputError
+            If the arrivals differ in more than their numbers, so that the program would have to be compiled again.
+        """
+        numbers, static = eqx.partition(arrivals, eqx.is_array_like)
+        before = self.arrays.arrivals
+        if jax.tree.structure(static) != jax.tree.structure(self.static.value.arrivals) or [
+            np.shape(leaf) for leaf in jax.tree.leaves(numbers)
+        ] != [np.shape(leaf) for leaf in jax.tree.leaves(before)]:
+            raise InputError("arrivals of another structure: give the same kind, with arrays of the same lengths")
+        with addressed(self.wide):
+            placed = jax.tree.map(_like, numbers, before)
+            self.arrays = eqx.tree_at(lambda one: one.arrivals, self.arrays, placed)
+
+    def state(self) -> list[np.ndarray]:
+        """Return the state of the runs as arrays, from which `resume` continues."""
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(self.run)]
+
+    def resume(self, state: Sequence[np.ndarray]) -> None:
+        """Continue from a state.
+
+        Parameters
+        ----------
+        state : sequence of array
+            The result of `state` of the same simulation.
+
+        Raises
+        ------
+        InputError
+            If the state belongs to another simulation.
+        """
+        now, structure = jax.tree.flatten(self.run)
+        alike = len(now) == len(state) and all(
+            leaf.shape == given.shape and leaf.dtype == given.dtype for leaf, given in zip(now, state, strict=True)
+        )
+        if not alike:
+            raise InputError("the state belongs to another simulation: its arrays have other shapes")
+        with addressed(self.wide):
+            placed = [jax.device_put(given, leaf.sharding) for leaf, given in zip(now, state, strict=True)]
+        self.run = jax.tree.unflatten(structure, placed)
+
     def advance(self, count: int) -> tuple[Tally, Any]:
         """Simulate more chunks of events in every run.
 
@@ -355,7 +410,7 @@ class Runner:
         InputError
             If the number of a request could exceed 32 bits.
         """
-        so_far = int(np.max(np.asarray(self.run.first)))
+        so_far = self.admitted
         if so_far > MOST_WHOLE - count * CHUNK:
             raise InputError(f"{so_far} requests in one run: at most {MOST_WHOLE} are possible; use several seeds")
         with addressed(self.wide), uncollected():
@@ -393,6 +448,12 @@ def _narrow(leaf: ArrayLike) -> np.ndarray:
     if array.dtype.kind not in "iu" or array.dtype == np.uint32:
         return array
     return np.asarray(addresses(array))
+
+
+def _like(leaf: ArrayLike, before: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
+    """Return a leaf that replaces another one. It has the same type, or 64 bits if its addresses need them."""
+    narrow = _narrow(leaf)
+    return jax.device_put(narrow.astype(np.result_type(narrow, before.dtype), copy=False), before.sharding)
 
 
 def _divisor(lanes: int, devices: int) -> int:

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from storagekit.charts import Board, Said, Slider, StepsControl
-from storagekit.charts.live import Control
+from storagekit.charts.live import Control, FilledBoard
+from storagekit.charts.traces import character
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
 from storagekit.core.units import KB, MS, SECTOR, US
@@ -21,7 +22,6 @@ from storagekit.core.validation import COUNT, SHARE
 from storagekit.dispatch import DSPTF, Hashing, ShortestQueue
 from storagekit.drive import Drive
 from storagekit.engine import System
-from storagekit.lab.draw import trace as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
@@ -30,6 +30,7 @@ from storagekit.plan import SchemesAnswer, schemes
 from storagekit.schedule import SATF
 from storagekit.simulation.compare import Comparison, compare
 from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics, characteristics, read
+from storagekit.workload.trace.overview import Overview
 from storagekit.write import AllCopies
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 # maximum number of sizes passed to the planner, and of schemes shown
 _SIZES, _LISTED = 6, 5
-# numbers in a chart: of bars over time, and of points
-_BARS, _POINTS = 80, 1500
 
 
 @dataclass(frozen=True)
@@ -142,51 +141,6 @@ def advised(
         tolerate=tolerate,
     )
     return Advised(trace, found, scale, answer)
-
-
-def rows(trace: RequestTrace) -> dict[str, list[dict[str, Any]]]:
-    """Return the data of the charts of a trace."""
-    return {"arrivals": arrivals(trace), "places": places(trace), "sizes": sizes(trace)}
-
-
-def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the number of requests per second in equal intervals of time. The last interval includes its end."""
-    end = max(float(trace.time[-1]), 1e-9)
-    edges = np.linspace(0, end, _BARS + 1)
-    step = end / _BARS
-    return [
-        {"at": float(at), "until": float(at + step), "rate": float(count) / step, "kind": kind}
-        for kind, of in _kinds(trace)
-        for at, count in zip(edges[:-1], np.histogram(trace.time[of], edges)[0], strict=True)
-    ]
-
-
-def places(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the addresses of an evenly spaced sample of requests. Address ranges of devices are concatenated."""
-    joined = trace.concatenated()
-    chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
-    return [
-        {"at": float(joined.time[one]), "gb": float(joined.offset[one]) / 1e9, "kind": _kind(bool(joined.read[one]))}
-        for one in chosen
-    ]
-
-
-def sizes(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Return the percentage of the requests in each range of sizes. The ranges end at powers of two, in KB."""
-    power = np.ceil(np.log2(np.maximum(trace.size, 1) / KB)).astype(int)
-    return [
-        {"size": f"{2.0**one:g}", "order": int(one), "percent": 100 * float(np.mean(of & (power == one))), "kind": kind}
-        for kind, of in _kinds(trace)
-        for one in np.unique(power)
-    ]
-
-
-def _kinds(trace: RequestTrace) -> list[tuple[str, np.ndarray]]:
-    return [("reads", trace.read), ("writes", ~trace.read)]
-
-
-def _kind(read: bool) -> str:
-    return "reads" if read else "writes"
 
 
 def _known(asked: Path | File) -> tuple[RequestTrace, TraceCharacteristics]:
@@ -306,7 +260,13 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
         ),
         "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[1, 2]),
     }
-    return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
+    return Board(_asked, _drawn, controls, told)
+
+
+def _drawn(answer: Advised) -> FilledBoard:
+    overview = Overview()
+    overview.add(answer.trace)
+    return character(overview.rows())
 
 
 def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: float, tolerate: int) -> Advised:

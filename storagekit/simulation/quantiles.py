@@ -1,9 +1,12 @@
 """Quantiles of response times that every result contains."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
+from storagekit.core.streaming_quantiles import StreamingQuantiles
 from storagekit.engine import quantiles
 from storagekit.simulation.measures import QUANTILES
 
@@ -35,24 +38,20 @@ def from_bins(bins: Int[np.ndarray, "2 lane bin"]) -> xr.Dataset:
     return _labelled({name: (("quantile", "lane"), values) for name, values in found.items()})
 
 
-def from_times(response: Float[np.ndarray, "request"], read: Bool[np.ndarray, "request"]) -> xr.Dataset:
-    """Return the exact quantiles of one run from the response times of its synchronous requests.
+def from_streams(times: Mapping[str, StreamingQuantiles]) -> xr.Dataset:
+    """Return the quantiles of one run from the response times of its synchronous requests.
 
     Parameters
     ----------
-    response : array of float, shape `[request]`
-        Response times, seconds, of the requests for which a client waits.
-    read : array of bool, shape `[request]`
-        Whether each request is a read.
+    times : mapping of str to StreamingQuantiles
+        Response times, seconds, of the requests for which a client waits, by the names in `QUANTILES`.
 
     Returns
     -------
     Dataset
         Quantiles of the response times of requests, reads and writes, seconds, with the dimension `quantile`.
     """
-    some = {ALL: response, READS: response[read], WRITES: response[~read]}
-    nothing = np.full(len(SHARES), np.nan)
-    return _labelled({name: ("quantile", np.quantile(of, SHARES) if len(of) else nothing) for name, of in some.items()})
+    return _labelled({name: ("quantile", list(of.at(*SHARES))) for name, of in times.items()})
 
 
 def _labelled(variables: dict) -> xr.Dataset:

@@ -331,6 +331,9 @@ class RecordedArrivals(AbstractArrivals):
         faster.
     clients : bool
         Whether the engine stores stream and client of each request; by default False.
+    first : int
+        Number of the first of these requests within its trace; by default 0. Of a long trace, `Runner.feed` simulates
+        one block of requests after another.
 
     Raises
     ------
@@ -342,6 +345,7 @@ class RecordedArrivals(AbstractArrivals):
     gap: Float[AnyArray, "row"] = eqx.field(converter=partial(GAP, "gap between requests"))
     scale: Float[AnyArray, "..."] = eqx.field(converter=named("trace scale"), default=1.0)
     clients: bool = eqx.field(static=True, converter=partial(flag, "clients"), default=False)
+    first: Int[AnyArray, "..."] = eqx.field(converter=named("first request", whole), default=0)
 
     def __check_init__(self):
         asked = np.shape(self.requests.number)
@@ -378,9 +382,9 @@ class RecordedArrivals(AbstractArrivals):
 
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
-        number = first + ahead
-        requests = jax.tree.map(lambda row: jnp.take(row, number, mode="clip"), self.requests)
-        return Window(requests, jnp.take(self.gap, number, mode="clip") / self.scale)
+        row = first + ahead - self.first
+        requests = jax.tree.map(lambda column: jnp.take(column, row, mode="clip"), self.requests)
+        return Window(requests, jnp.take(self.gap, row, mode="clip") / self.scale)
 
     @property
     def largest(self):

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import logged_responses
 
 from storagekit.analytic import response_mg1
 from storagekit.analytic.forkjoin import Disk, RequestStream, completion_times
@@ -16,7 +17,6 @@ from storagekit.engine import Record, ResponseLog, Scenario, System, keys
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.simulation import run
-from storagekit.simulation.replaying import _by_request
 from storagekit.write import AllCopies
 
 pytestmark = pytest.mark.optimized
@@ -68,7 +68,7 @@ def test_request_for_request(recorded, disks, load):
     drive = TimedServer(1.0, table=Table(jnp.asarray(seconds, jnp.float32)))
     system = System(drive, Replicas(disks), Hashing(), FCFS(), AllCopies(), drives=disks, slots=64)
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], requests, Record(log=ResponseLog()))
-    engine, _ = _by_request(outcome.log, requests)
+    engine = logged_responses(outcome.log, requests)
     assert np.all(np.isfinite(engine))
     np.testing.assert_allclose(recursion(gap, seconds), engine, rtol=1e-5, atol=2e-6)
 

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from helpers import responses, slow_but
+from helpers import logged_responses, responses, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import lil_matrix
@@ -21,7 +21,6 @@ from storagekit.engine import Record, ResponseLog, Scenario, System, keys
 from storagekit.placement import Coded, Replicas, Striped
 from storagekit.schedule import FCFS
 from storagekit.simulation import replicate, run
-from storagekit.simulation.replaying import _by_request
 from storagekit.workload import ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, FirstCopy
 
@@ -96,7 +95,7 @@ def test_any_m_of_n_fragments(recorded, write, early, code, share, seed):
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
     commits = data if isinstance(write, FirstCopy) else fragments
     expected = Program(fragments, data, commits, early).responses(times, sizes, reads)
-    np.testing.assert_allclose(_by_request(outcome.log, count)[0], [expected[n] for n in range(count)], atol=3e-6)
+    np.testing.assert_allclose(logged_responses(outcome.log, count), [expected[n] for n in range(count)], atol=3e-6)
 
 
 @pytest.mark.parametrize("disks", [2, 4, 7])
@@ -116,7 +115,7 @@ def test_striped_reads_agree_with_the_fork_join_recursion(recorded, disks):
     system = System(RateServer(RATE), Striped(disks, unit), Broadcast(), FCFS(), slots=64)
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
     stream = RequestStream(gap, np.ones(gap.shape, bool), seconds, np.ones_like(seconds))
-    np.testing.assert_allclose(_by_request(outcome.log, count)[0], completion_times(stream), rtol=1e-5, atol=3e-6)
+    np.testing.assert_allclose(logged_responses(outcome.log, count), completion_times(stream), rtol=1e-5, atol=3e-6)
 
 
 SERVICE = 10 * MS

@@ -7,6 +7,7 @@ import pytest
 from storagekit.core.resources import data_path
 
 SAMPLE = data_path("samples", "small.spc")
+CLOUD = str(data_path("samples", "cloud.csv"))
 COMMANDS = [
     ("trace", "info"),
     ("replay",),
@@ -57,3 +58,18 @@ def test_a_file_cut_where_no_number_is_whole_is_refused_in_one_line(storagekit, 
     status, text, said = storagekit("trace", "info", str(path))
     assert status == 2 and text == "" and said.count("\n") == 1
     assert f"line {LINES} has 4 fields" in said and "ends in the middle of this line" in said
+
+
+def test_info_draws_a_picture_and_describes_each_device(storagekit, tmp_path):
+    pictures = [tmp_path / "trace.png", tmp_path / "trace.html"]
+    outs = [part for path in pictures for part in ("--out", str(path))]
+    status, text, _ = storagekit("trace", "info", CLOUD, *outs, "--json")
+    devices = json.loads(text)["by_device"]
+    assert status == 0 and len(devices) == json.loads(text)["devices"] == 12
+    assert sum(of["requests"] for of in devices.values()) == json.loads(text)["requests"]
+    assert pictures[0].read_bytes().startswith(b"\x89PNG") and "vega" in pictures[1].read_text()
+    status, text, _ = storagekit("trace", "info", CLOUD)
+    busiest = next(iter(devices))
+    assert f"  {busiest} " in text and "and 2 devices with fewer requests" in text
+    status, _, error = storagekit("trace", "info", CLOUD, "--out", "trace.doc")
+    assert status == 2 and "give a name that ends in one of .png" in error

@@ -14,6 +14,7 @@ from storagekit.drive import load_drive
 from storagekit.lab import own_drive, trace
 from storagekit.lab.drives import NEARLINE, mechanical
 from storagekit.workload.trace import request_trace
+from storagekit.workload.trace.overview import Overview
 
 SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.1\n"
 
@@ -47,9 +48,11 @@ def test_sizes_keep_their_mean_whether_they_are_few_or_many():
 
 def test_the_chart_has_every_request_once():
     whole = trace.advised(trace.path_of(), mechanical(NEARLINE)).trace
-    bars = trace.arrivals(whole)
+    overview = Overview()
+    overview.add(whole)
+    bars = overview.arrivals()
     assert sum(row["rate"] * (row["until"] - row["at"]) for row in bars) == pytest.approx(len(whole))
-    assert sum(row["percent"] for row in trace.sizes(whole)) == pytest.approx(100)
+    assert sum(row["percent"] for row in overview.sizes()) == pytest.approx(100)
 
 
 def test_a_rate_that_no_scheme_serves_is_reported_as_overload():

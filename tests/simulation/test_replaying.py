@@ -65,6 +65,8 @@ def test_a_trace_without_times_needs_a_depth(tmp_path):
     assert np.isfinite(sk.replay(untimed, system(), depth=3).response_time).all()
     with pytest.raises(InputError, match="depth"):
         sk.replay(untimed, system(), depth=0)
+    with pytest.raises(InputError, match="give either scale or depth"):
+        sk.replay(untimed, system(), depth=2, scale=2.0)
 
 
 def test_compare_takes_a_depth_for_traces_alone(trace):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
+from storagekit.core.streaming_quantiles import StreamingQuantiles
 from storagekit.workload.trace import UNITS, Summary, characteristics, request_trace
-from storagekit.workload.trace.characteristics import Quantiles, peak_to_mean
+from storagekit.workload.trace.characteristics import peak_to_mean
 from storagekit.workload.trace.locality import (
     ReadsAfterWrites,
     read_after_write_share,
@@ -197,8 +198,8 @@ def test_parts_of_a_trace_have_the_characteristics_of_the_whole(rows, at):
 
 
 def test_many_responses_have_quantiles_within_a_thousandth():
-    values = np.random.default_rng(3).exponential(0.01, Quantiles.EXACT + 50_000)
-    many = Quantiles()
+    values = np.random.default_rng(3).exponential(0.01, StreamingQuantiles.EXACT + 50_000)
+    many = StreamingQuantiles()
     for part in np.array_split(values, 7):
         many.add(part)
     np.testing.assert_allclose(

@@ -5,6 +5,7 @@
 
 ====================  ================================================================
 read, chunks          read a whole file; read a file of any length in chunks
+TraceFile             a trace that stays in its file, for replays in constant memory
 convert               convert a file of any length to Parquet
 FORMATS               the formats
 RequestTrace          the result of both: equal-length arrays in SI units
@@ -21,6 +22,7 @@ from storagekit.workload.trace.characteristics import (
 )
 from storagekit.workload.trace.reading import FORMATS, chunks, convert, read
 from storagekit.workload.trace.records import RequestTrace, TraceSource, request_trace
+from storagekit.workload.trace.stored import TraceFile
 
 __all__ = [
     "FORMATS",
@@ -28,6 +30,7 @@ __all__ = [
     "RequestTrace",
     "Summary",
     "TraceCharacteristics",
+    "TraceFile",
     "TraceSource",
     "characteristics",
     "chunks",

@@ -13,6 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from storagekit.core.errors import InputError
+from storagekit.core.streaming_quantiles import StreamingQuantiles
 from storagekit.core.validation import validate
 from storagekit.workload.trace.locality import Footprint, ReadsAfterWrites, Seeks
 from storagekit.workload.trace.records import TRACE, RequestTrace
@@ -110,7 +111,7 @@ class Summary:
         self._bytes = self._bytes_read = 0
         self._gaps, self._peak = Gaps(), Peak()
         self._seeks, self._footprint, self._reread = Seeks(), Footprint(), ReadsAfterWrites()
-        self._responses: Quantiles | None = None
+        self._responses: StreamingQuantiles | None = None
         self._knows_asynchronous = False
 
     def add(self, trace: RequestTrace) -> None:
@@ -129,7 +130,7 @@ class Summary:
             self._knows_asynchronous = True
             self._asynchronous += int(np.count_nonzero(trace.asynchronous & ~trace.read))
         if trace.measured_response is not None:
-            self._responses = self._responses or Quantiles()
+            self._responses = self._responses or StreamingQuantiles()
             self._responses.add(trace.measured_response)
 
     def result(self, name: str = "the trace") -> TraceCharacteristics:
@@ -275,59 +276,6 @@ class Peak:
     def to_mean(self) -> float:
         """The largest number / the mean over all windows. The last window counts as a whole window."""
         return float(self._most) * float(self._number + 1) / self._requests
-
-
-class Quantiles:
-    """Quantiles of positive numbers: exact up to `EXACT` numbers, and accurate to 0.1% beyond."""
-
-    EXACT = 2**22
-    BINS_PER_DOUBLING = 512
-    DOUBLINGS = 2048
-
-    def __init__(self):
-        self._values: list[np.ndarray] = []
-        self._count, self._sum = 0, 0.0
-        self._bins: np.ndarray | None = None
-        self._zeros = 0
-
-    def add(self, values: np.ndarray) -> None:
-        """Add further numbers, at least 0."""
-        self._count += len(values)
-        self._sum += float(values.sum())
-        if self._bins is not None:
-            self._bin(values)
-            return
-        self._values.append(values)
-        if self._count > self.EXACT:
-            self._bins = np.zeros(self.BINS_PER_DOUBLING * self.DOUBLINGS, np.int64)
-            for part in self._values:
-                self._bin(part)
-            self._values = []
-
-    def _bin(self, values: np.ndarray) -> None:
-        assert self._bins is not None
-        positive = values[values > 0]
-        self._zeros += len(values) - len(positive)
-        index = np.floor(np.log2(positive) * self.BINS_PER_DOUBLING).astype(np.int64)
-        low = index.min(initial=0)
-        counts = np.bincount(index - low)
-        start = int(low) + len(self._bins) // 2
-        self._bins[start : start + len(counts)] += counts
-
-    @property
-    def mean(self) -> float:
-        """The mean of the numbers."""
-        return self._sum / self._count
-
-    def at(self, *levels: float) -> tuple[float, ...]:
-        """Return the quantiles at some levels between 0 and 1."""
-        if self._bins is None:
-            return tuple(float(one) for one in np.quantile(np.concatenate(self._values), levels))
-        total = np.cumsum(self._bins) + self._zeros
-        index = np.searchsorted(total, np.asarray(levels) * self._count)
-        middle = (index - len(self._bins) // 2 + 0.5) / self.BINS_PER_DOUBLING
-        zero = np.asarray(levels) * self._count <= self._zeros
-        return tuple(float(one) for one in np.where(zero, 0.0, 2.0**middle))
 
 
 def interarrival_cov(time: np.ndarray) -> float | None:

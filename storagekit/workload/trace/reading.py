@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from storagekit.workload.trace.iolog import IOLOG
 from storagekit.workload.trace.msr import MSR
 from storagekit.workload.trace.parquet import PARQUET, Parquet, write_parquet
 from storagekit.workload.trace.plausibility import Plausibility
-from storagekit.workload.trace.records import RequestTrace, TraceSource, merged
+from storagekit.workload.trace.records import RequestTrace, TraceSource, joined, merged
 from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
 from storagekit.workload.trace.streams import ByteStream
@@ -118,13 +118,13 @@ def read(
         return _by_device_name(merged(each).take(slice(requests)))
     stacks: dict[str, list[np.ndarray]] = {}
     last = None
-    for last in _parts(path, format, disorder_limit, columns, requests, skip_bad):
+    for last in file_parts(path, format, disorder_limit, columns, requests, skip_bad):
         for name, column in last.columns().items():
             stacks.setdefault(name, []).append(column)
     assert last is not None
     # one column at a time, so that the parts and the whole are not both in memory
-    joined = {name: np.concatenate(stacks.pop(name)) for name in last.columns()}
-    return _by_device_name(_by_time(last, joined))
+    whole = {name: np.concatenate(stacks.pop(name)) for name in last.columns()}
+    return _by_device_name(_by_time(last, whole))
 
 
 def chunks(
@@ -155,7 +155,7 @@ def chunks(
     RuntimeWarning
         See `read`; at the end of the file.
     """
-    yield from _parts(path, format, disorder_limit, columns, requests, skip_bad)
+    yield from file_parts(path, format, disorder_limit, columns, requests, skip_bad)
 
 
 def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIMIT) -> Iterator[RequestTrace]:
@@ -195,9 +195,7 @@ def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIM
 
 
 def _sorted(parts: list[RequestTrace]) -> RequestTrace:
-    last = parts[-1]
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()}
-    whole = replace(last, **joined)
+    whole = joined(parts)
     in_place = (np.diff(whole.time) >= 0).all()
     return whole if in_place else whole.take(np.argsort(whole.time, kind="stable"))
 
@@ -237,13 +235,14 @@ def convert(
     """
     if not str(target).endswith(".parquet"):
         raise InputError(f"target {str(target)!r}: give a name that ends in .parquet")
-    return write_parquet(_parts(path, format, disorder_limit, columns, requests, skip_bad), target).source
+    return write_parquet(file_parts(path, format, disorder_limit, columns, requests, skip_bad), target).source
 
 
-def _parts(
+def file_parts(
     path: str | Path, format: TraceFormat | str | None, limit: float, columns: str | Mapping[str, str] | None,
-    requests: int | None, skip_bad: int,
+    requests: int | None, skip_bad: int, warn: bool = True,
 ) -> Iterator[RequestTrace]:  # fmt: skip
+    """Yield the requests of a file as `chunks` does. warn: whether the warnings of the file are given."""
     DISORDER("disorder limit", limit)
     most = np.inf if requests is None else REQUESTS("requests", requests)
     with ByteStream(path, BAD("skip_bad", skip_bad)) as stream:
@@ -276,7 +275,7 @@ def _parts(
                 f"{stream.name} line {stream.unfinished} (the last) has no line end: if the file is truncated, its "
                 "last number may be wrong; fetch the file again, or add the line end"
             )
-        for warning in found:
+        for warning in found if warn else ():
             warnings.warn(warning, RuntimeWarning, stacklevel=3)  # the caller of read or chunks
 
 
@@ -388,12 +387,19 @@ def _by_time(last: RequestTrace, columns: dict[str, np.ndarray]) -> RequestTrace
 
 
 def _by_device_name(trace: RequestTrace) -> RequestTrace:
-    order = sorted(range(len(trace.devices)), key=lambda i: _natural(trace.devices[i]))
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return replace(
-        trace, device=rank[trace.device], devices=tuple(trace.devices[i] for i in order)
-    )  # fmt: skip
+    return with_devices(trace, by_name(trace.devices))
+
+
+def by_name(devices: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of devices in their natural order: sd2 is before sd10."""
+    return tuple(sorted(devices, key=_natural))
+
+
+def with_devices(trace: RequestTrace, devices: Sequence[str]) -> RequestTrace:
+    """Return a trace whose devices have the indices of `devices`, which contains all of them."""
+    index = {name: number for number, name in enumerate(devices)}
+    number = np.array([index[name] for name in trace.devices], np.int32)
+    return replace(trace, device=number[trace.device], devices=tuple(devices))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

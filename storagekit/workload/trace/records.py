@@ -29,7 +29,9 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
-__all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "in_sample", "merged", "request_trace"]
+__all__ = [
+    "MAX_OFFSET", "MAX_SIZE", "Extents", "RequestTrace", "TraceSource", "in_sample", "joined", "merged", "request_trace",
+]  # fmt: skip
 
 MAX_OFFSET = 2**62
 """Largest byte offset on a device; leaves room to add a size within int64."""
@@ -347,32 +349,76 @@ class RequestTrace:
         InputError
             If the extent is out of range.
         """
-        first, last = self.offset // extent, (self.offset + self.size - 1) // extent
-        device = self.device.astype(np.int64)
-        # the first extents, and those into which the few long requests reach
-        spans = last - first
-        long = np.repeat(np.arange(len(first)), spans)
-        within = np.arange(len(long)) - np.repeat(np.cumsum(spans) - spans, spans) + 1
-        touched = np.unique(
-            np.stack([np.append(device, device[long]), np.append(first, first[long] + within)], axis=1), axis=0
-        )
-        number = np.empty(len(first), np.int64)
-        bounds = np.searchsorted(touched[:, 0], np.arange(len(self.devices) + 1))
-        for index, (begin, end) in enumerate(pairwise(bounds)):
-            mine = device == index
-            number[mine] = begin + np.searchsorted(touched[begin:end, 1], first[mine])
-        return replace(
-            self,
-            device=np.zeros_like(self.device),
-            offset=number * extent + self.offset % extent,
-            devices=(f"{len(self.devices)} devices, compacted",),
-        )
+        extents = Extents(extent)
+        extents.add(self)
+        return extents.compacted(self)
 
     def ends(self) -> np.ndarray:
         """Return, for each device, the address after the last byte that a request accesses: [device] int64."""
         end = np.zeros(len(self.devices), np.int64)
         np.maximum.at(end, self.device, self.offset + self.size)
         return end
+
+
+class Extents:
+    """The extents of the devices of a trace that requests touch, from parts of the trace. See `RequestTrace.compacted`.
+
+    Parameters
+    ----------
+    extent : int
+        Size of the aligned extents, bytes.
+    """
+
+    def __init__(self, extent: int = EXTENT):
+        self._extent = extent
+        self._device, self._number = np.empty(0, np.int32), np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def add(self, trace: RequestTrace) -> None:
+        """Add the extents of further requests. A device has the same index in all parts."""
+        first, last = trace.offset // self._extent, (trace.offset + trace.size - 1) // self._extent
+        # the first extents, and those into which the few long requests reach
+        spans = last - first
+        long = np.repeat(np.arange(len(first)), spans)
+        within = np.arange(len(long)) - np.repeat(np.cumsum(spans) - spans, spans) + 1
+        device = np.concatenate([self._device, trace.device, trace.device[long]])
+        number = np.concatenate([self._number, first, first[long] + within])
+        order = np.lexsort((number, device))
+        device, number = device[order], number[order]
+        fresh = np.ones(len(order), bool)
+        fresh[1:] = (np.diff(device) != 0) | (np.diff(number) != 0)
+        self._device, self._number = device[fresh], number[fresh]
+
+    def renumber(self, index: np.ndarray) -> None:
+        """Change the indices of the devices: device i becomes device `index[i]`."""
+        device = index[self._device].astype(np.int32)
+        order = np.lexsort((self._number, device))
+        self._device, self._number = device[order], self._number[order]
+
+    def compacted(self, trace: RequestTrace) -> RequestTrace:
+        """Return a part of the trace with the touched extents laid end to end as one device."""
+        wanted = trace.offset // self._extent
+        place = np.empty(len(trace), np.int64)
+        bounds = np.searchsorted(self._device, np.arange(len(trace.devices) + 1))
+        for index, (begin, end) in enumerate(pairwise(bounds)):
+            mine = trace.device == index
+            place[mine] = begin + np.searchsorted(self._number[begin:end], wanted[mine])
+        return replace(
+            trace,
+            device=np.zeros_like(trace.device),
+            offset=place * self._extent + trace.offset % self._extent,
+            devices=(f"{len(trace.devices)} devices, compacted",),
+        )
+
+
+def joined(parts: Sequence[RequestTrace]) -> RequestTrace:
+    """Return successive parts of one trace as one trace, with the devices and the source of the last part."""
+    last = parts[-1]
+    if len(parts) == 1:
+        return last
+    return replace(last, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()})
 
 
 def merged(traces: Sequence[RequestTrace]) -> RequestTrace:

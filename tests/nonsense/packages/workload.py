@@ -120,6 +120,7 @@ VALID_CALLS = {
             "gap": np.array([0.01, 0.49, 1.0]),
             "scale": 1.0,
             "clients": False,
+            "first": 5,
         }
     ),
     "workload.Sinusoid": ValidCall(lambda: {"low": 1.0, "high": 5.0, "period": 60.0, "phase": 0.25}, signed=("phase",)),

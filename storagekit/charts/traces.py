@@ -15,9 +15,24 @@ _WIDE, _HIGH = 460, 110
 def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
     """Return three charts: arrivals over time, addresses over time, and sizes. Each separates reads from writes.
 
-    rows: the result of `lab.trace.rows`. Times are the arrival times of the trace.
+    Parameters
+    ----------
+    rows : mapping of str to sequence of mapping
+        The result of `workload.trace.overview.Overview.rows`. Times are the arrival times of the trace.
+
+    Returns
+    -------
+    FilledBoard
+        The charts, for a lab page.
     """
     return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
+
+
+def overview(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> alt.TopLevelMixin:
+    """Return the charts of `character` as one chart that can be saved."""
+    drawn = _drawing()
+    drawn.datasets = {name: [dict(one) for one in some] for name, some in rows.items()}
+    return drawn
 
 
 def _drawing() -> alt.TopLevelMixin:
@@ -25,14 +40,16 @@ def _drawing() -> alt.TopLevelMixin:
     time = alt.Axis(title="Time (s)", grid=False)
     rate = alt.Chart(alt.NamedData(name="arrivals")).mark_bar(orient="vertical")
     rate = rate.encode(
-        alt.X("at:Q", axis=alt.Axis(title=None, labels=False, grid=False), scale=alt.Scale(nice=False)),
+        alt.X("at:Q", axis=alt.Axis(title=None, labels=False, grid=False), scale=alt.Scale(nice=False, padding=0)),
         alt.Y("rate:Q", title="Requests/s"),
         x2="until:Q",
         color=colour,
     )
     place = alt.Chart(alt.NamedData(name="places")).mark_circle(size=7, opacity=0.7)
     place = place.encode(
-        alt.X("at:Q", axis=time, scale=alt.Scale(nice=False)), alt.Y("gb:Q", title="Address (GB)"), color=colour
+        alt.X("at:Q", axis=time, scale=alt.Scale(nice=False, padding=0)),
+        alt.Y("gb:Q", title="Address (GB)"),
+        color=colour,
     )
     size = alt.Chart(alt.NamedData(name="sizes")).mark_bar()
     size = size.encode(
