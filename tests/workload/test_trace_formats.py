@@ -472,12 +472,29 @@ def test_a_damaged_first_line_does_not_hide_the_format(tmp_path):
         read(save(tmp_path, b"0,1,512,z,0.0\n" + GOOD))
 
 
-@pytest.mark.parametrize("data", [b"hello world\n", b"\x00\xff" * 500, b"1,2\n3,4\n"])
-def test_no_format_is_a_clear_error(tmp_path, data):
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        (b"hello world\n", r"2 fields, separated by blanks: 'hello world'"),
+        (b"1,2\n3,4\n", r"2 fields, separated by commas: '1,2'"),
+        (b"# made by hand\n\n7;80;40;R;5\n8;90;4;W;5\n", r"5 fields, separated by semicolons: '7;80;40;R;5'"),
+        (b"7\t80\t4 0\tR\n8\t90\t4 0\tW\n", r"4 fields, separated by tabs: '7.{2}80.*'"),
+        (b"7|80|4|R\n" * 3, r"4 fields, separated by bars: '7.80.4.R'"),
+        (b"one\n", r"one field: 'one'"),
+        (b"\x00\xff" * 500, r"one field: '\\x00\\xff.*\.\.\.'"),
+    ],
+)
+def test_no_format_is_a_clear_error_with_the_form_of_the_first_line(tmp_path, data, form):
     with pytest.raises(
-        InputError, match=r"none of the formats srt, parquet, fio-iolog, spc, msr, .*name the columns of a table"
-    ):
+        InputError, match=rf"none of the formats srt, parquet, .*; its first line has {form}; name them: --columns time"
+    ) as caught:
         read(save(tmp_path, data))
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 400 + len(str(tmp_path))
+
+
+def test_a_file_of_comments_is_none_of_the_formats(tmp_path):
+    with pytest.raises(InputError, match=r"none of the formats .* it has no line with content at its beginning"):
+        read(save(tmp_path, b" \n\n#\n"))
 
 
 def test_an_unknown_format_name_lists_the_known(tmp_path):

@@ -28,7 +28,7 @@ from storagekit.workload.trace.records import RequestTrace, TraceSource, joined,
 from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
 from storagekit.workload.trace.streams import ByteStream
-from storagekit.workload.trace.table import TABLE, Table, columns_of
+from storagekit.workload.trace.table import TABLE, Table, columns_of, first_row
 from storagekit.workload.trace.text import TextFormat, first_lines
 
 __all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "convert", "in_order", "read"]
@@ -432,10 +432,9 @@ def _recognised(stream: ByteStream) -> TraceFormat:
     for format in (TABLE, *FORMATS):
         if format.recognises(stream.head):
             return format
-    first = stream.head.lstrip().split(b"\n")[0][:16].decode("latin-1")
     raise InputError(
-        f"{stream.name} begins with {first!r}, which is none of the formats {_names()}; see `storagekit trace formats`, "
-        "or name the columns of a table (--columns): time=1:us,offset=2:bytes,size=3:bytes,operation=4"
+        f"{stream.name} has none of the formats {_names()} (`storagekit trace formats`); {first_row(stream.head)}; name "
+        "them: --columns time=1:us,offset=2:sectors,size=3,operation=4"
     )
 
 

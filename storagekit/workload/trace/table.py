@@ -27,7 +27,7 @@ from storagekit.workload.trace.text import TextFormat, first_lines, shortened, s
 
 __all__ = [
     "COLUMNS", "DEFAULT", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "described",
-    "determined", "operation_field", "plain_columns", "position_of",
+    "determined", "first_row", "operation_field", "plain_columns", "position_of",
 ]  # fmt: skip
 
 COLUMNS = ("time", "offset", "size", "operation", "device", "response")
@@ -54,7 +54,7 @@ SKIPPED_WORDS = {
 }  # fmt: skip
 ALLOWED = "a word such as R, read, W, write, trim, flush or sync, or a number with the unit 0=read or 1=read"
 
-SEPARATORS = (",", "\t", ";", "|", None)
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", None: "blanks"}
 _NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -311,6 +311,30 @@ def operation_field(name: str, unit: str | None) -> Operation:
         read = unit[0]
         return Operation(name, read=(read,), write=("1" if read == "0" else "0",))
     return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS, allowed=ALLOWED)
+
+
+def first_row(head: bytes) -> str:
+    """Return the form of the first line with content of a file, for a message.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file.
+
+    Returns
+    -------
+    str
+        The clause, such as "its first line has 4 fields, separated by semicolons: '5;4096;R;512'".
+    """
+    lines = list(first_lines(head))
+    if not lines:
+        return "it has no line with content at its beginning"
+    separator = _separator(lines)
+    if separator == "," and "," not in lines[0]:
+        separator = None
+    count = len(_split(lines[0], separator))
+    fields = f"{count} fields, separated by {SEPARATORS[separator]}" if count > 1 else "one field"
+    return f"its first line has {fields}: '{shortened(ascii(lines[0])[1:-1], 20)}'"
 
 
 def determined(rows: list[list[str]], file: str) -> dict[str, Column]:
