@@ -9,7 +9,7 @@ from random import Random
 PACKERS = {"gzip": gzip, "bzip2": bz2, "xz": lzma}
 KINDS = (
     "spc", "msr", "alibaba", "tencent", "systor17", "fiu", "table", "disksim", "disksim-validate", "fio", "fio-iolog",
-    "blkparse", "blkparse-issue", "blkparse-remap", "biosnoop", "ftrace", "srt13", "srt17",
+    "blkparse", "blkparse-issue", "blkparse-remap", "biosnoop", "ftrace", "vscsi", "libcachesim", "srt13", "srt17",
 )  # fmt: skip
 HUGE = (
     *(b"%d" % (2**bits + more) for bits in (31, 32, 40, 53, 62, 63, 64) for more in (-1, 0, 1)),
@@ -89,6 +89,8 @@ HEADERS = {
     "alibaba": "device_id,opcode,offset,length,timestamp",
     "tencent": "Timestamp,Offset,Size,IOType,VolumeID",
     "systor17": "Timestamp,Response,IOType,LUN,Offset,Size",
+    "vscsi": "#Serial Number,IO Data Length,Num SG Entries,Command Type,LBN,Time Stamp (microseconds)",
+    "libcachesim": "version,time,op,size,lbn",
 }
 
 
@@ -117,9 +119,19 @@ def iolog(t, d, b, n, r, w):
     return f"{t} /dev/sd{'abcd'[d]} {action} {b * 512} {n * 512}"
 
 
+def vscsi(t, d, b, n, r, w):
+    return f"{2147483600 + d},{n * 512 * (w % 7 > 0)},{1 + w % 9},{'read' if r else 'write'},{b},{2756778716647 + t}"
+
+
+def libcachesim(t, d, b, n, r, w):
+    command = "42" if w % 11 == 0 else "12" if w % 13 == 0 else ("28", "88")[d % 2] if r else ("2a", "8A")[d % 2]
+    return f"{1 + w % 2},{33898 + t // 10**6},{command},{n * 512 * (w % 7 > 0)},{b}"
+
+
 LINES = {
     "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "table": table,
     "disksim": disksim, "disksim-validate": validate, "fio": fio, "fio-iolog": iolog,
+    "vscsi": vscsi, "libcachesim": libcachesim,
 }  # fmt: skip
 
 

@@ -189,6 +189,11 @@ def tencent(lines, data) -> list[Request]:
         second, place = whole(stamp, 10**9, 2**40), whole(offset, 0, FAR // 512) * 512
         size, read = whole(size, 1, LARGE // 512) * 512, choice(kind, "0", "1")
         found.append(Request(Fraction(second), str(whole(volume, 0, FAR)), place, size, read))
+    return over_seconds(found)
+
+
+def over_seconds(found: list[Request]) -> list[Request]:
+    """The requests of each second spread evenly over it."""
     spread: list[Request] = []
     while len(spread) < len(found):
         begin = end = len(spread)
@@ -221,6 +226,40 @@ def fiu(lines, data) -> list[Request]:
             device = f"{whole(major, 0, 2**20 - 1)},{whole(minor, 0, 2**20 - 1)}"
             found.append(Request(clock, device, *place, choice(kind, "r", "w")))
     return found
+
+
+def vscsi(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    header = "Serial Number,IO Data Length,Num SG Entries,Command Type,LBN,Time Stamp (microseconds)"
+    for text in titled(lines, header, glue):
+        serial, size, entries, kind, block, stamp = fields(text, glue, 6)
+        whole(serial, 0, FAR), whole(entries, 0, 2**32)
+        size, place, clock = whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512, whole(stamp, 0, FAR)
+        read = choice(kind, "read", "write")
+        if size:
+            found.append(Request(Fraction(clock, 10**6), "0", place, size, read))
+    return found
+
+
+SCSI_READ, SCSI_WRITE = ("8", "08", "28", "88", "a8"), ("a", "0a", "2a", "2e", "8a", "8e", "aa", "ae")
+SCSI_OTHER = ("0", "00", "3", "03", "12", "1a", "25", "2f", "35", "41", "42", "4d", "5a", "5e", "5f", "8f", "91", "93",
+              "9e", "a0")  # fmt: skip
+
+
+def libcachesim(lines, data) -> list[Request]:
+    found, glue = [], separator_of(data)
+    for text in titled(lines, "version,time,op,size,lbn", glue):
+        version, stamp, command, size, block = fields(text, glue, 5)
+        command = command.lower().removeprefix("0x")
+        if command in SCSI_OTHER:
+            continue
+        whole(version, 1, 2)
+        second, size, place = whole(stamp, 0, 2**40), whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512
+        if command not in (*SCSI_READ, *SCSI_WRITE):
+            raise ValueError("command")
+        if size:
+            found.append(Request(Fraction(second), "0", place, size, command in SCSI_READ))
+    return over_seconds(found)
 
 
 TABLE_COLUMNS = "time=1:us,device=2,operation=3,offset=4:sectors,size=5:sectors,response=6:us"
@@ -461,6 +500,7 @@ def in_order(flags: str) -> bool:
 LINE_FORMATS = {
     "spc": spc, "msr": msr, "alibaba": alibaba, "tencent": tencent, "systor17": systor17, "fiu": fiu, "table": table,
     "disksim": disksim, "disksim-validate": validate, "fio": fio, "biosnoop": biosnoop,
+    "vscsi": vscsi, "libcachesim": libcachesim,
 }  # fmt: skip
 
 

@@ -171,6 +171,33 @@ def test_disksim_sample_has_hexadecimal_flags(tmp_path):
     assert trace.read.tolist() == [True, False, True]
 
 
+def test_vscsi_sample_has_the_header_of_vscsistats_as_comments(tmp_path):
+    text = (
+        b"#Vscsi Cmd Trace. (Trace Format Version 1)\n"
+        b"#Serial Number,IO Data Length,Num SG Entries,Command Type,LBN,Time Stamp (microseconds)\n"
+        b"2147483692,4096,1,write,24048792,2756778716647\n2147483769,512,2,read,6322464,2756778716649\n"
+        b"2147483770,0,0,read,0,2756778716650\n"
+    )
+    trace = read(save(tmp_path, text))
+    assert trace.source.format == "vscsi" and trace.devices == ("0",) and trace.source.skipped == {"empty": 1}
+    assert trace.time.tolist() == [0.0, 2e-6] and trace.size.tolist() == [4096, 512]
+    assert trace.offset.tolist() == [24048792 * 512, 6322464 * 512] and trace.read.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("header", [b"version,time,op,size,lbn\n", b""])
+def test_libcachesim_sample_has_codes_of_scsi_and_whole_seconds(tmp_path, header):
+    """Codes 2a and 8A are writes, 28 and 0x88 reads, 42 is a trim. Two requests of a second are half a second apart."""
+    text = (
+        b"1,33898,2a,512,42932745\n1,33898,28,4096,7\n1,33899,42,512,8\n1,33900,0x88,512,9\n2,33900,8A,1024,10\n"
+        b"1,33900,28,0,11\n"
+    )
+    trace = read(save(tmp_path, header + text))
+    assert trace.source.format == "libcachesim" and trace.source.skipped == {"trim": 1, "empty": 1}
+    assert trace.time.tolist() == [0.0, 0.5, 2.0, 2.5] and trace.read.tolist() == [False, True, True, False]
+    assert trace.offset.tolist() == [42932745 * 512, 7 * 512, 9 * 512, 10 * 512]
+    assert trace.size.tolist() == [512, 4096, 512, 1024] and "whole seconds" in trace.source.notes[0]
+
+
 def test_validate_arrivals_follow_service_and_think_times(tmp_path):
     text = (
         b"W Hit    4583176   4    663.00000  45422.00000\n"
@@ -495,6 +522,11 @@ def test_no_format_is_a_clear_error_with_the_form_of_the_first_line(tmp_path, da
 def test_a_file_of_comments_is_none_of_the_formats(tmp_path):
     with pytest.raises(InputError, match=r"none of the formats .* it has no line with content at its beginning"):
         read(save(tmp_path, b" \n\n#\n"))
+
+
+def test_a_direction_of_a_trim_alone_is_no_log_of_fio(tmp_path):
+    with pytest.raises(InputError, match="none of the formats"):
+        read(save(tmp_path, b"2147483692,4096,2,write,24048792,x\n" * 3))
 
 
 def test_an_unknown_format_name_lists_the_known(tmp_path):

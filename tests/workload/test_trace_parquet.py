@@ -75,6 +75,12 @@ def test_any_parquet_table_is_read_by_its_names_or_by_columns(tmp_path):
         assert trace.read.tolist() == [True, False] and trace.source.skipped == {"trim": 1}
 
 
+def test_a_table_without_operations_has_one_for_all_requests(tmp_path):
+    columns = "time=time_us:us,offset=lba:sectors,size=size_bytes,operation=:write"
+    trace = read(table(tmp_path, **{name: values for name, values in GOOD.items() if name != "op"}), columns=columns)
+    assert trace.read.tolist() == [False] * 3 and trace.offset.tolist() == [512, 1024, 1536]
+
+
 def test_timestamps_have_the_unit_of_their_type(tmp_path):
     times = pd.date_range("2026-01-01", periods=3, freq="10ms").as_unit("us")
     for columns in (None, "time=when,offset=lba:sectors,size=size_bytes,operation=op"):

@@ -81,6 +81,51 @@ def test_numbers_of_operations_need_their_meaning(tmp_path):
         read(saved(tmp_path, text), columns=columns)
 
 
+@pytest.mark.parametrize(("operation", "reads"), [("read", True), ("write", False)])
+def test_a_table_without_operations_has_one_for_all_requests(tmp_path, operation, reads):
+    """A trace of a cache, as libCacheSim reads it: time-col=1,obj-id-col=2,obj-size-col=3."""
+    text = "time,obj_id,obj_size,next\n1,7,512,-1\n2,9,1024,-1\n"
+    columns = f"time=time,offset=obj_id:pages,size=obj_size,operation=:{operation}"
+    trace = read(saved(tmp_path, text), columns=columns)
+    assert trace.read.tolist() == [reads, reads] and trace.offset.tolist() == [7 * 4096, 9 * 4096]
+    assert trace.source.notes == (
+        "columns: time from time (s), offset from obj_id (pages), size from obj_size (bytes), all requests are "
+        f"{operation}s",
+    )
+    numbers = read(saved(tmp_path, text.partition("\n")[2]), columns=f"time=1,offset=2,size=3,operation=:{operation}")
+    assert numbers.read.tolist() == [reads, reads] and numbers.offset.tolist() == [7, 9]
+
+
+def test_a_missing_operation_raises_with_the_column_or_the_operation_of_all(tmp_path):
+    with pytest.raises(
+        InputError, match="operation is missing; give operation=NAME, or operation=:read if all requests"
+    ):
+        read(saved(tmp_path, HEADER + ROWS), columns="time=ts,offset=lba,size=blocks")
+
+
+def test_codes_of_scsi_commands_are_operations(tmp_path):
+    text = "1;28;0;512\n2;0x2A;0;512\n3;8;0;512\n4;0a;0;512\n5;35;0;0\n6;a0;0;0\n"
+    columns = "time=1,operation=2:scsi,offset=3,size=4"
+    trace = read(saved(tmp_path, text), columns=columns)
+    assert trace.read.tolist() == [True, False, True, False] and trace.source.skipped == {"flush": 1, "other": 1}
+    with pytest.raises(InputError, match="line 3 has column 2 'ff', must be the operation code of a SCSI command"):
+        read(saved(tmp_path, text.replace(";8;", ";ff;")), columns=columns)
+
+
+def test_the_names_of_thesios_are_plain(tmp_path):
+    """The header of a file of Thesios, with the names of its columns."""
+    text = (
+        "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,from_flash_cache,cache_hit,"
+        "request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time,simulated_disk_start_time,"
+        "simulated_latency\n"
+        "aa,4096,app,1,COLD,REPLICATED,READ,OTHER,0,0,1050624,0,0,1705305600.250000,0.0,0.0,0.001\n"
+        "bb,0,app,1,WARM,REPLICATED,WRITE,OTHER,0,-1,8192,0,0,1705305600.500000,0.0,0.0,0.002\n"
+    )
+    trace = read(saved(tmp_path, text))
+    assert trace.devices == ("aa", "bb") and trace.time.tolist() == [0.0, 0.25] and trace.read.tolist() == [True, False]
+    assert trace.offset.tolist() == [4096, 0] and trace.size.tolist() == [1050624, 8192]
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -89,6 +134,8 @@ def test_numbers_of_operations_need_their_meaning(tmp_path):
         ("time=ts:minutes,offset=lba,size=blocks,operation=op", "unit of time 'minutes': give one of s, ms, us, ns"),
         ("time=ts,offset=lba:sectors,size=nothing,operation=op", "has no column 'nothing' for size; give one of"),
         ("time=9,offset=lba:sectors,size=blocks,operation=op", "has no column '9' for time"),
+        ("time=ts,operation=:trim", "operation has no column; give operation=NAME"),
+        ("time=:read", "time has no column; give time=NAME"),
         ("time ts", "'time ts' has no ="),
         ("time=a,time=b", "time is given twice"),
         ("device=a:s", "device has no unit; give device=a"),

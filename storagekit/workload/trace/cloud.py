@@ -31,7 +31,7 @@ from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.text import TextFormat
 
-__all__ = ["ALIBABA", "SYSTOR17", "TENCENT", "Alibaba", "Systor17", "Tencent"]
+__all__ = ["ALIBABA", "SYSTOR17", "TENCENT", "Alibaba", "Systor17", "Tencent", "over_seconds"]
 
 LARGEST_NUMBER = 2**62
 
@@ -75,23 +75,8 @@ class Tencent(TextFormat):
         return Records(clock, device, names, offset * SECTOR, size * SECTOR, read == Operation.READ, position)
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        """Yield the records with the requests of each second spread over it.
-
-        The requests of a second that has not ended are kept until a later second begins.
-        """
-        stream.notes.append(
-            "times are whole seconds; the requests of each second are spread evenly over it, in the order of the file"
-        )
-        left: list[Records] = []
-        for chunk in super().records(stream):
-            last = chunk.clock == chunk.clock[-1]
-            first_of_last = len(last) - int(np.argmin(last[::-1])) if not last.all() else 0
-            if first_of_last == 0 and (not left or left[-1].clock[-1] == chunk.clock[0]):
-                left.append(chunk)
-                continue
-            yield from _spread([*left, _cut(chunk, slice(None, first_of_last))])
-            left = [_cut(chunk, slice(first_of_last, None))]
-        yield from _spread(left)
+        """Yield the records with the requests of each second spread over it."""
+        yield from over_seconds(super().records(stream), stream)
 
 
 class Systor17(TextFormat):
@@ -115,6 +100,38 @@ class Systor17(TextFormat):
         return Records(
             clock, device, names, offset, size, read == Operation.READ, position, measured_response=response
         )  # fmt: skip
+
+
+def over_seconds(chunks: Iterator[Records], stream: ByteStream) -> Iterator[Records]:
+    """Yield records whose times are whole seconds with the requests of each second spread over it.
+
+    The requests of a second that has not ended are kept until a later second begins.
+
+    Parameters
+    ----------
+    chunks : iterator of Records
+        The records.
+    stream : ByteStream
+        The file, to which a note is added.
+
+    Yields
+    ------
+    Records
+        The same records, in the same order.
+    """
+    stream.notes.append(
+        "times are whole seconds; the requests of each second are spread evenly over it, in the order of the file"
+    )
+    left: list[Records] = []
+    for chunk in chunks:
+        last = chunk.clock == chunk.clock[-1]
+        first_of_last = len(last) - int(np.argmin(last[::-1])) if not last.all() else 0
+        if first_of_last == 0 and (not left or left[-1].clock[-1] == chunk.clock[0]):
+            left.append(chunk)
+            continue
+        yield from _spread([*left, _cut(chunk, slice(None, first_of_last))])
+        left = [_cut(chunk, slice(first_of_last, None))]
+    yield from _spread(left)
 
 
 def _cut(chunk: Records, which: slice) -> Records:

@@ -28,6 +28,7 @@ from storagekit.workload.trace.table import (
     SIZES,
     TIMES,
     Column,
+    constant_read,
     described,
     determined,
     operation_field,
@@ -74,7 +75,11 @@ class Parquet(TraceFormat):
                 first = next(file.iter_batches(1), None)
                 sample = [] if first is None else [str(column[0].as_py()) for column in first.columns]
                 columns = determined([list(names), sample], name)
-            columns = {t: Column(names[position_of(t, c, names, True, name)], c.unit) for t, c in columns.items()}
+            columns = {
+                target: column if column.constant else
+                Column(names[position_of(target, column, names, True, name)], column.unit)
+                for target, column in columns.items()
+            }  # fmt: skip
             if "time" in columns:
                 columns["time"] = _timed(columns["time"], file.schema_arrow.field(columns["time"].name).type, name)
         chosen = Parquet(columns)
@@ -107,11 +112,13 @@ class Parquet(TraceFormat):
         values = {
             target: _values(_field(target, column), columns[column.name], position, name)
             for target, column in self.columns.items()
+            if not column.constant
         }
-        codes = values["operation"]
+        operation = self.columns["operation"]
+        codes = constant_read(operation, len(position)) if operation.constant else values["operation"]
         kept = codes <= Operation.READ
         if not kept.all():
-            field = _field("operation", self.columns["operation"])
+            field = _field("operation", operation)
             assert isinstance(field, Operation)
             kinds = [field.kind(code) for code in codes[~kept].tolist()]
             stream.skip({kind: kinds.count(kind) for kind in set(kinds) if kind is not None})

@@ -30,13 +30,14 @@ from storagekit.workload.trace.srt import SRT
 from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.table import TABLE, Table, columns_of, first_row
 from storagekit.workload.trace.text import TextFormat, first_lines
+from storagekit.workload.trace.vscsi import LIBCACHESIM, VSCSI
 
 __all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "convert", "in_order", "read"]
 
 # the table comes last, because its names decide
 FORMATS: tuple[TraceFormat, ...] = (
     SRT, PARQUET, IOLOG, SPC, MSR, ALIBABA, SYSTOR17, FIU, TENCENT, DISKSIM, DISKSIM_VALIDATE, FIO, BIOSNOOP, FTRACE,
-    BLKPARSE, BLKPARSE_ALL, TABLE,
+    BLKPARSE, BLKPARSE_ALL, VSCSI, LIBCACHESIM, TABLE,
 )  # fmt: skip
 
 DISORDER_LIMIT = 60.0

@@ -5,8 +5,9 @@ device and the measured response time, with their units:
 
     time=ts:us,offset=lba:sectors,size=bytes,operation=op,device=volume,response=latency:ms
 
-A column is given by its name in the header, or by its number from 1. Without this mapping, the names in the header must
-be plain: `lba`, `size_bytes`, `latency_us`. The interpretation is noted.
+A column is given by its name in the header, or by its number from 1. A table without a column of the operation has
+`operation=:read` or `operation=:write`. Without this mapping, the names in the header must be plain: `lba`,
+`size_bytes`, `latency_us`. The interpretation is noted.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.text import TextFormat, first_lines, shortened, split
 
 __all__ = [
-    "COLUMNS", "DEFAULT", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "described",
-    "determined", "first_row", "operation_field", "plain_columns", "position_of",
+    "COLUMNS", "DEFAULT", "SCSI", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "constant_read",
+    "described", "determined", "first_row", "operation_field", "plain_columns", "position_of",
 ]  # fmt: skip
 
 COLUMNS = ("time", "offset", "size", "operation", "device", "response")
@@ -38,7 +39,11 @@ SIZES = {
     "bytes": 1, "sectors": 512, "pages": 4096, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20,
 }  # fmt: skip
 """Bytes of each unit of an offset or a size."""
-READS = ("0=read", "1=read")
+SCSI = "scsi"
+"""Unit of an operation that is the operation code of a SCSI command, in hexadecimal."""
+READS = ("0=read", "1=read", SCSI)
+ALL = ("read", "write")
+"""Units of an operation without a column, which all requests have."""
 UNITS: dict[str, tuple[str, ...]] = {
     "time": tuple(TIMES), "offset": tuple(SIZES), "size": tuple(SIZES), "operation": READS, "device": (),
     "response": tuple(TIMES),
@@ -52,7 +57,13 @@ SKIPPED_WORDS = {
     "f": "flush", "flush": "flush", "sync": "sync", "fsync": "sync", "datasync": "sync", "fdatasync": "sync",
     "zone_append": "zone", "zone_reset": "zone", "zone_open": "zone", "zone_close": "zone", "zone_finish": "zone",
 }  # fmt: skip
-ALLOWED = "a word such as R, read, W, write, trim, flush or sync, or a number with the unit 0=read or 1=read"
+ALLOWED = "a word such as R, read, W, write, trim, flush or sync, or a number with the unit 0=read, 1=read or scsi"
+
+# operation codes, from the SCSI block commands (SBC)
+SCSI_READS, SCSI_WRITES = (0x08, 0x28, 0xA8, 0x88), (0x0A, 0x2A, 0xAA, 0x8A, 0x2E, 0xAE, 0x8E)
+SCSI_SKIPPED = {0x35: "flush", 0x91: "flush", 0x42: "trim"} | dict.fromkeys(
+    (0x00, 0x03, 0x12, 0x1A, 0x25, 0x2F, 0x41, 0x4D, 0x5A, 0x5E, 0x5F, 0x8F, 0x93, 0x9E, 0xA0), "other"
+)
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", None: "blanks"}
 _NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
@@ -61,15 +72,17 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 # Plain names of columns in a header, without a unit at their end.
 PLAIN: dict[str, tuple[str, ...]] = {
     "time": ("time", "timestamp", "ts", "arrival", "arrival_time", "issue_time", "start_time", "start"),
-    "offset": ("offset", "address", "addr", "byte_offset", "lba", "sector", "start_lba", "block"),
-    "size": ("size", "length", "len", "bytes", "nbytes", "request_size", "io_size", "blocks", "sectors", "nr_sectors"),
-    "operation": ("op", "operation", "type", "rw", "opcode", "io_type", "iotype", "action", "rwbs"),
-    "device": ("device", "dev", "volume", "vol", "volume_id", "volumeid", "disk", "disk_id", "device_id", "lun"),
+    "offset": ("offset", "address", "addr", "byte_offset", "lba", "sector", "start_lba", "block", "lbn", "file_offset"),
+    "size": ("size", "length", "len", "bytes", "nbytes", "request_size", "io_size", "blocks", "sectors", "nr_sectors",
+             "request_io_size"),
+    "operation": ("op", "operation", "type", "rw", "opcode", "io_type", "iotype", "action", "rwbs", "op_type"),
+    "device": ("device", "dev", "volume", "vol", "volume_id", "volumeid", "disk", "disk_id", "device_id", "lun", "filename"),
     "response": ("response", "response_time", "latency", "lat", "duration", "service_time"),
 }  # fmt: skip
 # units that names have by themselves
 OWN_UNIT = {
-    "lba": "sectors", "sector": "sectors", "start_lba": "sectors", "sectors": "sectors", "nr_sectors": "sectors",
+    "lba": "sectors", "lbn": "sectors", "sector": "sectors", "start_lba": "sectors", "sectors": "sectors",
+    "nr_sectors": "sectors",
     "bytes": "bytes", "nbytes": "bytes", "byte_offset": "bytes",
 }  # fmt: skip
 SUFFIXES = {
@@ -80,10 +93,18 @@ SUFFIXES = {
 
 
 class Column(NamedTuple):
-    """A column of a table. name: its name, or its number from 1 as text. unit: one of `UNITS`, None for a word."""
+    """A column of a table. name: its name, or its number from 1 as text. unit: one of `UNITS`, None for a word.
+
+    An operation that all requests have has no name, and a unit of `ALL`.
+    """
 
     name: str
     unit: str | None
+
+    @property
+    def constant(self) -> bool:
+        """Whether all requests have the same value."""
+        return not self.name
 
 
 def columns_of(given: str | Mapping[str, str]) -> dict[str, Column]:
@@ -96,7 +117,8 @@ def columns_of(given: str | Mapping[str, str]) -> dict[str, Column]:
         its column, with its unit after a colon: `"time=ts:us,offset=lba:sectors"` or `{"time": "ts:us"}`.
         Units are s, ms, us, ns and 100ns for times (by default s), and bytes, sectors (512 bytes), pages (4,096
         bytes), KB, KiB, MB and MiB for offsets and sizes (by default bytes). An operation is a word such as R,
-        write or trim, or with the unit `0=read` or `1=read` a number.
+        write or trim, a number with the unit `0=read` or `1=read`, or a hexadecimal code with the unit `scsi`. If no
+        column has it, `operation=:read` or `operation=:write` says that all requests are reads or writes.
 
     Returns
     -------
@@ -120,19 +142,25 @@ def columns_of(given: str | Mapping[str, str]) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for name, rest in named:
         one_of(*COLUMNS)("column", name)
-        source, colon, unit = rest.rpartition(":") if ":" in rest else (rest, "", "")
-        if not source:
-            raise InputError(f"columns {shown(given)}: {name} has no column; give {name}=NAME")
         if name in found:
             raise InputError(f"columns {shown(given)}: {name} is given twice; give it once")
-        if colon and not UNITS[name]:
-            raise InputError(f"columns {shown(given)}: {name} has no unit; give {name}={source}")
-        found[name] = Column(
-            source, one_of(*UNITS[name])(f"unit of {name}", unit) if colon else DEFAULT.get(name)
-        )  # fmt: skip
+        found[name] = _column_of(name, rest, shown(given))
     if missing := [name for name in NEEDED if name not in found]:
-        raise InputError(f"columns {shown(given)}: {missing[0]} is missing; give {missing[0]}=NAME")
+        constant = ", or operation=:read if all requests are reads" * (missing[0] == "operation")
+        raise InputError(f"columns {shown(given)}: {missing[0]} is missing; give {missing[0]}=NAME{constant}")
     return found
+
+
+def _column_of(target: str, text: str, given: str) -> Column:
+    """Return the column of `target` that a text such as "ts:us" names. given: the texts of all columns, for messages."""
+    name, colon, unit = text.rpartition(":") if ":" in text else (text, "", "")
+    if not name and target == "operation" and unit in ALL:
+        return Column("", unit)
+    if not name:
+        raise InputError(f"columns {given}: {target} has no column; give {target}=NAME")
+    if colon and not UNITS[target]:
+        raise InputError(f"columns {given}: {target} has no unit; give {target}={name}")
+    return Column(name, one_of(*UNITS[target])(f"unit of {target}", unit) if colon else DEFAULT.get(target))
 
 
 def plain_columns(header: Sequence[str], sample: Sequence[str]) -> tuple[dict[str, Column], list[str]]:
@@ -226,10 +254,11 @@ class Table(TextFormat):
         if not rows:
             raise InputError(f"{name}: the table has no row; check that the file is complete")
         columns = self.columns or determined(rows, name)
-        named = [column.name for column in columns.values() if not column.name.isdecimal()]
+        read_from = {target: column for target, column in columns.items() if not column.constant}
+        named = [column.name for column in read_from.values() if not column.name.isdecimal()]
         header = bool(named) or not all(map(_NUMBER.fullmatch, _at(rows[0], columns["time"], rows[0])))
         data = rows[1:] if header else rows
-        index = {target: position_of(target, column, rows[0], header, name) for target, column in columns.items()}
+        index = {target: position_of(target, column, rows[0], header, name) for target, column in read_from.items()}
         made = Table(columns)
         made.separator, made._header, made._index = separator, header, index
         made.fields = tuple(
@@ -260,13 +289,14 @@ class Table(TextFormat):
         response = None
         if "response" in self._index:
             response = of("response") / TIMES[self.columns["response"].unit or "s"]
+        operation = self.columns["operation"]
         return Records(
             clock=of("time"),
             device=device,
             names=names,
             offset=size("offset"),
             size=size("size"),
-            read=of("operation") == Operation.READ,
+            read=constant_read(operation, len(position)) if operation.constant else of("operation") == Operation.READ,
             position=position,
             measured_response=response,
         )
@@ -286,10 +316,29 @@ def described(columns: Mapping[str, Column]) -> str:
         The clause, such as "columns: time from ts (us), offset from lba (sectors)".
     """
     taken = ", ".join(
+        f"all requests are {column.unit}s" if column.constant else
         f"{target} from {column.name}" + (f" ({column.unit})" if column.unit else "")
         for target, column in columns.items()
-    )
+    )  # fmt: skip
     return f"columns: {taken}"
+
+
+def constant_read(operation: Column, requests: int) -> np.ndarray:
+    """Return whether each request is a read, if all requests have the same operation.
+
+    Parameters
+    ----------
+    operation : Column
+        The operation, without a column.
+    requests : int
+        Number of requests.
+
+    Returns
+    -------
+    ndarray of bool, shape (request,)
+        True for reads.
+    """
+    return np.full(requests, operation.unit == "read")
 
 
 def operation_field(name: str, unit: str | None) -> Operation:
@@ -300,17 +349,31 @@ def operation_field(name: str, unit: str | None) -> Operation:
     name : str
         Name of the column.
     unit : str or None
-        "0=read" or "1=read" if the operation is a number; None if it is a word.
+        "0=read" or "1=read" if the operation is a number, "scsi" if it is the code of a SCSI command; None if it is a
+        word.
 
     Returns
     -------
     Operation
         The field.
     """
+    if unit == SCSI:
+        return Operation(
+            name, read=_hexadecimal(SCSI_READS), write=_hexadecimal(SCSI_WRITES),
+            skipped={word: kind for code, kind in SCSI_SKIPPED.items() for word in _hexadecimal([code])},
+            allowed="the operation code of a SCSI command in hexadecimal, such as 28 or 2a",
+        )  # fmt: skip
     if unit is not None:
         read = unit[0]
         return Operation(name, read=(read,), write=("1" if read == "0" else "0",))
     return Operation(name, read=READ_WORDS, write=WRITE_WORDS, skipped=SKIPPED_WORDS, allowed=ALLOWED)
+
+
+def _hexadecimal(codes: Sequence[int]) -> tuple[str, ...]:
+    """Return the ways in which programs write codes, with and without 0x and a leading zero."""
+    return tuple(
+        dict.fromkeys(f"{prefix}{code:{form}}" for code in codes for prefix in ("", "0x") for form in ("x", "02x"))
+    )
 
 
 def first_row(head: bytes) -> str:
