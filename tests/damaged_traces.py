@@ -67,7 +67,8 @@ def spc(t, d, b, n, r, w):
 
 
 def msr(t, d, b, n, r, w):
-    return f"{128166372003061629 + t * 10},usr,{d},{'Read' if r else 'Write'},{b * 512},{n * 512},{w}"
+    kind = "Trim" if w % 11 == 0 else "Read" if r else "Write"
+    return f"{128166372003061629 + t * 10},usr,{d},{kind},{b * 512},{n * 512 * (w % 7 > 0)},{w}"
 
 
 def disksim(t, d, b, n, r, w):
@@ -95,11 +96,11 @@ HEADERS = {
 
 
 def alibaba(t, d, b, n, r, w):
-    return f"{d},{'R' if r else 'W'},{b * 512},{n * 512},{1577808000000000 + t}"
+    return f"{d},{'R' if r else 'W'},{b * 512},{n * 512 * (w % 7 > 0)},{1577808000000000 + t}"
 
 
 def tencent(t, d, b, n, r, w):
-    return f"{1538323200 + t // 10**6},{b},{n},{int(not r)},{1200 + d}"
+    return f"{1538323200 + t // 10**6},{b},{n * (w % 7 > 0)},{int(not r)},{1200 + d}"
 
 
 def systor17(t, d, b, n, r, w):
@@ -107,11 +108,11 @@ def systor17(t, d, b, n, r, w):
 
 
 def fiu(t, d, b, n, r, w):
-    return f"{89966000000000 + t * 1000} {4000 + w % 9} proc {b} {n} {'R' if r else 'W'} 6 {d}"
+    return f"{89966000000000 + t * 1000} {4000 + w % 9} proc {b} {n * (w % 7 > 0)} {'RWD'[2 * (w % 11 == 0) or not r]} 6 {d}"
 
 
 def table(t, d, b, n, r, w):
-    return f"{t},vol-{d},{'trim' if w % 9 == 0 else 'read' if r else 'W'},{b},{n},{w}"
+    return f"{t},vol-{d},{'trim' if w % 9 == 0 else 'read' if r else 'W'},{b},{n * (w % 7 > 0)},{w}"
 
 
 def iolog(t, d, b, n, r, w):

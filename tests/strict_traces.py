@@ -164,11 +164,14 @@ def msr(lines, data) -> list[Request]:
     found, glue = [], separator_of(data)
     for text in titled(lines, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", glue):
         stamp, host, disk, kind, offset, size, took = fields(text, glue, 7)
+        if other(kind):
+            continue
         clock = Fraction(whole(stamp, 0, FAR), 10**7)
         device = f"{word(host)}.{whole(disk, 0, 65_535)}"
         read = choice(kind[:1] if kind.lower() in ("read", "write") else kind, "r", "w")
-        place = whole(offset, 0, FAR), whole(size, 1, LARGE)
-        found.append(Request(clock, device, *place, read, None, Fraction(whole(took, 0, FAR), 10**7)))
+        place, response = (whole(offset, 0, FAR), whole(size, 0, LARGE)), Fraction(whole(took, 0, FAR), 10**7)
+        if place[1]:
+            found.append(Request(clock, device, *place, read, None, response))
     return found
 
 
@@ -177,8 +180,9 @@ def alibaba(lines, data) -> list[Request]:
     for text in titled(lines, "device_id,opcode,offset,length,timestamp", glue):
         volume, kind, offset, size, stamp = fields(text, glue, 5)
         device, read = str(whole(volume, 0, FAR)), choice(kind, "r", "w")
-        place = whole(offset, 0, FAR), whole(size, 1, LARGE)
-        found.append(Request(Fraction(whole(stamp, 0, FAR), 10**6), device, *place, read))
+        place, clock = (whole(offset, 0, FAR), whole(size, 0, LARGE)), Fraction(whole(stamp, 0, FAR), 10**6)
+        if place[1]:
+            found.append(Request(clock, device, *place, read))
     return found
 
 
@@ -187,8 +191,10 @@ def tencent(lines, data) -> list[Request]:
     for text in titled(lines, "Timestamp,Offset,Size,IOType,VolumeID", glue):
         stamp, offset, size, kind, volume = fields(text, glue, 5)
         second, place = whole(stamp, 10**9, 2**40), whole(offset, 0, FAR // 512) * 512
-        size, read = whole(size, 1, LARGE // 512) * 512, choice(kind, "0", "1")
-        found.append(Request(Fraction(second), str(whole(volume, 0, FAR)), place, size, read))
+        size, read = whole(size, 0, LARGE // 512) * 512, choice(kind, "0", "1")
+        device = str(whole(volume, 0, FAR))
+        if size:
+            found.append(Request(Fraction(second), device, place, size, read))
     return over_seconds(found)
 
 
@@ -221,10 +227,13 @@ def fiu(lines, data) -> list[Request]:
     for text, _, _ in lines:
         if text:
             stamp, process, _, address, size, kind, major, minor, *_ = fields(text, None, columns)
+            if other(kind):
+                continue
             clock, _ = Fraction(whole(stamp, 0, FAR), 10**9), whole(process, 0, 2**32)
-            place = whole(address, 0, FAR // 512) * 512, whole(size, 1, LARGE // 512) * 512
-            device = f"{whole(major, 0, 2**20 - 1)},{whole(minor, 0, 2**20 - 1)}"
-            found.append(Request(clock, device, *place, choice(kind, "r", "w")))
+            place = whole(address, 0, FAR // 512) * 512, whole(size, 0, LARGE // 512) * 512
+            device, read = f"{whole(major, 0, 2**20 - 1)},{whole(minor, 0, 2**20 - 1)}", choice(kind, "r", "w")
+            if place[1]:
+                found.append(Request(clock, device, *place, read))
     return found
 
 
@@ -268,6 +277,11 @@ TABLE_READ = ("r", "read", "rd", "ra", "rs", "rm", "readahead")
 TABLE_WRITE = ("w", "write", "wr", "ws", "wm", "wfs", "wsm", "was")
 
 
+def other(kind: str) -> bool:
+    """Whether an operation is neither a read nor a write."""
+    return kind.lower() in TABLE_SKIPPED or (kind.lower().startswith("zone_") and kind.lower()[5:] in ZONES)
+
+
 def table(lines, data) -> list[Request]:
     """A table whose columns have the numbers of `TABLE_COLUMNS`."""
     head = data[:4096].removeprefix(b"\xef\xbb\xbf").split(b"\n")[:20]
@@ -290,15 +304,16 @@ def table(lines, data) -> list[Request]:
     found = []
     for text in texts:
         stamp, device, kind, offset, size, took, *_ = quoted(text, glue, len(rows[0]))
-        if kind.lower() in TABLE_SKIPPED or (kind.lower().startswith("zone_") and kind.lower()[5:] in ZONES):
+        if other(kind):
             continue
         clock = Fraction(whole(stamp, 0, FAR) if integers else number(stamp)) / 10**6
         word(device)
         if kind.lower() not in (*TABLE_READ, *TABLE_WRITE):
             raise ValueError("operation")
-        place = whole(offset, 0, FAR // 512) * 512, whole(size, 1, LARGE // 512) * 512
+        place = whole(offset, 0, FAR // 512) * 512, whole(size, 0, LARGE // 512) * 512
         response = Fraction(number(took)) / 10**6
-        found.append(Request(clock, device, *place, kind.lower() in TABLE_READ, None, response))
+        if place[1]:
+            found.append(Request(clock, device, *place, kind.lower() in TABLE_READ, None, response))
     return found
 
 

@@ -198,6 +198,28 @@ def test_libcachesim_sample_has_codes_of_scsi_and_whole_seconds(tmp_path, header
     assert trace.size.tolist() == [512, 4096, 512, 1024] and "whole seconds" in trace.source.notes[0]
 
 
+WITHOUT_DATA = {
+    "msr": ("1{i},hm,1,{op},512,{size},4\n", ("Read", "Trim", "FLUSH")),
+    "alibaba": ("4,{op},512,{size},1{i}\n", ("R",)),
+    "tencent": ("153832320{i},8,{size},{op},3\n", ("0",)),
+    "fiu": ("1{i} 7 proc 8 {size} {op} 6 0\n", ("R", "D", "flush")),
+}
+
+
+@pytest.mark.parametrize("comment", [b"", b"#\n"])
+@pytest.mark.parametrize("kind", WITHOUT_DATA)
+def test_requests_without_data_and_of_other_kinds_are_skipped_and_counted(tmp_path, kind, comment):
+    """In blocks that are parsed at once, and line by line."""
+    line, operations = WITHOUT_DATA[kind]
+    rows = [(operations[0], 0), (operations[0], 8), (operations[0], 0), *((one, 0) for one in operations[1:])]
+    rows.append((operations[0], 16))
+    text = "".join(line.format(i=i, op=op, size=size) for i, (op, size) in enumerate(rows))
+    trace = read(save(tmp_path, comment + text.encode()))
+    assert trace.source.format == kind and len(trace) == 2 and (trace.size % 8 == 0).all() and trace.read.all()
+    others = {"trim": 1, "flush": 1} if len(operations) > 1 else {}
+    assert trace.source.skipped == {"empty": 2} | others
+
+
 def test_validate_arrivals_follow_service_and_think_times(tmp_path):
     text = (
         b"W Hit    4583176   4    663.00000  45422.00000\n"

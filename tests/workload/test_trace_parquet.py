@@ -81,6 +81,11 @@ def test_a_table_without_operations_has_one_for_all_requests(tmp_path):
     assert trace.read.tolist() == [False] * 3 and trace.offset.tolist() == [512, 1024, 1536]
 
 
+def test_requests_without_data_are_skipped_and_counted(tmp_path):
+    trace = read(table(tmp_path, **(GOOD | {"size_bytes": [0, 1024, 0]})))
+    assert trace.size.tolist() == [1024] and trace.source.skipped == {"empty": 1, "trim": 1}
+
+
 def test_timestamps_have_the_unit_of_their_type(tmp_path):
     times = pd.date_range("2026-01-01", periods=3, freq="10ms").as_unit("us")
     for columns in (None, "time=when,offset=lba:sectors,size=size_bytes,operation=op"):

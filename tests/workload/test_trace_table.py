@@ -103,6 +103,15 @@ def test_a_missing_operation_raises_with_the_column_or_the_operation_of_all(tmp_
         read(saved(tmp_path, HEADER + ROWS), columns="time=ts,offset=lba,size=blocks")
 
 
+def test_requests_without_data_are_skipped_and_counted(tmp_path):
+    """Also where a column without a use has the name of the size."""
+    text = "size,time_us,op,lba,size\nx,5,R,8,0\nx,6,R,8,512\nx,7,trim,8,0\n"
+    columns = "time=time_us:us,operation=op,offset=lba:sectors,size=5"
+    for mark in ("", "#\n"):
+        trace = read(saved(tmp_path, text + mark), columns=columns)
+        assert trace.size.tolist() == [512] and trace.source.skipped == {"empty": 1, "trim": 1}
+
+
 def test_codes_of_scsi_commands_are_operations(tmp_path):
     text = "1;28;0;512\n2;0x2A;0;512\n3;8;0;512\n4;0a;0;512\n5;35;0;0\n6;a0;0;0\n"
     columns = "time=1,operation=2:scsi,offset=3,size=4"

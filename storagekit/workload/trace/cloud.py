@@ -1,6 +1,6 @@
 """Read the public traces of cloud and virtual-desktop storage: Alibaba, Tencent and SYSTOR '17.
 
-Each line holds one request, with fields separated by commas.
+Each line holds one request, with fields separated by commas. A request with size 0 is skipped and counted.
 
 Alibaba: `device_id,opcode,offset,length,timestamp`. The fields are: number of the virtual disk; R or W; offset, bytes;
 length, bytes; microseconds since 1970. Source: read-me of the Alibaba block traces (2020); Li, Wang, Lee, Chen and Li,
@@ -45,9 +45,10 @@ class Alibaba(TextFormat):
         Integer("device_id", 0, LARGEST_NUMBER),
         Operation("opcode", read=("R",), write=("W",)),
         Integer("offset", 0, MAX_OFFSET),
-        Integer("length", 1, MAX_SIZE),
+        Integer("length", 0, MAX_SIZE),
         Integer("timestamp", 0, LARGEST_NUMBER),
     )
+    empty = "length"
 
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         volume, read, offset, size, clock = values
@@ -64,10 +65,11 @@ class Tencent(TextFormat):
         # later than 2001, so that a log of fio is not read as a trace of Tencent
         Integer("Timestamp", 10**9, 2**40),
         Integer("Offset", 0, MAX_OFFSET // SECTOR),
-        Integer("Size", 1, MAX_SIZE // SECTOR),
+        Integer("Size", 0, MAX_SIZE // SECTOR),
         Operation("IOType", read=("0",), write=("1",)),
         Integer("VolumeID", 0, LARGEST_NUMBER),
     )
+    empty = "Size"
 
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:
         clock, offset, size, read, volume = values

@@ -103,7 +103,9 @@ class Parquet(TraceFormat):
                     continue
                 columns = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
                 if self.columns:
-                    yield self._of_table(columns, position, stream)
+                    records = self._of_table(columns, position, stream)
+                    if len(records.position):
+                        yield records
                 else:
                     yield _of_convert(columns, position, stream.name, float(made["origin"] if made else 0.0))
 
@@ -122,6 +124,10 @@ class Parquet(TraceFormat):
             assert isinstance(field, Operation)
             kinds = [field.kind(code) for code in codes[~kept].tolist()]
             stream.skip({kind: kinds.count(kind) for kind in set(kinds) if kind is not None})
+        empty = kept & (values["size"] == 0)
+        if empty.any():
+            stream.skip({"empty": int(empty.sum())})
+            kept &= ~empty
         device, names = values.get("device", Words(np.zeros(len(position), np.int32), ("0",))).where(kept)
         response = values.get("response")
         return Records(
@@ -205,7 +211,7 @@ def _field(target: str, column: Column) -> Field:
         return Word(column.name)
     if target in ("offset", "size"):
         most = (MAX_OFFSET if target == "offset" else MAX_SIZE) // SIZES[column.unit or "bytes"]
-        return Integer(column.name, 0 if target == "offset" else 1, most)
+        return Integer(column.name, 0, most)
     return Decimal(column.name, 2.0**63)
 
 

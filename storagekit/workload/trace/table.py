@@ -27,8 +27,8 @@ from storagekit.workload.trace.streams import ByteStream
 from storagekit.workload.trace.text import TextFormat, first_lines, shortened, split
 
 __all__ = [
-    "COLUMNS", "DEFAULT", "SCSI", "SIZES", "TABLE", "TIMES", "Column", "Table", "columns_of", "constant_read",
-    "described", "determined", "first_row", "operation_field", "plain_columns", "position_of",
+    "COLUMNS", "DEFAULT", "SCSI", "SIZES", "SKIPPED_WORDS", "TABLE", "TIMES", "Column", "Table", "columns_of",
+    "constant_read", "described", "determined", "first_row", "operation_field", "plain_columns", "position_of",
 ]  # fmt: skip
 
 COLUMNS = ("time", "offset", "size", "operation", "device", "response")
@@ -274,6 +274,11 @@ class Table(TextFormat):
         made.ticks_per_second = TIMES[columns["time"].unit or "s"]
         return made
 
+    @property
+    def _size(self) -> int | None:
+        # columns of text without a use may have the same name
+        return self._index["size"]
+
     def records(self, stream: ByteStream) -> Iterator[Records]:
         stream.notes.append(described(self.columns))
         yield from super().records(stream)
@@ -440,9 +445,8 @@ def _field(target: str | None, columns: Mapping[str, Column], name: str, data: l
     if target == "device":
         return Word(name)
     if target in ("offset", "size"):
-        bytes_each = SIZES[columns[target].unit or "bytes"]
         return Integer(
-            name, 0 if target == "offset" else 1, (MAX_OFFSET if target == "offset" else MAX_SIZE) // bytes_each
+            name, 0, (MAX_OFFSET if target == "offset" else MAX_SIZE) // SIZES[columns[target].unit or "bytes"]
         )
     whole = target == "time" and all(_WHOLE.fullmatch(row[at]) for row in data if at < len(row))
     return Integer(name, 0, 2**62) if whole else Decimal(name)

@@ -142,7 +142,7 @@ class TextFormat(TraceFormat):
 
     def _transfers(self, columns: Columns, stream: ByteStream) -> Columns:
         """Return the columns without the requests that transfer nothing."""
-        at = next((i for i, field in enumerate(self.fields) if field.name == self.empty), None)
+        at = self._size
         if at is None or not len(columns.position) or columns.values[at].min() > 0:
             return columns
         kept = columns.values[at] > 0
@@ -251,6 +251,11 @@ class TextFormat(TraceFormat):
                 f"has {len(parts)} field{'s' * (len(parts) != 1)} ({clip(text)}), must have {len(self.fields)}: {names}"
             )
         return parts
+
+    @property
+    def _size(self) -> int | None:
+        """Number of the field with the size, if a size of 0 is allowed."""
+        return next((i for i, field in enumerate(self.fields) if field.name == self.empty), None)
 
     @property
     def _operation(self) -> int | None:
