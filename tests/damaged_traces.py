@@ -313,6 +313,14 @@ def commented(data, rng):
     )
 
 
+def described(data, rng):
+    """Put a long description before the trace, up to the limit of the bytes that show its format."""
+    return (
+        rng.choice([b"#\n", b"# a line of the description\n", b" \t\r\n", b"\n"]) * rng.choice([25, 2_000, 40_000])
+        + data
+    )
+
+
 def of_wrong_magic(data, rng):
     magic = rng.choice(MAGIC)
     return magic + data[rng.choice([0, len(magic)]) :]
@@ -325,5 +333,5 @@ def glued(data, rng):
 
 DAMAGES = (
     cut, beheaded, dropped, flipped, inserted, controlled, repeated, zeroed, reworded, reworded, swapped, without_line_end,
-    renumbered, renumbered, renumbered, padded, commented, of_wrong_magic, glued,
+    renumbered, renumbered, renumbered, padded, commented, described, of_wrong_magic, glued,
 )  # fmt: skip

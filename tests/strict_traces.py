@@ -120,9 +120,12 @@ def choice(text: str, yes: str, no: str) -> bool:
 
 
 def first_rows(data: bytes) -> list[str]:
-    """The lines with content among the first 20 lines of the first 4,096 bytes."""
-    head = data[:4096].removeprefix(b"\xef\xbb\xbf").split(b"\n")[:20]
-    return [text for line in head if (text := line.split(b"#")[0].decode("latin-1").strip(" \t\r"))]
+    """The lines with content among 20 lines and 4,096 bytes from the first one in 64 KiB."""
+    head = data[:LINE].removeprefix(b"\xef\xbb\xbf")
+    while b"\n" in head and not head.partition(b"\n")[0].split(b"#")[0].strip(b" \t\r"):
+        head = head.partition(b"\n")[2]
+    lines = head[:4096].split(b"\n")[:20]
+    return [text for line in lines if (text := line.split(b"#")[0].decode("latin-1").strip(" \t\r"))]
 
 
 def first_row(data: bytes) -> str:
@@ -284,9 +287,7 @@ def other(kind: str) -> bool:
 
 def table(lines, data) -> list[Request]:
     """A table whose columns have the numbers of `TABLE_COLUMNS`."""
-    head = data[:4096].removeprefix(b"\xef\xbb\xbf").split(b"\n")[:20]
-    bare = (line.split(b"#")[0].decode("latin-1").strip(" \t\r") for line in head)
-    first = [text for text in bare if text]
+    first = first_rows(data)
     if not first:
         raise ValueError("no row")
     glue: str | None = ","

@@ -1,5 +1,6 @@
 """Test tables: columns that the caller names, columns that a header determines, and what is skipped, limited or warned."""
 
+import time
 import warnings
 from random import Random
 
@@ -285,6 +286,31 @@ def test_every_format_is_recognized_from_its_content(tmp_path, kind):
             assert "has no request" in str(fault) or "in the field of the offset" in str(fault)
         else:
             assert found == FORMAT.get(kind, kind)
+
+
+@pytest.mark.parametrize("line", ["# a line of the description of the trace\n", "\n", " \t\r\n", "#\n"])
+def test_a_long_description_does_not_hide_the_format(tmp_path, line):
+    for lines in (30, 1000):
+        text = "\ufeff" + line * lines + "0,8,4096,r,1.5\n0,16,512,w,1.75\n"
+        trace = read(saved(tmp_path, text))
+        assert trace.source.format == "spc" and trace.offset.tolist() == [4096, 8192]
+        with pytest.raises(InputError, match=f"line {lines + 2} has opcode 'x'.*read as spc"):
+            read(saved(tmp_path, text.replace("w", "x", 1)))
+        named = read(saved(tmp_path, line * lines + HEADER + ROWS), columns=NAMED)
+        assert_rows(named)
+
+
+def test_a_header_may_stand_in_a_later_block_than_the_description(tmp_path, monkeypatch):
+    monkeypatch.setattr("storagekit.workload.trace.text.BLOCK", 40)
+    assert_rows(read(saved(tmp_path, "# a line of the description\n" * 9 + HEADER + ROWS), columns=NAMED))
+
+
+def test_a_description_longer_than_the_beginning_of_a_file_takes_linear_time(tmp_path):
+    began = time.process_time()
+    with pytest.raises(InputError, match="it has no line with content at its beginning"):
+        read(saved(tmp_path, "#\n" * 40_000 + "0,8,4096,r,1.5\n"))
+    assert time.process_time() - began < 2
+    assert len(read(saved(tmp_path, "#\n" * 40_000 + "0,8,4096,r,1.5\n"), "spc")) == 1
 
 
 def test_a_header_of_another_table_is_no_header_of_msr(tmp_path):

@@ -34,6 +34,8 @@ BLANK = b" \t\r\n"
 NEWLINE = ord("\n")
 PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # bytes that the fast pass accepts, except '#'
 MARK = b"\xef\xbb\xbf"  # byte-order mark, which some programs write before UTF-8 text
+EMPTY = re.compile(rb"(?:[ \t\r]*+(?:#[^\n]*+)?+\n)*+")
+"""Whole lines that are blank or a comment."""
 
 
 class TextBlock(NamedTuple):
@@ -66,8 +68,14 @@ class Columns(NamedTuple):
 
 
 def first_lines(head: bytes) -> Iterator[str]:
-    """Yield those of the first 20 lines of a file that are not empty, without comments."""
-    yield from filter(None, map(_bare, head[:4096].removeprefix(MARK).split(b"\n")[:20]))
+    """Yield the first lines of a file that are not empty, without comments.
+
+    They are at most 20 lines in 4 KiB, from the first line with content. Blank lines and comments before it, such as a long
+    description of the trace, do not count.
+    """
+    text = head.removeprefix(MARK)
+    begin = _after_empty(text)
+    yield from filter(None, map(_bare, text[begin : begin + 4096].split(b"\n")[:20]))
 
 
 class TextFormat(TraceFormat):
@@ -118,27 +126,25 @@ class TextFormat(TraceFormat):
         return any(map(self.variant(head, "")._parses, first_lines(head)))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
+        begun = False
         for block in blocks(stream):
-            for part in self._columns(self._body(block), stream):
+            if not begun:
+                block, begun = self._body(block)
+            for part in self._columns(block, stream):
                 columns = self._transfers(part, stream)
                 if len(columns.position):
                     yield self.convert(columns.values, columns.position)
 
-    def _body(self, block: TextBlock) -> TextBlock:
-        """Return a block without the lines without content at the start of the file, and without its header."""
-        if block.first > 1:
-            return block
-        data = block.data.removeprefix(MARK)
-        at = lines = 0
-        while at < len(data):
-            end = data.find(b"\n", at) + 1 or len(data)
-            text = _bare(data[at:end].rstrip(b"\n"))
-            if text and not self.is_header(text):
-                break
-            at, lines = end, lines + 1
-            if text:
-                break
-        return TextBlock(block.first + lines, data[at:], block.cut and at < len(data))
+    def _body(self, block: TextBlock) -> tuple[TextBlock, bool]:
+        """Return a block without its first lines without content and a header after them, and whether it has content."""
+        data = block.data.removeprefix(MARK) if block.first == 1 else block.data
+        at = _after_empty(data)
+        end = data.find(b"\n", at) + 1 or len(data)
+        text = _bare(data[at:end].rstrip(b"\n"))
+        if text and self.is_header(text):
+            at = end
+        rest = TextBlock(block.first + data.count(b"\n", 0, at), data[at:], block.cut and at < len(data))
+        return rest, bool(text)
 
     def _transfers(self, columns: Columns, stream: ByteStream) -> Columns:
         """Return the columns without the requests that transfer nothing."""
@@ -381,6 +387,13 @@ def _numbers(column: Any) -> np.ndarray:
 
 def _taken(column: Any, kept: np.ndarray) -> Any:
     return column.where(kept) if isinstance(column, Words) else column[kept]
+
+
+def _after_empty(data: bytes) -> int:
+    """Return the number of bytes of the first lines that are blank or a comment."""
+    empty = EMPTY.match(data)
+    assert empty is not None  # it matches no line too
+    return empty.end()
 
 
 def _bare(line: bytes) -> str:
