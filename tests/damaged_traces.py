@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import struct
+from datetime import datetime, timedelta
 from random import Random
 
 PACKERS = {"gzip": gzip, "bzip2": bz2, "xz": lzma}
@@ -44,6 +45,9 @@ def valid(kind: str, rng: Random) -> bytes:
     if kind == "fio":
         columns = rng.choice([5, 6, 7])
         lines = [", ".join(line.split(", ")[:columns]) for line in lines]
+    if kind == "table":
+        stamp = rng.choice(STAMPS)
+        lines = [f"{stamp(row[0])},{line}" for row, line in zip(some, lines, strict=True)]
     if kind == "fio-iolog":
         lines = ["fio version 3 iolog", "0 /dev/sda add", *lines, "99999999999 /dev/sda close"]
     if kind in HEADERS and rng.random() < 0.3:
@@ -112,7 +116,16 @@ def fiu(t, d, b, n, r, w):
 
 
 def table(t, d, b, n, r, w):
-    return f"{t},vol-{d},{'trim' if w % 9 == 0 else 'read' if r else 'W'},{b},{n * (w % 7 > 0)},{w}"
+    return f"vol-{d},{'trim' if w % 9 == 0 else 'read' if r else 'W'},{b},{n * (w % 7 > 0)},{w}"
+
+
+STAMPS = (
+    lambda t: str(t // 10**6),
+    lambda t: f"{t / 1e6:.6f}",
+    lambda t: (datetime(2026, 2, 27, 23, 59) + timedelta(microseconds=t)).isoformat(" ") + "Z" * (t % 2),
+    lambda t: (datetime(2028, 2, 28) + timedelta(microseconds=t)).isoformat(),
+)
+"""Ways in which a table has its times, in seconds or as dates."""
 
 
 def iolog(t, d, b, n, r, w):

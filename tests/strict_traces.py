@@ -5,6 +5,7 @@ where the file must be rejected.
 """
 
 import csv
+import datetime
 import struct
 from fractions import Fraction
 from typing import NamedTuple
@@ -274,7 +275,7 @@ def libcachesim(lines, data) -> list[Request]:
     return over_seconds(found)
 
 
-TABLE_COLUMNS = "time=1:us,device=2,operation=3,offset=4:sectors,size=5:sectors,response=6:us"
+TABLE_COLUMNS = "time=1,device=2,operation=3,offset=4:sectors,size=5:sectors,response=6:us"
 TABLE_SKIPPED = ("t", "trim", "d", "discard", "unmap", "f", "flush", "sync", "fsync", "datasync", "fdatasync")
 TABLE_READ = ("r", "read", "rd", "ra", "rs", "rm", "readahead")
 TABLE_WRITE = ("w", "write", "wr", "ws", "wm", "wfs", "wsm", "was")
@@ -299,15 +300,16 @@ def table(lines, data) -> list[Request]:
     rows = [apart(text, glue) for text in first]
     if len(rows[0]) < 6:
         raise ValueError("columns")
-    titled_by = not plain_number(rows[0][0])
+    titled_by = not plain_number(rows[0][0]) and not dated(rows[0][0])
     texts = [text for text, _, _ in lines if text][titled_by:]
     integers = all(digits(row[0][1:] if row[0][:1] in ("+", "-") else row[0]) for row in rows[titled_by:])
+    dates = any(dated(row[0]) for row in rows[titled_by:])
     found = []
     for text in texts:
         stamp, device, kind, offset, size, took, *_ = quoted(text, glue, len(rows[0]))
         if other(kind):
             continue
-        clock = Fraction(whole(stamp, 0, FAR) if integers else number(stamp)) / 10**6
+        clock = date(stamp) if dates else Fraction(whole(stamp, 0, FAR) if integers else number(stamp))
         word(device)
         if kind.lower() not in (*TABLE_READ, *TABLE_WRITE):
             raise ValueError("operation")
@@ -316,6 +318,29 @@ def table(lines, data) -> list[Request]:
         if place[1]:
             found.append(Request(clock, device, *place, kind.lower() in TABLE_READ, None, response))
     return found
+
+
+def dated(text: str) -> bool:
+    """Whether a text begins with a date."""
+    return len(text) >= 10 and text[4] == text[7] == "-" and digits(text[:4] + text[5:7] + text[8:10])
+
+
+def date(text: str) -> Fraction:
+    """The seconds since 1970 of a date and time of day in UTC."""
+    day, letter, clock, (_, *rest) = text[:10], text[10:11], text[11:19], text[18:] or " "
+    fraction = "".join(rest).removesuffix("Z")
+    numbers = [clock[:2], clock[3:5], clock[6:8]]
+    if not dated(day) or letter not in ("T", " ") or not all(len(one) == 2 and digits(one) for one in numbers):
+        raise ValueError("date")
+    if clock[2] + clock[5] != "::" or (
+        fraction and not (fraction[0] == "." and digits(fraction[1:]) and len(fraction) < 11)
+    ):
+        raise ValueError("time of day")
+    hour, minute, second = map(int, numbers)
+    days = datetime.date(int(day[:4]), int(day[5:7]), int(day[8:])) - datetime.date(1970, 1, 1)
+    if hour > 23 or minute > 59 or second > 59 or days.days < 0 or int(day[:4]) > 2261:
+        raise ValueError("range of a date")
+    return days.days * 86_400 + hour * 3600 + minute * 60 + second + Fraction("0" + fraction)
 
 
 def apart(text: str, glue: str | None) -> list[str]:

@@ -97,6 +97,37 @@ def test_a_table_without_operations_has_one_for_all_requests(tmp_path, operation
     assert numbers.read.tolist() == [reads, reads] and numbers.offset.tolist() == [7, 9]
 
 
+DATED = (
+    "2024-02-29T23:59:59.999999,R,0,512\n2024-03-01 00:00:00.000001Z,W,512,512\n2024-03-01 00:00:00.0000013,R,9,512\n"
+)
+
+
+@pytest.mark.parametrize("mark", ["", "#\n"])
+@pytest.mark.parametrize("header", ["", "when,op,offset,size\n", "time,op,offset,size\n"])
+def test_dates_are_read_as_seconds_since_1970(tmp_path, mark, header):
+    """With a named, a numbered and a plain column; in blocks that are parsed at once, and line by line."""
+    columns = None if "time" in header else f"time={'when' if header else 1},operation=2,offset=3,size=4"
+    trace = read(saved(tmp_path, mark + header + DATED), columns=columns)
+    assert trace.time.tolist() == [0.0, 2e-6, 2.3e-6] and trace.origin == pytest.approx(1709251199.999999, abs=1e-6)
+    assert trace.read.tolist() == [True, False, True] and "(date, UTC)" in trace.source.notes[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["2024-02-30T00:00:00", "2024-03-01 24:00:00", "2024-03-01", "2024-03-01  00:00:00", "1969-12-31 23:59:59",
+     "2262-01-01 00:00:00", "2024-03-01 00:00:00+02:00", "2024-03-01 00:00:00.", "2024-03-01 00:00:60", "1709251200"],
+)  # fmt: skip
+def test_a_date_that_does_not_exist_or_has_another_form_raises(tmp_path, wrong):
+    text = DATED + f"{wrong},R,0,512\n"
+    with pytest.raises(InputError, match=r"line 4 has column 1 '.*', must be a date and time in UTC from 1970 to 2261"):
+        read(saved(tmp_path, text), columns="time=1,operation=2,offset=3,size=4")
+
+
+def test_dates_have_no_unit(tmp_path):
+    with pytest.raises(InputError, match="column 1 has dates, without a unit; give time=1"):
+        read(saved(tmp_path, DATED), columns="time=1:us,operation=2,offset=3,size=4")
+
+
 def test_a_missing_operation_raises_with_the_column_or_the_operation_of_all(tmp_path):
     with pytest.raises(
         InputError, match="operation is missing; give operation=NAME, or operation=:read if all requests"

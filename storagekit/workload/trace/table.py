@@ -20,7 +20,7 @@ import numpy as np
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import one_of, shown
-from storagekit.workload.trace.fields import Decimal, Field, Integer, Operation, Text, Word
+from storagekit.workload.trace.fields import Date, Decimal, Field, Integer, Operation, Text, Word
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
@@ -68,6 +68,9 @@ SCSI_SKIPPED = {0x35: "flush", 0x91: "flush", 0x42: "trim"} | dict.fromkeys(
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", None: "blanks"}
 _NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DATE = "date, UTC"
+"""Unit of times that are dates."""
 
 # Plain names of columns in a header, without a unit at their end.
 PLAIN: dict[str, tuple[str, ...]] = {
@@ -115,6 +118,7 @@ def columns_of(given: str | Mapping[str, str]) -> dict[str, Column]:
     given : str or mapping of str to str
         For each of time, offset, size and operation, and optionally device and response, the name or the number of
         its column, with its unit after a colon: `"time=ts:us,offset=lba:sectors"` or `{"time": "ts:us"}`.
+        A time is a number, or a date such as 2024-05-01 12:00:00.123456 in UTC, which has no unit.
         Units are s, ms, us, ns and 100ns for times (by default s), and bytes, sectors (512 bytes), pages (4,096
         bytes), KB, KiB, MB and MiB for offsets and sizes (by default bytes). An operation is a word such as R,
         write or trim, a number with the unit `0=read` or `1=read`, or a hexadecimal code with the unit `scsi`. If no
@@ -256,9 +260,10 @@ class Table(TextFormat):
         columns = self.columns or determined(rows, name)
         read_from = {target: column for target, column in columns.items() if not column.constant}
         named = [column.name for column in read_from.values() if not column.name.isdecimal()]
-        header = bool(named) or not all(map(_NUMBER.fullmatch, _at(rows[0], columns["time"], rows[0])))
+        header = bool(named) or not all(map(_is_time, _at(rows[0], columns["time"], rows[0])))
         data = rows[1:] if header else rows
         index = {target: position_of(target, column, rows[0], header, name) for target, column in read_from.items()}
+        columns = columns | {"time": _timed(columns["time"], data, index["time"], name)}
         made = Table(columns)
         made.separator, made._header, made._index = separator, header, index
         made.fields = tuple(
@@ -271,7 +276,7 @@ class Table(TextFormat):
             )
             for i, label in enumerate(rows[0])
         )
-        made.ticks_per_second = TIMES[columns["time"].unit or "s"]
+        made.ticks_per_second = 1e9 if columns["time"].unit == DATE else TIMES[columns["time"].unit or "s"]
         return made
 
     @property
@@ -448,8 +453,23 @@ def _field(target: str | None, columns: Mapping[str, Column], name: str, data: l
         return Integer(
             name, 0, (MAX_OFFSET if target == "offset" else MAX_SIZE) // SIZES[columns[target].unit or "bytes"]
         )
+    if columns[target].unit == DATE:
+        return Date(name)
     whole = target == "time" and all(_WHOLE.fullmatch(row[at]) for row in data if at < len(row))
     return Integer(name, 0, 2**62) if whole else Decimal(name)
+
+
+def _timed(column: Column, data: list[list[str]], at: int, file: str) -> Column:
+    """Return the column of the time, with the unit `DATE` if a row has a date there."""
+    if not any(_DATED.match(row[at]) for row in data if at < len(row)):
+        return column
+    if column.unit != DEFAULT["time"]:
+        raise InputError(f"{file}: column {column.name} has dates, without a unit; give time={column.name}")
+    return Column(column.name, DATE)
+
+
+def _is_time(text: str) -> bool:
+    return bool(_NUMBER.fullmatch(text) or _DATED.match(text))
 
 
 def position_of(target: str, column: Column, names: list[str], header: bool, file: str) -> int:
