@@ -285,6 +285,42 @@ def test_completions_of_an_upper_device_do_not_hide_requests_without_completions
     assert timeline(read(save(tmp_path, data))) == [("8,0", 0, 2432), ("8,16", 1, 77)]
 
 
+def stacked(upper: str, lower: str, *, kept: int = 40, start: int = 0) -> bytes:
+    """Forty reads and writes of an upper device, and the first `kept` of them at a lower one, without remaps."""
+    events = []
+    for i in range(40):
+        kind = f"{'RW'[i % 3 == 0]} {{}} + {8 + i % 5}"
+        events.append((upper, start + 10 * i, "Q", kind.format(64 * i)))
+        events.extend([(lower, start + 10 * i + 1, "Q", kind.format(64 * i + 2048))] * (i < kept))
+    return lines(*events)
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "kept"), [("253,0", "8,0", 40), ("9,127", "259,1", 39), ("254,3", "8,16", 40)]
+)
+def test_layers_without_remaps_give_a_warning_with_the_devices_of_one_layer(tmp_path, upper, lower, kept):
+    with pytest.warns(RuntimeWarning, match=f"at {upper} and at {lower} are nearly .*--devices {lower}.*remaps"):
+        trace = read(save(tmp_path, stacked(upper, lower, kept=kept)))
+    assert len(trace) == 40 + kept
+
+
+def test_two_upper_devices_are_compared_together_and_alone(tmp_path):
+    both = stacked("253,0", "8,0") + stacked("253,1", "8,0", start=400)
+    with pytest.warns(RuntimeWarning, match=r"at 253,0 and 253,1 and at 8,0 are nearly the same"):
+        read(save(tmp_path, both))
+    with pytest.warns(RuntimeWarning, match=r"at 253,0 and at 8,0 are nearly the same"):
+        read(save(tmp_path, stacked("253,0", "8,0") + lines(*[("8,16", 500 + i, "Q", "R 7 + 8") for i in range(30)])))
+
+
+@pytest.mark.parametrize("data", [stacked("8,0", "8,16"), stacked("253,0", "8,0", kept=35), stacked("253,0", "253,1")])
+def test_devices_of_one_layer_or_with_other_requests_give_no_warning(tmp_path, data):
+    assert len(read(save(tmp_path, data))) > 70
+
+
+def test_all_devices_are_read_without_a_warning_if_they_are_wanted(tmp_path):
+    assert len(read(save(tmp_path, stacked("253,0", "8,0")), "blkparse-all")) == 80
+
+
 def test_the_note_is_renewed_as_devices_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(block_events, "CHUNK", 2)
     more = lines(

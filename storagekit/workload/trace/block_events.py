@@ -16,7 +16,8 @@ Remap
     A remap (A) says that a device maps a request to a lower device, for example a device mapper to a disk. If both
     devices have arrivals in the file, the requests of the upper device are the same I/Os. They are left out. A device is
     known as an upper device after its first remap, and after the first arrival at the lower device. Its earlier requests
-    are left out too, unless a chunk of 65,536 requests already contains them. This raises InputError.
+    are left out too, unless a chunk of 65,536 requests already contains them. This raises InputError. Without remaps in
+    the file, devices with nearly the same requests give a warning (`storagekit.workload.trace.doubling`).
 
 Discards, flushes and zone operations are skipped, and counted once for each arrival.
 """
@@ -34,11 +35,12 @@ import numpy as np
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
+from storagekit.workload.trace.doubling import Doubling
 from storagekit.workload.trace.fields import Integer, Word
 from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import HEAD, ByteStream
-from storagekit.workload.trace.text import blocks
+from storagekit.workload.trace.text import blocks, shortened
 
 __all__ = ["COMPLETED", "ISSUED", "QUEUED", "REMAPPED", "BlockEvents", "Event"]
 
@@ -193,6 +195,7 @@ class Requests:
         self._counted: set[str] = set()  # devices with requests in a chunk
         self._skipped: Counter[tuple[str, str]] = Counter()
         self._note = ""
+        self._doubling = Doubling()
 
     def arrive(self, event: Event, content: QueuedRecord | str | None, line: int) -> None:
         """Add an arrival. `content` is a read or write, or the kind of another request; None is not counted."""
@@ -246,7 +249,10 @@ class Requests:
                     f"{self._stream.name}: {missing:,} requests have no completion in the file and are left out; record "
                     "completions of all devices too, or remove the completions from the file"
                 )
-        return self._given(left)
+        last = self._given(left)
+        if self._lowest:
+            self._warn_of_doubling()
+        return last
 
     def _is_over(self, one: QueuedRecord) -> bool:
         return self._alone or one.took is not None
@@ -255,7 +261,21 @@ class Requests:
         self._report()
         some = [one for one in some if one.took != LEFT_OUT]
         self._counted.update(one.device for one in some)
-        return _records(some) if some else None
+        if not some:
+            return None
+        records = _records(some)
+        self._doubling.add(records)
+        return records
+
+    def _warn_of_doubling(self) -> None:
+        pair = self._doubling.pair()
+        if pair is not None:
+            upper, lower = map(sorted, pair)
+            self._stream.warnings.append(
+                f"{self._stream.name}: the requests at {_listed(upper)} and at {_listed(lower)} are nearly the same, as at a "
+                "device mapper or RAID and the disks below it: each may be counted twice; use the devices of one layer "
+                f"(--devices {shortened(','.join(lower))}), or keep the remaps (A) in the file"
+            )
 
     def _of(self, one: QueuedRecord) -> UnderWay:
         return self._under_way.setdefault((one.device, one.read), UnderWay())
