@@ -5,14 +5,16 @@ import gzip
 import lzma
 import os
 import threading
+from random import Random
 
+import damaged_traces
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace import read, text
+from storagekit.workload.trace import convert, read, text
 from storagekit.workload.trace.streams import HEAD, ByteStream
 
 BLKPARSE = """\
@@ -111,6 +113,21 @@ def test_a_forbidden_file_is_named(tmp_path):
     path.chmod(0)
     with pytest.raises(InputError, match="Permission denied"):
         read(path)
+
+
+@pytest.mark.parametrize("kind", ["srt", "parquet"])
+def test_damaged_lines_of_a_binary_file_cannot_be_left_out(tmp_path, kind):
+    path = tmp_path / f"trace.{kind}"
+    (tmp_path / "t.spc").write_bytes(LINES)
+    if kind == "parquet":
+        convert(tmp_path / "t.spc", path)
+    else:
+        path.write_bytes(damaged_traces.valid("srt17", Random(1)))
+    with pytest.raises(
+        InputError, match=f"trace.{kind} is a binary file without lines, so that skip_bad 2 has no effect"
+    ):
+        read(path, skip_bad=2)
+    assert len(read(path, skip_bad=0))
 
 
 @pytest.mark.parametrize("data", [b"", *(pack(b"") for pack in PACKERS.values())], ids=["plain", *PACKERS])

@@ -87,6 +87,7 @@ class Parquet(TraceFormat):
         return chosen
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
+        stream.without_lines()
         with _opened(stream.name) as file:
             made = _made(file, stream.name)
             if self.columns:

@@ -78,6 +78,7 @@ class Srt(TraceFormat):
         return head.startswith(MAGIC)
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
+        stream.without_lines()
         layout, sector, start = _header(stream)
         stream.read(start)
         first, step = 1, 4 * layout.words

@@ -144,6 +144,14 @@ class ByteStream:
         self._may_skip -= 1
         self.skip({"damaged": 1})
 
+    def without_lines(self) -> None:
+        """Raise InputError if damaged lines may be left out, for a binary format, which has no lines."""
+        if self._may_skip > 0:
+            raise InputError(
+                f"{self.name} is a binary file without lines, so that skip_bad {self._may_skip} has no effect; leave it out, "
+                "and correct or remove damaged records"
+            )
+
     def check_rest(self) -> None:
         """Raise InputError if the compression of the next `REST` bytes is damaged.
 
