@@ -125,7 +125,7 @@ STAMPS = (
     lambda t: (datetime(2026, 2, 27, 23, 59) + timedelta(microseconds=t)).isoformat(" ") + "Z" * (t % 2),
     lambda t: (datetime(2028, 2, 28) + timedelta(microseconds=t)).isoformat(),
 )
-"""Ways in which a table has its times, in seconds or as dates."""
+"""Forms of the times of a table: seconds or dates."""
 
 
 def iolog(t, d, b, n, r, w):

@@ -153,18 +153,34 @@ def test_codes_of_scsi_commands_are_operations(tmp_path):
         read(saved(tmp_path, text.replace(";8;", ";ff;")), columns=columns)
 
 
+THESIOS = (
+    "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,from_flash_cache,cache_hit,"
+    "request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time,simulated_disk_start_time,"
+    "simulated_latency\n"
+    "aa,4096,app,1,COLD,REPLICATED,READ,OTHER,0,0,1050624,0,0,1705305600.25,0.0,0.0,0.001\n"
+    "bb,0,app,1,WARM,REPLICATED,WRITE,OTHER,0,-1,8192,0,0,1705305600.5,0.0,0.0,0.002\n"
+    "bb,0,app,1,WARM,REPLICATED,READ,OTHER,0,-1,0,0,0,1705305600.75,0.0,0.0,0.002\n"
+)
+IOSNOOP = (
+    "STARTs          ENDs            COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n"
+    "5982800.302061  5982800.302679  supervise    1809   W    202,1    17039600     4096       0.62\n"
+    "5982800.302423  5982800.302842  supervise    1809   R    202,1    17039608     512        0.42\n"
+)
+
+
 def test_the_names_of_thesios_are_plain(tmp_path):
-    """The header of a file of Thesios, with the names of its columns."""
-    text = (
-        "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,from_flash_cache,cache_hit,"
-        "request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time,simulated_disk_start_time,"
-        "simulated_latency\n"
-        "aa,4096,app,1,COLD,REPLICATED,READ,OTHER,0,0,1050624,0,0,1705305600.250000,0.0,0.0,0.001\n"
-        "bb,0,app,1,WARM,REPLICATED,WRITE,OTHER,0,-1,8192,0,0,1705305600.500000,0.0,0.0,0.002\n"
-    )
-    trace = read(saved(tmp_path, text))
+    trace = read(saved(tmp_path, THESIOS))
     assert trace.devices == ("aa", "bb") and trace.time.tolist() == [0.0, 0.25] and trace.read.tolist() == [True, False]
     assert trace.offset.tolist() == [4096, 0] and trace.size.tolist() == [1050624, 8192]
+    assert trace.source.skipped == {"empty": 1}
+
+
+def test_the_columns_of_iosnoop_are_named(tmp_path):
+    columns = "time=STARTs,offset=BLOCK:sectors,size=BYTES,operation=TYPE,device=DEV,response=LATms:ms"
+    trace = read(saved(tmp_path, IOSNOOP), columns=columns)
+    assert trace.devices == ("202,1",) and trace.read.tolist() == [False, True] and trace.size.tolist() == [4096, 512]
+    np.testing.assert_allclose(trace.time, [0, 362e-6], atol=1e-9)
+    np.testing.assert_allclose(trace.measured_response, [0.62e-3, 0.42e-3])
 
 
 @pytest.mark.parametrize(

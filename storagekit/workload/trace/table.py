@@ -216,8 +216,9 @@ def _unit(target: str, name: str, value: str) -> str | None:
         return OWN_UNIT[plain]
     if target in ("offset", "size") and plain not in ("block", "blocks"):
         return "bytes"
-    # seconds have microseconds after the point; a date is a timestamp of Parquet, whose type has the unit
-    return "s" if target == "time" and re.fullmatch(r"[0-9]+\.[0-9]{6,}|\d{4}-\d\d-\d\d.*", value) else "?"
+    # seconds have microseconds after the point, or ten digits before it since 1970; a date has no unit
+    seconds = re.fullmatch(r"[0-9]+\.[0-9]{6,}|1[0-9]{9}\.[0-9]+|\d{4}-\d\d-\d\d.*", value)
+    return "s" if target == "time" and seconds else "?"
 
 
 class Table(TextFormat):
@@ -380,7 +381,7 @@ def operation_field(name: str, unit: str | None) -> Operation:
 
 
 def _hexadecimal(codes: Sequence[int]) -> tuple[str, ...]:
-    """Return the ways in which programs write codes, with and without 0x and a leading zero."""
+    """Return the texts that programs write for codes, with and without 0x and a leading zero."""
     return tuple(
         dict.fromkeys(f"{prefix}{code:{form}}" for code in codes for prefix in ("", "0x") for form in ("x", "02x"))
     )
