@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
-from jaxtyping import Array
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
@@ -27,9 +26,8 @@ from storagekit.core.validation import (
     validate_fields,
 )
 from storagekit.drive import Drive
+from storagekit.plan.transfers import ZoneTransfers
 
-# number of locations on the drive at which transfers are timed
-_PLACES = 4
 _LARGEST = 2**26
 _DISKS = COUNT.up_to(4096, "; plan one of several equal arrays")
 _MOST_OUTSTANDING = 1_000_000
@@ -109,38 +107,24 @@ class Requirements:
         return max(sectors(size) for size, _ in self.sizes)
 
     def transfers(self, used: float) -> NDArray:
-        """Return the transfer time plus the overhead of requests in seconds, `[size, location]`.
+        """Return the transfer time plus the overhead of requests in seconds, `[size, 2]`.
 
-        The locations are evenly spaced on a disk that is filled to a fraction `used`.
+        Of each size, one half of the requests takes the first time and the other half takes the second. These times
+        have the mean and the standard deviation of the requests of this size at random addresses of a disk that is
+        filled to a fraction `used`. Only for transfers that are short beside a track boundary is the deviation limited,
+        to half of the mean, so that no time is negative.
         """
-        return self._timed(used)[:-1] + float(self.drive.overhead)
-
-    def _timed(self, used: float) -> NDArray:
-        """Return transfer times in seconds at evenly spaced locations of a disk, `[size, location]`.
-
-        The last row is for a transfer of `_long` sectors.
-
-        The result is cached for each value of `used`, because many schemes fill their disks to the same fraction and
-        the computation of sector locations dominates the run time.
-        """
-        if used not in self._times:
-            count = np.array([*(sectors(size) for size, _ in self.sizes), self._long])[:, None]
-            room = np.array([*(self.largest for _ in self.sizes), self._long])
-            last = np.maximum(1, int(min(used, 1.0) * self.drive.capacity) - room)
-            places = np.linspace(0, last, 2 * _PLACES + 1, axis=-1).astype(np.int64)[:, 1::2]
-            counts = np.broadcast_to(count, places.shape)
-            found = self.drive.locate(cast(Array, places), cast(Array, counts)).transfer
-            self._times[used] = np.asarray(found, float)
-        return self._times[used]
+        mean, deviation = self._zones.times(self._sectors, used)
+        deviation = np.minimum(deviation, mean / 2)
+        return np.stack([mean - deviation, mean + deviation], axis=1) + float(self.drive.overhead)
 
     @cached_property
-    def _times(self) -> dict[float, NDArray]:
-        return {}
+    def _zones(self) -> ZoneTransfers:
+        return ZoneTransfers.of(self.drive)
 
-    @property
-    def _long(self) -> int:
-        """Return the number of sectors of a transfer that is long enough to determine the sequential rate."""
-        return min(2**13, self.drive.capacity // 64)
+    @cached_property
+    def _sectors(self) -> NDArray:
+        return np.array([sectors(size) for size, _ in self.sizes])
 
     @cached_property
     def again(self) -> NDArray:
@@ -155,11 +139,11 @@ class Requirements:
     @cached_property
     def longest(self) -> float:
         """Return the time of the longest transfer, in seconds."""
-        return float(self.transfers(1.0).max()) - float(self.drive.overhead)
+        return self._zones.longest(self.largest)
 
     def sequential_rate(self, used: float) -> float:
         """Return the rate in bytes a second of long transfers on a disk that is filled to a fraction `used`."""
-        return self._long * SECTOR * _PLACES / float(self._timed(used)[-1].sum())
+        return self._zones.sequential_rate(used)
 
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:

@@ -1,0 +1,116 @@
+"""Transfer times of requests at random addresses of a drive, in closed form.
+
+In a zone whose tracks have `s` sectors, of which `d` hold data, `n` sectors pass under the head in n / s revolutions.
+Requests begin at random pages of 4 KB. Counted from the beginning of a track, a page begins at any multiple of g sectors,
+plus a constant of the zone, where g is the largest common divisor of a page, of `d`, and of the sectors that share
+spares. Of the n - 1 inner limits of sectors, only those at multiples of g can be track boundaries, and each is one with
+the probability g / d. At a boundary the platter turns past the skew and the spare sectors of the track.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.core.units import SECTOR
+from storagekit.drive import Drive
+
+# sectors to which the addresses of requests are aligned
+PAGE = 8
+
+
+@dataclass(frozen=True)
+class ZoneTransfers:
+    """Parameters of the transfer times in each zone of a drive.
+
+    Parameters
+    ----------
+    first : array of float, shape `[zone]`
+        First sector of each zone.
+    capacity : float
+        Sectors of the drive.
+    sector : array of float, shape `[zone]`
+        Time in which a sector passes the head, seconds.
+    data : array of float, shape `[zone]`
+        Sectors of a track that hold data.
+    common : array of int, shape `[zone]`
+        g, sectors.
+    shift : array of int, shape `[zone]`
+        Sectors from the beginning of a request to the first place that can be a track boundary, below g.
+    crossing, boundary : array of float, shape `[zone]`
+        Mean and longest time of a track boundary, seconds; the longest time without the spares of a group of cylinders.
+    grain : int
+        Sectors of a physical sector.
+    """
+
+    first: NDArray
+    capacity: float
+    sector: NDArray
+    data: NDArray
+    common: NDArray
+    shift: NDArray
+    crossing: NDArray
+    boundary: NDArray
+    grain: int
+
+    @classmethod
+    def of(cls, drive: Drive) -> "ZoneTransfers":
+        """Return the parameters of a drive."""
+        zones, heads = drive.geometry, drive.geometry.heads
+        length, spares = zones.sectors_per_track, zones.track_spares
+        sector = float(drive.revolution) / length
+        skew = ((heads - 1) * zones.track_skew + zones.cylinder_skew) / heads
+        furthest = np.maximum(zones.track_skew, zones.cylinder_skew) + spares
+        passed = skew + spares + zones.group_spares / np.maximum(zones.group_tracks, 1)
+        data = length - spares
+        common = np.gcd(np.gcd(PAGE, data), zones.group_sectors)
+        first, shift = zones.first_sector.astype(float), zones.origin % common
+        crossing, boundary = passed * sector, furthest * sector
+        return cls(
+            first, float(zones.capacity), sector, data.astype(float), common, shift, crossing, boundary, drive.grain
+        )
+
+    def times(self, sectors: NDArray, used: float) -> tuple[NDArray, NDArray]:
+        """Return the mean and the standard deviation of the transfer times of requests at random addresses.
+
+        Parameters
+        ----------
+        sectors : array of int, shape `[size]`
+            Sizes of the requests, sectors.
+        used : float
+            Share of the capacity that the addresses cover, from the outer edge.
+
+        Returns
+        -------
+        mean, deviation : array of float, shape `[size]`
+            Transfer times, seconds.
+        """
+        share = self._shares(used)
+        each, variance = self._by_zone(sectors)
+        mean = each @ share
+        return mean, np.sqrt(np.maximum(0.0, (variance + (each - mean[:, None]) ** 2) @ share))
+
+    def longest(self, sectors: int) -> float:
+        """Return the longest transfer time of requests of a size within one zone, seconds."""
+        covered = -(-sectors // self.grain) * self.grain
+        boundaries = np.ceil((covered - 1) / self.data)
+        return float(np.max(covered * self.sector + boundaries * self.boundary))
+
+    def sequential_rate(self, used: float) -> float:
+        """Return the rate of long transfers on a disk that is filled to the share `used`, bytes a second."""
+        return SECTOR / float(self._shares(used) @ (self.sector + self.crossing / self.data))
+
+    def _by_zone(self, sectors: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the mean and the variance of the transfer times in each zone, `[size, zone]`."""
+        covered = -(-np.asarray(sectors)[:, None] // self.grain) * self.grain
+        limits = (covered - 1 - self.shift) // self.common + (self.shift > 0)
+        crossed = limits * self.common / self.data
+        # there are as many boundaries as the mean, rounded up or down
+        odd = crossed % 1
+        return covered * self.sector + crossed * self.crossing, odd * (1 - odd) * self.crossing**2
+
+    def _shares(self, used: float) -> NDArray:
+        """Return the share of the requests in each zone, which the used part of its sectors determines."""
+        end = min(used, 1.0) * self.capacity
+        sectors = np.maximum(np.minimum(np.append(self.first[1:], self.capacity), end) - self.first, 0.0)
+        return sectors / sectors.sum()
