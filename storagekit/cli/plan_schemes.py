@@ -69,12 +69,13 @@ def schemes(
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF, Protocols, ReplicatedBricks, SplitTransfers
     from storagekit.plan import schemes as ask
-    from storagekit.plan.families import ARRAYS
+    from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
     others = ([ReplicatedBricks()] if copies else []) + ([Protocols(), SplitTransfers()] if simulated else [])
+    model = load_drive(drive)
     answer = ask(
-        load_drive(drive),
+        model,
         disks,
         data=data_tb * _TB,
         size=size_mix(size_kb),
@@ -87,7 +88,7 @@ def schemes(
         p99=None if p99_ms is None else p99_ms * _MS,
         price=price,
         budget=budget,
-        families=[*ARRAYS, *others],
+        families=[*default_families(model, tolerate), *others],
         scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
     )
     if not answer.feasible:

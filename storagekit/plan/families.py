@@ -10,6 +10,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, Count, Validator, instance_of, several, shown, text, validate_fields
 from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
+from storagekit.drive import Drive
 from storagekit.placement.base import MOST_PARTS
 from storagekit.plan.scheme import Dispatched, DSPTFCopies, Hashed, Mirrored, Parity, Scheme, SplitRequests
 
@@ -189,4 +190,8 @@ class SplitTransfers(Family):
         return [SplitRequests(disks, one) for one in self.ways if one <= disks <= MOST_PARTS]
 
 
-ARRAYS: tuple[Family, ...] = (SRArrays(), ParityRAID())
+def default_families(drive: Drive, tolerate: int = 0) -> tuple[Family, ...]:
+    """Return the families that are ranked by default: RAID levels, codes, and SR-Arrays on drives that allow them."""
+    # a drive with physical sectors of 4 KB hides the angle at which it stores a block
+    replicas = 1 if drive.grain > 1 else MOST_REPLICAS
+    return SRArrays(replicas, max(4, tolerate + 1)), ParityRAID(max(3, tolerate))

@@ -116,18 +116,21 @@ class Prediction:
         return {"scheme": self.name, "disks": self.scheme.disks, "spare": self.spare, **finite(values)}
 
 
-def fits(needs: Requirements, scheme: Scheme) -> bool:
-    """Return whether the data fits on the disks, and a transfer fits between the accesses of one write on a disk.
+def holds(needs: Requirements, scheme: Scheme) -> bool:
+    """Return whether the data fits on the disks."""
+    return needs.data <= scheme.usable(needs.capacity) * SLACK
 
-    Rotational replicas of a block are at equal distances on the track, so a transfer must not exceed this distance.
-    Parity is written one revolution after it was read, so a transfer must not exceed a revolution.
+
+def turns_in_time(needs: Requirements, scheme: Scheme) -> bool:
+    """Return whether the longest transfer leaves enough of a revolution for the accesses of one request on a disk.
+
+    Rotational replicas of a block are at equal distances on the track, so a transfer must not exceed this distance. A
+    write under parity writes one revolution after it has read, so its transfer must not exceed a revolution.
     """
-    if needs.data > scheme.usable(needs.capacity) * SLACK:
-        return False
     shape = scheme.shape
     if shape.replicas > 1:
         return needs.longest + float(needs.drive.head_switch) <= float(needs.drive.revolution) / shape.replicas
-    return not shape.turned or needs.longest <= float(needs.drive.revolution)
+    return not shape.turned or needs.read_share == 1 or needs.longest <= float(needs.drive.revolution)
 
 
 def predict(

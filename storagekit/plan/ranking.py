@@ -13,9 +13,9 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
-from storagekit.plan.families import ARRAYS, Family
+from storagekit.plan.families import Family, default_families
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
-from storagekit.plan.predicting import SLACK, Prediction, fits, predict
+from storagekit.plan.predicting import SLACK, Prediction, holds, predict, turns_in_time
 from storagekit.plan.requirements import Requirements, sizes_of
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
@@ -42,7 +42,7 @@ def schemes(
     p99: float | None = None,
     price: float | None = None,
     budget: float | None = None,
-    families: Family | Sequence[Family] = ARRAYS,
+    families: Family | Sequence[Family] | None = None,
     scheduler: Scheduler | None = None,
 ) -> SchemesAnswer:
     """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
@@ -73,7 +73,9 @@ def schemes(
     price, budget : float, optional
         Price of a disk, and limit of the total price.
     families : Family or sequence of Family, optional
-        Families of schemes to rank; `SRArrays()` and `ParityRAID()` by default.
+        Families of schemes to rank; `SRArrays()` and `ParityRAID()` by default. By default, parity groups have as many
+        parities as `tolerate` requires, and drives with sectors of 4 KB have no rotational replicas, because such drives do
+        not let a host choose the angle of a block.
     scheduler : Scheduler, optional
         Scheduler of the disks if `outstanding` is given: `RLOOK()` (default) or `RSATF()`. Arrivals at a rate are served in
         FCFS order.
@@ -108,18 +110,22 @@ def schemes(
             "scheduler with rate: requests that arrive at a rate are served in order of arrival; leave the scheduler out"
         )
     scheduler = RLOOK() if scheduler is None else scheduler
+    if families is None:
+        families = default_families(needs.drive, needs.tolerate)
     families = [families] if isinstance(families, Family) else families
     _check(goal, families, scheduler)
     found, refused = _found(needs, goal, families, scheduler)
     every = next(_surviving(needs, needs.affordable, families), [])
-    small = [one for one in every if needs.data > one.usable(needs.capacity) * SLACK]
+    small = [one for one in every if not holds(needs, one)]
+    long = [one for one in every if holds(needs, one) and not turns_in_time(needs, one)]
     return SchemesAnswer(
         needs=needs,
         goal=goal,
         scheduler=scheduler,
-        ranking=tuple(sorted(found, key=goal.key)),
+        ranking=tuple(sorted(found, key=lambda one: (needs.tolerate > 0 and one.degraded >= 1, goal.key(one)))),
         refused=tuple(sorted(refused, key=partial(_nearness, goal))),
         small=tuple(dict.fromkeys(str(one) for one in small)),
+        long=tuple(dict.fromkeys(str(one) for one in long)),
         binding=_binding(needs, goal, found, refused, families),
     )
 
@@ -169,14 +175,16 @@ def _least(needs: Requirements) -> int:
 def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> list[Scheme]:
     """Return the schemes of `disks` disks that hold the data and tolerate the failures.
 
-    If a kind of scheme is impossible with exactly this number of disks, the scheme has slightly fewer disks. The other
-    disks are then spares.
+    A scheme may have slightly fewer disks, and the other disks are then spares, if its kind is impossible with exactly
+    this number of disks, or if it then has more capacity, such as one wide parity group in place of several narrow ones.
     """
     every: list[Scheme] = []
+    largest: dict[tuple, float] = {}
     for some in _surviving(needs, disks, families):
-        some = [one for one in some if fits(needs, one)]
-        known = {one.sort for one in every}
-        every += [one for one in some if one.sort not in known]
+        fitting = [one for one in some if holds(needs, one) and turns_in_time(needs, one)]
+        every += [one for one in fitting if one.usable(needs.capacity) > largest.get(one.sort, 0.0) * SLACK]
+        for one in fitting:
+            largest[one.sort] = max(one.usable(needs.capacity), largest.get(one.sort, 0.0))
     return every
 
 
@@ -209,9 +217,12 @@ def _binding(
         return _too_slow(needs, goal, refused)
     every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
     if not every:
-        return Binding(
-            f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks", remedy="add disks"
-        )
+        return _too_few(needs, families)
+    long = [one for one in every if holds(needs, one)]
+    if long:
+        most = float(needs.drive.revolution) / max(1, min(one.shape.replicas for one in long))
+        constraint = f"transfer of the largest request, ms: {long[0]} needs it within a revolution"
+        return Binding(constraint, needs.longest / MS, most / MS, "use smaller requests, or tolerate fewer failures")
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
     remedy = f"add disks, or tolerate fewer failures; {best} has the largest capacity"
@@ -221,6 +232,16 @@ def _binding(
         room / 1e12,
         remedy,
     )
+
+
+def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
+    """Return why no scheme tolerates the failures: too few disks, or families without so many parities."""
+    least = needs.tolerate + 1
+    constraint = f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks"
+    if needs.affordable < least:
+        return Binding(constraint, remedy=f"use at least {least} disks, for {least} copies")
+    code = f"{needs.affordable - needs.tolerate}+{needs.tolerate}"
+    return Binding(constraint, remedy=f"include codes such as {code}: families=ParityRAID(parities={needs.tolerate})")
 
 
 def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:

@@ -138,8 +138,8 @@ class Requirements:
 
     @cached_property
     def longest(self) -> float:
-        """Return the time of the longest transfer, in seconds."""
-        return self._zones.longest(self.largest)
+        """Return the mean transfer time of the largest requests in the slowest zone, in seconds."""
+        return self._zones.slowest(self.largest)
 
     def sequential_rate(self, used: float) -> float:
         """Return the rate in bytes a second of long transfers on a disk that is filled to a fraction `used`."""

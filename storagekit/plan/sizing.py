@@ -12,7 +12,7 @@ from storagekit.analytic.array.kinds import DiskKind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.validation import COUNT, POSITIVE
+from storagekit.core.validation import COUNT, POSITIVE, instance_of
 from storagekit.drive import Drive
 from storagekit.plan.assumptions import common_assumptions
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
@@ -89,8 +89,8 @@ def size(
     >>> answer.disks, str(answer.layout)
     (14, '7x2x1')
     """
-    if not isinstance(goal, Goal):
-        raise InputError(f"goal {goal!r}: give ResponseGoal(...) or ThroughputGoal(...)")
+    order = "; the first two arguments are the drive and the goal, in this order"
+    instance_of(Goal, f"ResponseGoal(...) or ThroughputGoal(...){order}")("goal", goal)
     _check(price, budget)
     mirrors, most_disks = MIRRORS("mirrors", mirrors), MOST_DISKS("most_disks", most_disks)
     most_replicas = COUNT("most_replicas", most_replicas)

@@ -37,8 +37,8 @@ class ZoneTransfers:
         g, sectors.
     shift : array of int, shape `[zone]`
         Sectors from the beginning of a request to the first place that can be a track boundary, below g.
-    crossing, boundary : array of float, shape `[zone]`
-        Mean and longest time of a track boundary, seconds; the longest time without the spares of a group of cylinders.
+    crossing : array of float, shape `[zone]`
+        Mean time of a track boundary, seconds.
     grain : int
         Sectors of a physical sector.
     """
@@ -50,7 +50,6 @@ class ZoneTransfers:
     common: NDArray
     shift: NDArray
     crossing: NDArray
-    boundary: NDArray
     grain: int
 
     @classmethod
@@ -60,14 +59,12 @@ class ZoneTransfers:
         length, spares = zones.sectors_per_track, zones.track_spares
         sector = float(drive.revolution) / length
         skew = ((heads - 1) * zones.track_skew + zones.cylinder_skew) / heads
-        furthest = np.maximum(zones.track_skew, zones.cylinder_skew) + spares
         passed = skew + spares + zones.group_spares / np.maximum(zones.group_tracks, 1)
         data = length - spares
         common = np.gcd(np.gcd(PAGE, data), zones.group_sectors)
         first, shift = zones.first_sector.astype(float), zones.origin % common
-        crossing, boundary = passed * sector, furthest * sector
         return cls(
-            first, float(zones.capacity), sector, data.astype(float), common, shift, crossing, boundary, drive.grain
+            first, float(zones.capacity), sector, data.astype(float), common, shift, passed * sector, drive.grain
         )
 
     def times(self, sectors: NDArray, used: float) -> tuple[NDArray, NDArray]:
@@ -90,11 +87,9 @@ class ZoneTransfers:
         mean = each @ share
         return mean, np.sqrt(np.maximum(0.0, (variance + (each - mean[:, None]) ** 2) @ share))
 
-    def longest(self, sectors: int) -> float:
-        """Return the longest transfer time of requests of a size within one zone, seconds."""
-        covered = -(-sectors // self.grain) * self.grain
-        boundaries = np.ceil((covered - 1) / self.data)
-        return float(np.max(covered * self.sector + boundaries * self.boundary))
+    def slowest(self, sectors: int) -> float:
+        """Return the mean transfer time of requests of a size in the zone where it is longest, seconds."""
+        return float(self._by_zone(np.array([sectors]))[0].max())
 
     def sequential_rate(self, used: float) -> float:
         """Return the rate of long transfers on a disk that is filled to the share `used`, bytes a second."""

@@ -195,7 +195,7 @@ def test_a_real_drive_is_sized():
         ),
         (lambda: size(PLAIN, ThroughputGoal(10, 8), read_share=1, price=[1, 2]), "price of 2 values"),
         (lambda: ThroughputGoal(10, [4, 8]), "queue of 2 values: give one number"),
-        (lambda: size(PLAIN, 15, read_share=1), "goal 15"),
+        (lambda: size(PLAIN, 15, read_share=1), "goal: given 15"),
         (lambda: memory(cache=0, disks=1, disk_size=1), "cache 0"),
         (lambda: price_ratio(memory_price=1, memory_size=1, disk_price=-3, disk_size=1), "disk_price -3"),
     ],

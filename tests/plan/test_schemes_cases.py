@@ -1,0 +1,115 @@
+"""Questions to `plan.schemes` that had wrong answers: capacity, spares, failures, load near the limit, and odd sizes."""
+
+import re
+
+import pytest
+
+from storagekit.core.errors import InputError
+from storagekit.drive import load_drive
+from storagekit.plan import MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
+
+DRIVE = load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
+TB, KIB, MIB = 1e12, 2**10, 2**20
+
+
+def ask(disks: int = 12, **changed):
+    question = {"data": 60 * TB, "size": 64 * KIB, "read_share": 0.7, "rate": 500, "tolerate": 1} | changed
+    return schemes(DRIVE, disks, **question)
+
+
+def test_a_rule_about_writes_does_not_exclude_reads():
+    answer = ask(data=183.6 * TB, size=3 * MIB, read_share=1.0, rate=10)
+    assert answer.recommended.name == "RAID 5, 11+1" and not answer.long
+    written = ask(data=183.6 * TB, size=3 * MIB, read_share=0.9, rate=10)
+    assert not written.feasible and "RAID 5, 11+1" in written.long
+    assert "transfer of the largest request" in str(written.binding) and "capacity" not in str(written.binding)
+
+
+def test_the_remedy_for_a_transfer_that_is_too_long_works():
+    answer = ask(data=183.6 * TB, size=3 * MIB, read_share=0.9, rate=10)
+    assert "use smaller requests" in answer.binding.remedy
+    assert ask(data=183.6 * TB, size=64 * KIB, read_share=0.9, rate=10).feasible
+
+
+@pytest.mark.parametrize("size_of", [1, 2, 4, 8])
+def test_a_capacity_that_suffices_is_never_the_reason(size_of):
+    answer = ask(22, data=250 * TB, size=size_of * MIB, read_share=1.0, rate=100, tolerate=3)
+    assert answer.recommended.name == "code, 19+3"
+
+
+@pytest.mark.parametrize("tolerate", [0, 1, 2, 3])
+def test_one_disk_more_never_has_less_capacity(tolerate):
+    answers = [ask(disks, goal=MaxCapacity(), tolerate=tolerate, rate=100) for disks in range(12, 41)]
+    capacities = [round(answer.recommended.usable / TB, 3) for answer in answers]
+    assert capacities == sorted(capacities)
+
+
+def test_a_wide_group_with_a_spare_replaces_narrow_groups():
+    best = ask(25, goal=MaxCapacity(), tolerate=2).recommended
+    assert (best.name, best.scheme.disks, best.spare) == ("RAID 6, 22+2, 1 spare", 24, 1)
+
+
+def test_a_scheme_that_overloads_after_a_failure_is_not_recommended_unless_all_do():
+    answer = ask(24, data=250 * TB, read_share=0.8, rate=1000, tolerate=2, goal=MinP99())
+    assert all(one.degraded >= 1 for one in answer.ranking)
+    lines = str(answer).splitlines()
+    assert lines[2].startswith("warning: while a disk is lost, the busiest disk would be 123% busy")
+    # the rate in the warning avoids the overload
+    rate = float(re.search(r"at most (\d+) requests/s, or more", lines[2])[1])
+    assert ask(24, data=250 * TB, read_share=0.8, rate=rate, tolerate=2, goal=MinP99()).recommended.degraded <= 1
+    mixed = ask(12, rate=560)
+    assert mixed.recommended.degraded < 1 and any(one.degraded >= 1 for one in mixed.ranking)
+    order = [one.degraded >= 1 for one in mixed.ranking]
+    assert order == sorted(order)
+
+
+def test_without_failures_to_tolerate_nothing_is_said_about_them():
+    assert not ask(tolerate=0, rate=800).warnings
+
+
+def test_above_90_percent_a_warning_gives_the_slope_and_a_rate_that_relieves():
+    answer = ask(rate=1400, tolerate=0)
+    (warning,) = answer.warnings
+    assert "the disks are 96" in warning and "1% more requests changes the mean from" in warning
+    before, after = map(float, re.search(r"from ([\d.]+) ms to ([\d.]+) ms", warning).groups())
+    assert after > 1.15 * before
+    assert ask(rate=1414, tolerate=0).recommended.mean * 1e3 == pytest.approx(after, rel=0.01)
+    relieved = float(re.search(r"; (\d+) requests/s, or more disks", warning)[1])
+    assert ask(rate=relieved, tolerate=0).recommended.utilization == pytest.approx(0.8, abs=0.01)
+
+
+def test_sizes_that_are_not_whole_sectors_are_a_warning_with_their_cost():
+    answer = ask(size=64_000, rate=200)
+    (warning,) = answer.warnings
+    assert warning.startswith("requests of 64,000 bytes are not a multiple of the sectors of 4,096 bytes")
+    whole, partly = map(int, re.search(r"would be (\d+) requests/s in place of (\d+)", warning).groups())
+    assert ask(size=65_536, rate=200).recommended.throughput == pytest.approx(whole, abs=1)
+    assert answer.recommended.throughput == pytest.approx(partly, abs=1)
+    assert not ask(size=64_000, rate=200, read_share=1.0).warnings
+
+
+def test_codes_have_as_many_parities_as_the_question_needs():
+    answer = ask(tolerate=4, rate=200)
+    assert answer.recommended.tolerates >= 4
+    few = ask(4, data=1 * TB, tolerate=4, rate=20)
+    assert not few.feasible and "use at least 5 disks, for 5 copies" in few.binding.remedy
+    assert ask(5, data=1 * TB, tolerate=4, rate=20).feasible
+    narrow = ask(tolerate=4, rate=200, families=ParityRAID())
+    assert "families=ParityRAID(parities=4)" in narrow.binding.remedy
+    assert ask(tolerate=4, rate=200, families=ParityRAID(parities=4)).feasible
+
+
+def test_sr_arrays_are_left_out_for_drives_that_hide_angles():
+    assert not [one for one in ask(tolerate=0).ranking if "SR-Array" in one.name]
+    assert "SR-Arrays are left out by default" in " ".join(ask(tolerate=0).assumptions)
+    assert [one for one in ask(tolerate=0, families=SRArrays()).ranking if "SR-Array" in one.name]
+    old = load_drive("cheetah9lp")
+    assert [one for one in schemes(old, 12, data=20e9, rate=100).ranking if "SR-Array" in one.name]
+
+
+def test_swapped_arguments_of_size_name_what_is_expected():
+    with pytest.raises(
+        InputError, match=r"goal: given .*; the first two arguments are the drive and the goal"
+    ) as refused:
+        size(ResponseGoal(0.015, rate=2000), DRIVE, read_share=0.7)
+    assert len(str(refused.value)) < 250
