@@ -66,7 +66,7 @@ def _drawing() -> alt.TopLevelMixin:
     return finished(
         alt.vconcat(*panels, spacing=10),
         "Arrivals, addresses and sizes",
-        "Bars and dots show the requests of the trace.",
+        "Dots are an even sample of the requests; bars count all of them.",
     )
 
 

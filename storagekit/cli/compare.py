@@ -16,8 +16,8 @@ from storagekit.cli.trace_options import (
     MergedReading,
     PlacedSelection,
     opened,
+    reader_report,
     say_if_wrapped,
-    told_by,
     trace_options,
 )
 from storagekit.core.errors import InputError
@@ -99,7 +99,7 @@ def compare(
     found = run(trace, systems, seeds=seeds, against=against, scale=scale, depth=depth)
     for path in out or []:
         _write(found, path)
-    print(json.dumps(found.to_dict() | told_by(trace.source), indent=1) if as_json else found)
+    print(json.dumps(found.to_dict() | reader_report(trace.source), indent=1) if as_json else found)
 
 
 def _names(schemes: str) -> list[str]:

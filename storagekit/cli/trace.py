@@ -17,11 +17,11 @@ from storagekit.cli.trace_options import (
     PlacedSelection,
     Reading,
     Selection,
+    reader_report,
     remarks,
     say_if_wrapped,
     stored,
     streamed,
-    told_by,
     trace_options,
 )
 from storagekit.core.errors import InputError
@@ -99,7 +99,7 @@ def info(
         save_chart(chart(overview.rows()), path)
     if as_json:
         source = {"trace": origin.name, "format": origin.format}
-        print(json.dumps(source | found | told_by(origin) | {"by_device": devices}, indent=1))
+        print(json.dumps(source | found | reader_report(origin) | {"by_device": devices}, indent=1))
         return
     print(f"{origin.name} ({origin.format})")
     _print_characteristics(found, devices)
@@ -290,7 +290,7 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 def _print_replay(data, source, as_json: bool) -> None:
     found = _report(data)
     if as_json:
-        print(json.dumps(found | told_by(source), indent=1))
+        print(json.dumps(found | reader_report(source), indent=1))
         return
     for name, value in found.items():
         print(f"{name.replace('_', ' '):<26}{_number(value):>16}")

@@ -6,7 +6,7 @@ and the decorator `trace_options` has them all.
 
 import inspect
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -140,7 +140,8 @@ class Selection:
         for part in parts:
             name, fresh = part.source.name, [one for one in part.devices if one not in seen]
             seen.update(fresh)
-            chosen = self._window(part.select(kept)) if (kept := self._kept(part.devices)) else part.take(slice(0))
+            kept = self._kept(part.devices)
+            chosen = self._window(part.select(kept)) if kept else replace(part.take(slice(0)), devices=())
             count += len(chosen)
             if len(chosen) or part.source.skipped or part.source.notes or first:
                 yield chosen
@@ -285,6 +286,6 @@ def remarks(source) -> list[str]:
     ]
 
 
-def told_by(source) -> dict:
+def reader_report(source) -> dict:
     """Return what the reader of a trace reports, for JSON."""
     return {"left_out": dict(source.skipped), "notes": list(source.notes), "disorder": source.disorder}

@@ -1,9 +1,11 @@
 """Save the arrays of a long computation to a file, so that an interrupted computation continues."""
 
+import io
 import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 
@@ -40,11 +42,13 @@ class Checkpoint:
         """
         if not self._path.exists():
             return None
+        with open(self._path, "rb") as file:
+            content = io.BytesIO(file.read())
         try:
-            with open(self._path, "rb") as file, np.load(file, allow_pickle=False) as saved:
+            with np.load(content, allow_pickle=False) as saved:
                 arrays = dict(saved)
             key = str(arrays.pop(_KEY))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile):
             raise InputError(f"{self._path} is not a checkpoint: give another name, or delete the file") from None
         if key != self._key:
             raise InputError(
@@ -52,6 +56,15 @@ class Checkpoint:
                 "delete the file"
             )
         return arrays
+
+    def require_writable(self) -> None:
+        """Raise OSError if the file cannot be written, before a long computation."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        probe = self._path.with_name(f".{uuid4().hex}.part")
+        try:
+            probe.touch()
+        finally:
+            probe.unlink(missing_ok=True)
 
     @property
     def due(self) -> bool:

@@ -101,8 +101,9 @@ def replay(
     scenario = Scenario(system, Blocks(trace, mapping).starting_at(0))
     saved = None
     if checkpoint is not None:
-        settings = (system, outline.digest, outline.requests, scale, depth, seed, asked, isinstance(trace, TraceFile))
+        settings = (system, outline.digest, scale, depth, seed, asked, isinstance(trace, TraceFile))
         saved = Checkpoint(Path(checkpoint), ContentHash().of((settings, made_with())))
+        saved.require_writable()
     tried = rungs([scenario])
 
     def attempt(scenarios: list[Scenario]) -> Roomed:
@@ -152,11 +153,11 @@ class Blocks:
         """
         # after the last request has entered, its infinite gap is still needed
         number = min(number, self._requests - 1)
-        held = self._from(number, self._held)
-        while held is None or len(held) < min(self._rows + 1, self._requests - number):
+        held, left = self._from(number, self._held), self._requests - number
+        while held is None or len(held) < min(self._rows + 1, left):
             part = self._next()
             held = self._from(number, part if held is None else joined([held, part]))
-        self._held = held
+        self._held = held = held.take(slice(0, left))
         after = held.time[self._rows] - held.time[self._rows - 1] if len(held) > self._rows else np.inf
         return self._mapping.arrivals(held.take(slice(0, self._rows)), number, float(after), self._rows)
 
@@ -181,7 +182,7 @@ class Blocks:
         part = next(self._parts, None)
         if part is None:
             name = self._mapping.outline.source.name
-            raise InputError(f"{name} has become shorter since it was opened: do not change a trace during its replay")
+            raise InputError(f"{name} has fewer requests than before: do not change a trace during its replay")
         self._wrapping += self._mapping.wrapping(part)
         return part
 
@@ -193,7 +194,7 @@ class _Replaying:
         self, scenario: Scenario, trace: RequestTrace | TraceFile, mapping: TraceMapping, seed: int,
         measures: tuple[Measure, ...],
     ):  # fmt: skip
-        self._scenario, self._measures = scenario, measures
+        self._scenario, self._trace, self._measures = scenario, trace, measures
         self._requests, self._read = mapping.outline.requests, None if isinstance(trace, TraceFile) else trace.read
         self._runner = Runner(scenario, keys([seed])[:, 0], Record(sums_of(measures), ResponseLog()))
         self._blocks = Blocks(trace, mapping)
@@ -209,7 +210,9 @@ class _Replaying:
         if before is not None:
             if before["slots"] > slots:
                 return Roomed(xr.Dataset(), np.inf)
-            self._resume(before)
+            # an attempt with fewer slots is over
+            if before["slots"] == slots:
+                self._resume(before)
         self._feed()
         with tqdm(total=self._requests, initial=self._done, desc="replaying", unit="req", delay=2, leave=False) as bar:
             for tally, log in steps(self._runner, self._requests - self._done):
@@ -221,6 +224,8 @@ class _Replaying:
                     self._feed()
                 if saved is not None and saved.due:
                     saved.save(self._state())
+        if isinstance(self._trace, TraceFile):
+            self._trace.require_unchanged()
         return Roomed(self._data(), float(self._totals["held_up"].item()))
 
     @property

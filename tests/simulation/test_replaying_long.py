@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import storagekit as sk
+from storagekit.cli.trace_options import Selection
 from storagekit.core import checkpoint
 from storagekit.core.errors import InputError
 from storagekit.core.streaming_quantiles import StreamingQuantiles
@@ -153,6 +154,49 @@ def test_the_number_of_slots_continues_too(path, tmp_path):
     same(whole, sk.replay(trace, crowded, scale=4.0, checkpoint=tmp_path / "state"))
 
 
+def test_an_attempt_with_more_slots_does_not_continue_one_with_fewer(path, tmp_path):
+    trace, crowded = read(path, requests=4000), system(slots=-1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "EVERY", 0.0)
+        found = sk.replay(trace, crowded, scale=4.0, checkpoint=tmp_path / "state")
+    same(sk.replay(trace, crowded, scale=4.0), found)
+
+
+def test_a_checkpoint_of_another_layout_of_the_same_requests_is_refused(path, tmp_path):
+    file, swapped = tmp_path / "state", tmp_path / "swapped.csv"
+    swapped.write_text(path.read_text().replace("sd0", "x").replace("sd1", "sd0").replace("x", "sd1"))
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+        interrupt_after(patch, 0)
+        sk.replay(sk.open_trace(path), system(), checkpoint=file)
+    for other in (sk.open_trace(path, compact=True), sk.open_trace(swapped)):
+        with pytest.raises(InputError, match="belongs to another run"):
+            sk.replay(other, system(), checkpoint=file)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_an_error_at_once(path):
+    with pytest.raises(OSError, match="/proc/none"):
+        sk.replay(read(path, requests=10), system(), checkpoint="/proc/none/state")
+
+
+def test_devices_that_appear_late_are_selected(tmp_path, monkeypatch):
+    late = tmp_path / "late.csv"
+    rows = [f"{time},R,{4096 * time},4096,{'ab'[time >= 900]}\n" for time in range(1000)]
+    late.write_text("time_ms,operation,offset_bytes,size_bytes,device\n" + "".join(rows))
+    monkeypatch.setattr("storagekit.workload.trace.reading.ORDERED", 200)
+    monkeypatch.setattr("storagekit.workload.trace.text.BLOCK", 2000)
+    chosen = Selection(devices="b").parts
+    trace = sk.open_trace(late, disorder_limit=0.1, select=chosen)
+    assert trace.outline.requests == 100 and list(trace.outline.ends) == ["b"]
+    same(sk.replay(read(late).select("b"), system()), sk.replay(trace, system()))
+    with pytest.raises(InputError, match="no device 'c'"):
+        sk.open_trace(late, select=Selection(devices="c").parts)
+
+
+def test_a_selection_without_parts_is_refused(path):
+    with pytest.raises(InputError, match="has no part"):
+        sk.open_trace(path, select=lambda parts: iter(()))
+
+
 def test_a_checkpoint_of_another_replay_is_refused(path, tmp_path):
     trace, file = read(path, requests=3000), tmp_path / "state"
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
@@ -166,17 +210,31 @@ def test_a_checkpoint_of_another_replay_is_refused(path, tmp_path):
     file.write_bytes(file.read_bytes()[:5000])
     with pytest.raises(InputError, match="is not a checkpoint"):
         sk.replay(trace, system(), checkpoint=file)
+    np.save(file.with_suffix(".npy"), np.zeros(3))
+    with pytest.raises(InputError, match="is not a checkpoint"):
+        sk.replay(trace, system(), checkpoint=file.with_suffix(".npy"))
 
 
 def test_a_file_that_changes_is_refused(path, tmp_path):
     changing = tmp_path / "long.csv"
     changing.write_text(lines(3000))
     trace = sk.open_trace(changing)
-    changing.write_text(lines(2000))
-    with pytest.raises(InputError, match="become shorter"):
-        sk.replay(trace, system())
-    changing.write_text(lines(3000).replace("sd1", "sd9"))
-    with pytest.raises(InputError, match="has changed"):
+    for content in (lines(2000), lines(3000).replace("sd1", "sd9"), lines(3000) + "9e9,R,0,4096,sd0\n", lines(3000)):
+        changing.write_text(content)
+        with pytest.raises(InputError, match="has changed since it was opened"):
+            sk.replay(trace, system())
+
+
+def test_a_file_that_grows_during_its_replay_is_refused(path, tmp_path, monkeypatch):
+    growing = tmp_path / "growing.csv"
+    growing.write_text(lines(5000))
+    trace = sk.open_trace(growing)
+    feed, text = replaying._Replaying._feed, growing.read_text()
+    monkeypatch.setattr(replaying, "ROWS", 2**11)
+    monkeypatch.setattr(
+        replaying._Replaying, "_feed", lambda self: (feed(self), growing.write_text(text + "9e9,R,0,4096,sd0\n"))
+    )
+    with pytest.raises(InputError, match="has changed since it was opened"):
         sk.replay(trace, system())
 
 

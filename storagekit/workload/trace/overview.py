@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from storagekit.core.units import KB
+from storagekit.workload.trace.reading import by_name
 from storagekit.workload.trace.records import RequestTrace
 
 __all__ = ["Overview"]
@@ -22,7 +23,7 @@ class Overview:
     def __init__(self):
         self._requests, self._every = 0, 1
         self._sampled = np.empty((0, 4))  # time, device, offset, read
-        self._step = 0.0
+        self._step = self._end = 0.0
         self._arrivals = np.zeros((2, 2 * BARS), np.int64)
         self._sizes = np.zeros((2, 64), np.int64)
         self._devices: tuple[str, ...] = ()
@@ -45,7 +46,9 @@ class Overview:
         return {"arrivals": self.arrivals(), "places": self.places(), "sizes": self.sizes()}
 
     def arrivals(self) -> list[dict[str, Any]]:
-        """Return the number of requests per second in equal intervals of time."""
+        """Return the number of requests per second in equal intervals of time; none if all arrive at one time."""
+        if not self._end:
+            return []
         last = int(np.flatnonzero(self._arrivals.sum(axis=0))[-1])
         return [
             {"at": bar * self._step, "until": (bar + 1) * self._step, "rate": count / self._step, "kind": kind}
@@ -54,9 +57,11 @@ class Overview:
         ]
 
     def places(self) -> list[dict[str, Any]]:
-        """Return the addresses of evenly spaced requests, with the address ranges of the devices end to end."""
-        ends = self._by_device[3].astype(float)
-        starts = np.cumsum(ends) - ends
+        """Return the addresses of evenly spaced requests, with the devices end to end in the order of their names."""
+        order = [self._devices.index(name) for name in by_name(self._devices)]
+        ends = self._by_device[3, order].astype(float)
+        starts = np.empty(len(ends))
+        starts[order] = np.cumsum(ends) - ends
         return [
             {"at": time, "gb": (starts[int(device)] + offset) / 1e9, "kind": KINDS[0 if read else 1]}
             for time, device, offset, read in self._sampled.tolist()
@@ -96,7 +101,7 @@ class Overview:
         }
 
     def _add_arrivals(self, trace: RequestTrace) -> None:
-        end = float(trace.time[-1])
+        self._end = end = float(trace.time[-1])
         if not self._step:
             self._step = max(end, 1e-9) / BARS
         while end > self._step * 2 * BARS:

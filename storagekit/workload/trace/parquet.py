@@ -149,6 +149,8 @@ def _timed(column: Column, kind: Any, name: str) -> Column:
     """Return the column of the time with the unit of its type, if it contains timestamps."""
     import pyarrow
 
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        raise InputError(f"{name}: column {column.name} contains text: convert it to a timestamp or a number")
     if not pyarrow.types.is_timestamp(kind):
         return column
     if column.unit not in (kind.unit, DEFAULT["time"]):

@@ -409,8 +409,13 @@ class Extents:
             trace,
             device=np.zeros_like(trace.device),
             offset=place * self._extent + trace.offset % self._extent,
-            devices=(f"{len(trace.devices)} devices, compacted",),
+            devices=(compacted_name(len(trace.devices)),),
         )
+
+
+def compacted_name(devices: int) -> str:
+    """Return the name of the device on which the touched extents of some devices are laid."""
+    return f"{devices} devices, compacted"
 
 
 def joined(parts: Sequence[RequestTrace]) -> RequestTrace:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from storagekit.core.errors import InputError
+from storagekit.core.validation import shown
 from storagekit.workload.trace.formats import TraceFormat
 from storagekit.workload.trace.reading import DISORDER_LIMIT, by_name, file_parts, in_order, with_devices
-from storagekit.workload.trace.records import EXTENT, Extents, RequestTrace, TraceSource
+from storagekit.workload.trace.records import EXTENT, Extents, RequestTrace, TraceSource, compacted_name
 
 __all__ = ["Outline", "TraceFile", "outline_of"]
 
@@ -34,7 +35,7 @@ class Outline:
     ends : mapping of str to int
         Address after the last byte that a request accesses, by device, in the order of the devices.
     digest : str
-        Digest of the requests, in hexadecimal. It differs if the trace is divided into parts differently.
+        Digest of the requests and of `ends`, in hexadecimal. It differs if the trace is divided into parts differently.
     """
 
     source: TraceSource
@@ -65,14 +66,29 @@ class _Outlining:
         self._largest = max(self._largest, int(trace.size.max(initial=0)))
         for name, end in zip(trace.devices, trace.ends().tolist(), strict=True):
             self._ends[name] = max(self._ends.get(name, 0), end)
-        for column in (trace.time, trace.device, trace.offset, trace.size, trace.read):
-            self._digest.update(np.ascontiguousarray(column).data)
+        for column in (trace.time, trace.device, trace.offset, trace.size, trace.read, trace.asynchronous):
+            if column is not None:
+                self._digest.update(np.ascontiguousarray(column).data)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices so far, in the order of their first requests."""
+        return tuple(self._ends)
 
     def result(self, source: TraceSource, devices: tuple[str, ...]) -> Outline:
         """Return the outline of the requests so far, with the devices in the order of `devices`."""
-        ends = {name: self._ends.get(name, 0) for name in devices}
+        return self._outline(source, {name: self._ends.get(name, 0) for name in devices})
+
+    def compacted(self, source: TraceSource, extents: Extents) -> Outline:
+        """Return the outline of the requests so far if only the touched extents are kept."""
+        name = compacted_name(len(self._ends))
+        return self._outline(source, {name: len(extents) * EXTENT})
+
+    def _outline(self, source: TraceSource, ends: dict[str, int]) -> Outline:
         mean = self._bytes / self._requests if self._requests else float("nan")
-        return Outline(source, self._requests, self._largest, mean, ends, self._digest.hexdigest())
+        digest = self._digest.copy()
+        digest.update(repr(ends).encode())
+        return Outline(source, self._requests, self._largest, mean, ends, digest.hexdigest())
 
 
 def outline_of(trace: RequestTrace | TraceFile) -> Outline:
@@ -124,11 +140,16 @@ class TraceFile:
         columns: str | Mapping[str, str] | None = None, requests: int | None = None, skip_bad: int = 0,
         select: Callable[[Iterator[RequestTrace]], Iterator[RequestTrace]] | None = None, compact: bool = False,
     ):  # fmt: skip
+        if not isinstance(path, str | Path):
+            raise InputError(
+                f"a trace in its file: given {shown(path)}; give one path, or use read_trace for several files"
+            )
         if Path(path).exists() and not Path(path).is_file():
             raise InputError(f"{path} is not a regular file, and cannot be read twice; use read_trace")
         self._arguments = (path, format, disorder_limit, columns, requests, skip_bad)
         self._limit, self._select = disorder_limit, select or iter
         self._extents = Extents() if compact else None
+        self._stamp = self._stamped()
         self.outline = self._outlined()
 
     def parts(self) -> Iterator[RequestTrace]:
@@ -144,12 +165,27 @@ class TraceFile:
         InputError
             If the file has changed since the first pass.
         """
+        self.require_unchanged()
         for part in self._passed(warn=False):  # the first pass gave the warnings
             if not set(part.devices) <= set(self._devices):
-                name = self.outline.source.name
-                raise InputError(f"{name} has changed since it was opened: do not change a trace while it is used")
+                self.require_unchanged()
             whole = with_devices(part, self._devices)
             yield whole if self._extents is None else self._extents.compacted(whole)
+
+    def require_unchanged(self) -> None:
+        """Raise InputError if the file has changed since it was opened."""
+        if self._stamped() != self._stamp:
+            raise InputError(
+                f"{self._arguments[0]} has changed since it was opened: do not change a trace while it is used"
+            )
+
+    def _stamped(self) -> tuple[int, ...] | None:
+        """Return the size, the time of change and the number of the file; None without a file."""
+        path = Path(self._arguments[0])
+        if not path.exists():
+            return None
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns, found.st_ino
 
     def _passed(self, warn: bool) -> Iterator[RequestTrace]:
         return self._select(in_order(file_parts(*self._arguments, warn=warn), self._limit))
@@ -160,11 +196,10 @@ class TraceFile:
             outlining.add(last)
             if self._extents is not None:
                 self._extents.add(last)
-        assert last is not None
-        self._devices = by_name(last.devices)
-        outline = outlining.result(last.source, self._devices)
+        if last is None:
+            raise InputError(f"the selection from {self._arguments[0]} has no part; return an iterator over parts")
+        self._devices = by_name(outlining.devices)
         if self._extents is None:
-            return outline
-        self._extents.renumber(np.array([self._devices.index(name) for name in last.devices]))
-        (name,) = self._extents.compacted(with_devices(last.take(slice(0)), self._devices)).devices
-        return replace(outline, ends={name: len(self._extents) * EXTENT})
+            return outlining.result(last.source, self._devices)
+        self._extents.renumber(np.array([self._devices.index(name) for name in outlining.devices], int))
+        return outlining.compacted(last.source, self._extents)

@@ -25,7 +25,7 @@ from storagekit.workload.trace.fields import Integer, Operation
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
-from storagekit.workload.trace.table import SCSI, operation_field
+from storagekit.workload.trace.table import SCSI, SKIPPED_WORDS, operation_field
 from storagekit.workload.trace.text import TextFormat
 
 __all__ = ["LIBCACHESIM", "VSCSI", "Libcachesim", "Vscsi"]
@@ -42,7 +42,7 @@ class Vscsi(TextFormat):
         Integer("Serial Number", 0, 2**62),
         Integer("IO Data Length", 0, MAX_SIZE),
         Integer("Num SG Entries", 0, 2**32),
-        Operation("Command Type", read=("read",), write=("write",)),
+        Operation("Command Type", read=("read",), write=("write",), skipped=SKIPPED_WORDS),
         LBN,
         Integer("Time Stamp (microseconds)", 0, 2**62),
     )
