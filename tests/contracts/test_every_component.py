@@ -198,6 +198,11 @@ def closed(completion, log) -> dict[tuple, list[Ran]]:
     return together(lambda *some: component(*some, completion), log, range(len(DISPATCHERS)), range(len(SCHEDULES)))
 
 
+@pytest.fixture(scope="module")
+def whole(event_log):
+    return closed(AllCopies(), event_log)
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -207,7 +212,7 @@ def closed(completion, log) -> dict[tuple, list[Ran]]:
     ],
 )
 def conserving(request, event_log):
-    return closed(request.param, event_log)
+    return request.getfixturevalue("whole") if request.param is WRITES[3] else closed(request.param, event_log)
 
 
 @pytest.mark.parametrize("schedule", numbers(SCHEDULES))
@@ -271,6 +276,11 @@ def replicated(write, log) -> dict[tuple, list[Ran]]:
     return together(lambda *some: replicating(*some, write), log, range(len(WITHOUT_LEAD)), range(len(SCHEDULES)))
 
 
+@pytest.fixture(scope="module")
+def delayed(event_log):
+    return replicated(DELAYING[0], event_log)
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -279,7 +289,8 @@ def replicated(write, log) -> dict[tuple, list[Ran]]:
     ],
 )
 def arrays(request, event_log):
-    return replicated(request.param, event_log)
+    one = request.param
+    return request.getfixturevalue("delayed") if one is DELAYING[0] else replicated(one, event_log)
 
 
 @pytest.mark.parametrize("schedule", numbers(SCHEDULES))
@@ -318,11 +329,6 @@ def test_a_drive_with_work_is_always_busy(one_copy, dispatch):
         assert tally.busy.sum() == pytest.approx(tally.elapsed.sum(), rel=1e-3)
 
 
-@pytest.fixture(scope="module")
-def whole(event_log):
-    return closed(AllCopies(), event_log)
-
-
 def test_the_same_seed_gives_the_same_bytes(whole, event_log):
     once, again = (
         {some: [[leaf.tobytes() for leaf in jax.tree.leaves(ran[1:])] for ran in runs] for some, runs in batch.items()}
@@ -346,11 +352,10 @@ def test_a_run_in_a_batch_is_the_single_run(whole, dispatch, schedule, event_log
     assert_batch_run_is_single(whole[dispatch, schedule], component(dispatch, schedule, AllCopies()), event_log)
 
 
-def test_a_run_in_a_batch_with_delayed_writes_is_the_single_run(event_log):
-    batch = replicated(Background(4), event_log)
+def test_a_run_in_a_batch_with_delayed_writes_is_the_single_run(delayed, event_log):
     dispatch, schedule = (WITHOUT_LEAD.index(NearestIdle()), SCHEDULES.index(SATF()))
-    one = replicating(dispatch, schedule, Background(4))
-    assert_batch_run_is_single(batch[dispatch, schedule], one, event_log)
+    one = replicating(dispatch, schedule, DELAYING[0])
+    assert_batch_run_is_single(delayed[dispatch, schedule], one, event_log)
 
 
 def assert_batch_run_is_single(runs: list[Ran], scenario: Scenario, log):
