@@ -5,13 +5,16 @@ Each chart has a finding, intervals, and the paper's numbers.
 
 import functools
 import itertools
+import json
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import xarray as xr
+from altair.utils import schemapi
 from altair.utils.schemapi import debug_mode
 from helpers import parts, rows
+from quick_charts import altairs_copy
 
 from storagekit.charts.theme import PAPER
 from storagekit.papers.dsptf import draw as dsptf
@@ -327,6 +330,13 @@ def spec(exhibit: str, key: int = 1, change: Callable[[float], float] = float) -
     # The tests of single figures validate charts against Vega-Lite's schema, which takes most of the time.
     with debug_mode(False):
         return DRAWN[exhibit][0](Made(key), paper).to_dict(validate=False)
+
+
+def test_a_chart_copied_faster_is_altairs_chart(monkeypatch):
+    """See quick_charts.py."""
+    ours = spec("srarray.fig10")
+    monkeypatch.setattr(schemapi, "_deep_copy", altairs_copy)
+    assert json.dumps(spec.__wrapped__("srarray.fig10")) == json.dumps(ours)
 
 
 @every_exhibit
