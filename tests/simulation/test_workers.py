@@ -59,7 +59,7 @@ class Cluster:
     """A scheduler and its workers, as processes of this machine, started as a user starts them."""
 
     def __init__(self, folder: Path):
-        self.folder, self.file, self.running = folder, folder / "scheduler.json", []
+        self.folder, self.file, self.running, self.joined = folder, folder / "scheduler.json", [], []
         self.start("dask_scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")
 
     def start(self, program: str, *more: str, **environment: str) -> subprocess.Popen:
@@ -77,6 +77,20 @@ class Cluster:
         alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder)]
         return self.start("dask_worker", *alone, JAX_NUM_CPU_DEVICES=str(devices))
 
+    def have(self, *devices: int) -> list[subprocess.Popen]:
+        """Return the workers with these numbers of devices; start those that do not run and end the others."""
+        left = [(number, process) for number, process in self.joined if process.poll() is None]
+        self.joined = []
+        for number in devices:
+            old = next((one for one in left if one[0] == number), None)
+            if old:
+                left.remove(old)
+            self.joined.append(old or (number, self.worker(number)))
+        for _, process in left:
+            process.kill()
+            process.wait()
+        return [process for _, process in self.joined]
+
     @contextmanager
     def client(self, joined: int) -> Iterator:
         with distributed.Client(scheduler_file=str(self.file)) as client:
@@ -92,6 +106,14 @@ class Cluster:
 @pytest.fixture
 def cluster(tmp_path) -> Iterator[Cluster]:
     cluster = Cluster(tmp_path)
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory) -> Iterator[Cluster]:
+    """A cluster for several tests, because a worker takes five seconds to start. Each test says which workers it has."""
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
     yield cluster
     cluster.end()
 
@@ -116,23 +138,21 @@ def here() -> xr.Dataset:
     return sweep(build, AXES, **EFFORT)
 
 
-def test_one_and_two_workers_give_the_same_bytes(cluster, small, here):
-    """Workers have one and two devices, and join during the sweep."""
-    for count in (1, 2):
-        while len(cluster.running) <= count:
-            cluster.worker(devices=1 + len(cluster.running) % 2)
-        with cluster.client(count) as client:
+def test_one_and_two_workers_give_the_same_bytes(lasting, small, here):
+    """Workers have two devices and one, and join between the sweeps."""
+    for devices in ([2], [2, 1]):
+        lasting.have(*devices)
+        with lasting.client(len(devices)) as client:
             assert_same_bytes(sweep(build, AXES, **EFFORT, client=client), here)
             assert not client.futures
 
 
-def test_a_worker_is_killed_and_nothing_is_lost(cluster, small, here, tmp_path, monkeypatch):
+def test_a_worker_is_killed_and_nothing_is_lost(lasting, small, here, tmp_path, monkeypatch):
     """Kill a worker after the first two of twelve pieces, with others under way.
 
     The store is as complete as the result.
     """
-    first = cluster.worker(devices=1)
-    cluster.worker(devices=2)
+    first, _ = lasting.have(1, 2)
     result, seen = workers._result, []
 
     def killing(future):
@@ -143,7 +163,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(cluster, small, here, tmp_path, 
         return done
 
     monkeypatch.setattr(workers, "_result", killing)
-    with cluster.client(2) as client:
+    with lasting.client(2) as client:
         assert_same_bytes(sweep(build, AXES, **EFFORT, store=tmp_path / "store", client=client), here)
         assert len(seen) == 12 and len(client.nthreads()) == 1
     monkeypatch.undo()
@@ -181,11 +201,11 @@ def test_a_structure_is_compiled_once_for_all_workers_of_a_machine(cluster, smal
     assert missed[:2] == [0, 0] and missed[2] > 0
 
 
-def test_bad_input_on_a_worker_raises_in_one_line(cluster):
+def test_bad_input_on_a_worker_raises_in_one_line(lasting):
     server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS(), slots=64)
     flood = PoissonArrivals(RandomRequests(ExponentialSize(512), 1.0), rate=4e5)
-    cluster.worker(devices=1)
-    with cluster.client(1) as client:
+    lasting.have(2)
+    with lasting.client(1) as client:
         call = lambda: sweep(lambda: Scenario(server, flood), {}, seeds=2, requests=3000, client=client)  # noqa: E731
         assert_refused(call, "arrivals waited outside, because 64 slots are too few")
         assert not client.futures
@@ -194,11 +214,11 @@ def test_bad_input_on_a_worker_raises_in_one_line(cluster):
     )
 
 
-def test_workers_with_other_versions_raise(cluster, monkeypatch):
+def test_workers_with_other_versions_raise(lasting, monkeypatch):
     monkeypatch.setattr(workers, "made_with", lambda: {"storagekit": "0.0.1"})
-    cluster.worker(devices=1)
+    lasting.have(2)
     with (
-        cluster.client(1) as client,
+        lasting.client(1) as client,
         pytest.raises(InputError, match=r"a worker has .* instead of 0\.0\.1.*: start the workers in"),
     ):
         sweep(build, AXES, **EFFORT, client=client)
