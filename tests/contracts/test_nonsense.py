@@ -20,8 +20,9 @@ PROCESSES = [*PARTS, tuple(package for package in packages() if all(package not 
 @pytest.mark.parametrize("together", PROCESSES, ids=lambda together: together[0] or "top")
 def test_nonsense_is_rejected_in_one_line(together):
     """The attack runs in a separate process with limited memory. Exceeding that memory is a violation too."""
-    # accepted arguments are run for a short time, which is mostly compilation
-    environment = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+    # accepted arguments are run for a short time, which is mostly compilation (conftest.py)
+    quick = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_USE_SHARDY_PARTITIONER": "0"}
+    environment = os.environ | quick | {"JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0"}
     ran = subprocess.run(
         [sys.executable, ATTACK, *together], env=environment, capture_output=True, text=True, check=False
     )
