@@ -12,8 +12,6 @@ from storagekit.plan import RSATF, DriveFigures, MaxThroughput, ResponseGoal, Th
 from storagekit.plan.sizing import size
 from storagekit.plan.sr_array import array
 
-pytestmark = pytest.mark.optimized
-
 PLAIN = DriveFigures(12 * MS, 8 * MS, 2 * MS)
 
 

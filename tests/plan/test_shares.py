@@ -10,8 +10,6 @@ from helpers import assert_refused, slow_but
 from storagekit.plan import Stream, shares
 from storagekit.plan.sharing_question import Policy
 
-pytestmark = pytest.mark.optimized
-
 TWO = [6e6, 6e6]
 F, G = Stream(weight=1, bricks=[0]), Stream(weight=1, bricks=[0, 1])
 

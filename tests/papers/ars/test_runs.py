@@ -15,8 +15,6 @@ from storagekit.papers.ars.failing import SETTLES
 from storagekit.papers.ars.what_if import what_if
 from storagekit.papers.effort import Effort
 
-pytestmark = pytest.mark.optimized
-
 SMALL = Effort(seeds=2, requests=300)
 EQUAL = {f"speed_{node}": 1.0 for node in range(4)}
 
