@@ -39,8 +39,6 @@ from storagekit.plan import (
 )
 from storagekit.plan.families import default_families
 
-pytestmark = pytest.mark.optimized
-
 TB = 1e12
 DRIVE = load_drive("toshiba_mg10_20tb")
 SCENARIO = {"data": 60 * TB, "size": 64 * KB, "read_share": 0.7}
