@@ -31,6 +31,16 @@ def size_mix(words: str) -> float | dict[float, float]:
         ) from None
 
 
+def code_of(words: str):
+    """Return the family of one code, such as 8+3."""
+    from storagekit.plan import Code
+
+    data, plus, parities = words.partition("+")
+    if not (plus and data.isdecimal() and parities.isdecimal()):
+        raise InputError(f"--code {words[:40]!r}: give the numbers of data and of parity disks, such as 8+3")
+    return Code(int(data), int(parities))
+
+
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
 
@@ -58,6 +68,12 @@ def schemes(
     budget: Annotated[float | None, typer.Option(help="Limit of the total price.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Scheduler, with --outstanding: RLOOK or RSATF.")] = None,
     copies: Annotated[bool, typer.Option("--copies", help="Include replicated bricks with hashing or D-SPTF.")] = False,
+    code: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="M+P", help="Include a code such as 8+3, with the disks that remain as spares; repeatable."
+        ),
+    ] = None,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
     check: Annotated[int, typer.Option(help="Number of best schemes to simulate as a check.")] = 0,
     charts: Annotated[
@@ -72,7 +88,11 @@ def schemes(
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
-    others = ([ReplicatedBricks()] if copies else []) + ([Protocols(), SplitTransfers()] if simulated else [])
+    others = (
+        [code_of(words) for words in code or []]
+        + ([ReplicatedBricks()] if copies else [])
+        + ([Protocols(), SplitTransfers()] if simulated else [])
+    )
     model = load_drive(drive)
     answer = ask(
         model,

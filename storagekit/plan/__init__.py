@@ -28,6 +28,7 @@ from storagekit.analytic.array.positioning import DriveFigures as DriveFigures
 from storagekit.core.binding import Binding as Binding
 from storagekit.plan.check import Check as Check
 from storagekit.plan.check import CheckRow as CheckRow
+from storagekit.plan.families import Code as Code
 from storagekit.plan.families import ParityRAID as ParityRAID
 from storagekit.plan.families import Protocols as Protocols
 from storagekit.plan.families import ReplicatedBricks as ReplicatedBricks

@@ -84,6 +84,39 @@ class ParityRAID(Family):
 
 
 @dataclass(frozen=True)
+class Code(Family):
+    """One code of m + p on as many groups as the disks allow. The other disks are spares.
+
+    Parameters
+    ----------
+    data, parities : int
+        Number of disks with data, and number of parity disks, in a group.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> Code(8, 3).of(24)
+    [Parity(group=11, parities=3, groups=2)]
+    """
+
+    data: Count
+    parities: Count
+
+    def __post_init__(self):
+        validate_fields(self)
+        # the number of disks of a group is limited too
+        Parity(self.data + self.parities, self.parities)
+
+    def of(self, disks):
+        group = self.data + self.parities
+        return [Parity(group, self.parities, disks // group)] if disks >= group else []
+
+
+@dataclass(frozen=True)
 class ReplicatedBricks(Family):
     """Bricks of one disk each with copies of all data. Hashing or D-SPTF selects the replica for a read.
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
-from storagekit.analytic.array.positioning import spindle
+from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
@@ -122,7 +122,7 @@ def schemes(
         needs=needs,
         goal=goal,
         scheduler=scheduler,
-        ranking=tuple(sorted(found, key=lambda one: (needs.tolerate > 0 and one.degraded >= 1, goal.key(one)))),
+        ranking=tuple(sorted(found, key=lambda one: (overloads_after_failure(needs, one), goal.key(one)))),
         refused=tuple(sorted(refused, key=partial(_nearness, goal))),
         small=tuple(dict.fromkeys(str(one) for one in small)),
         long=tuple(dict.fromkeys(str(one) for one in long)),
@@ -153,7 +153,7 @@ def _found(
 
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
-        found = predict(needs, timing, candidates(needs, disks, families), scheduler, disks)
+        found = _predicted(needs, timing, families, scheduler, disks)
         met = [one for one in found if meets(needs, one) and (needs.rate is None or one.utilization <= goal.most_busy)]
         return met, [one for one in found if one not in met]
 
@@ -172,26 +172,43 @@ def _least(needs: Requirements) -> int:
     return max(1, int(np.ceil(needs.data / needs.capacity / SLACK)))
 
 
-def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> list[Scheme]:
-    """Return the schemes of `disks` disks that hold the data and tolerate the failures.
+def _predicted(
+    needs: Requirements, timing: Curve | Linear, families: Sequence[Family], scheduler: Scheduler, disks: int
+) -> list[Prediction]:
+    """Return the predictions of the schemes of `disks` disks that hold the data and tolerate the failures.
 
     A scheme may have slightly fewer disks, and the other disks are then spares, if its kind is impossible with exactly
-    this number of disks, or if it then has more capacity, such as one wide parity group in place of several narrow ones.
+    this number of disks, if it then has more capacity, such as one wide parity group in place of several narrow ones, or
+    if the disks of its kind would otherwise be overloaded, now or after a failure.
     """
-    every: list[Scheme] = []
+    found: list[Prediction] = []
     largest: dict[tuple, float] = {}
     for some in _surviving(needs, disks, families):
-        fitting = [one for one in some if holds(needs, one) and turns_in_time(needs, one)]
-        every += [one for one in fitting if one.usable(needs.capacity) > largest.get(one.sort, 0.0) * SLACK]
-        for one in fitting:
-            largest[one.sort] = max(one.usable(needs.capacity), largest.get(one.sort, 0.0))
-    return every
+        new = [
+            one
+            for one in some
+            if holds(needs, one)
+            and turns_in_time(needs, one)
+            and one.usable(needs.capacity) > largest.get(one.sort, 0.0) * SLACK
+        ]
+        predictions = predict(needs, timing, new, scheduler, disks)
+        found += predictions
+        for one in predictions:
+            if meets(needs, one) and not overloads_after_failure(needs, one):
+                sort = one.scheme.sort
+                largest[sort] = max(one.usable, largest.get(sort, 0.0))
+    return list({one.name: one for one in reversed(found)}.values())[::-1]
 
 
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
     """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_SPARES` disks fewer."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
         yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
+
+
+def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
+    """Return whether a scheme that must tolerate failures would be overloaded while a disk is lost."""
+    return bool(needs.tolerate and one.degraded >= 1)
 
 
 def meets(needs: Requirements, one: Prediction) -> bool:

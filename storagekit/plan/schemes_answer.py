@@ -207,7 +207,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}"
         )
         warnings = [f"warning: {warning}" for warning in self.warnings]
-        return [heading, recommended, *warnings, "", *_listed(self.ranking), *self._others()]
+        runner_up = [_compared(best, self.ranking[1])] if len(self.ranking) > 1 else []
+        return [heading, recommended, *warnings, *runner_up, "", *_listed(self.ranking), *self._others()]
 
     def _others(self) -> list[str]:
         """Return lines with the names of schemes that are not in the table, because they are too slow or too small."""
@@ -218,6 +219,21 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "largest transfer longer than a revolution allows": self.long[:_SHOWN],
         }
         return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
+
+
+def _compared(best: Prediction, other: Prediction) -> str:
+    """Return a sentence that compares the second scheme of a ranking with the first."""
+    differences = []
+    room = (other.usable - best.usable) / _TB
+    if abs(room) >= 0.001 * best.usable / _TB:
+        differences.append(f"{abs(room):.4g} TB {'more' if room > 0 else 'less'}")
+    differences.append(f"{other.mean / best.mean:.2f} times the mean response time")
+    differences.append(f"{other.throughput / best.throughput:.2f} times the maximum rate")
+    if other.tolerates != best.tolerates:
+        differences.append(f"tolerates {other.tolerates} failure{'s' if other.tolerates != 1 else ''}")
+    *most, last = differences
+    has = f"has {', '.join(most)}, and {last}" if last.startswith("tolerates") else f"has {', '.join(most)} and {last}"
+    return f"second: {other.name} {has}"
 
 
 def _after_failure(needs: Requirements, best: Prediction) -> str:

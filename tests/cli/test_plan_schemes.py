@@ -71,3 +71,12 @@ def test_bad_input_is_one_line_with_status_2(storagekit, more, says):
 def test_sizes_are_read_with_their_shares():
     assert size_mix("64") == 65536.0
     assert size_mix("4:0.8,1024:0.2") == {4096.0: 0.8, 1048576.0: 0.2}
+
+
+def test_a_code_by_its_numbers(storagekit):
+    question = ("--disks", "24", "--data-tb", "0.02", "--rate", "100", "--tolerate", "3")
+    status, text, _ = storagekit("plan", "schemes", *question, "--code", "8+3")
+    assert status == 0 and "code, 2 x 8+3, 2 spares" in text
+    for wrong in ("8", "8+x", "8+0"):
+        status, _, error = storagekit("plan", "schemes", *question, "--code", wrong)
+        assert status == 2 and len(error.splitlines()) == 1

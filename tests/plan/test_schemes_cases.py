@@ -6,7 +6,7 @@ import pytest
 
 from storagekit.core.errors import InputError
 from storagekit.drive import load_drive
-from storagekit.plan import MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
+from storagekit.plan import Code, MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
 
 DRIVE = load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
 TB, KIB, MIB = 1e12, 2**10, 2**20
@@ -42,6 +42,19 @@ def test_one_disk_more_never_has_less_capacity(tolerate):
     answers = [ask(disks, goal=MaxCapacity(), tolerate=tolerate, rate=100) for disks in range(12, 41)]
     capacities = [round(answer.recommended.usable / TB, 3) for answer in answers]
     assert capacities == sorted(capacities)
+
+
+@pytest.mark.parametrize(
+    ("disks", "question"),
+    [
+        (18, {"data": 17 * TB, "rate": 976, "goal": MaxCapacity()}),
+        (25, {"data": 66 * TB, "rate": 1704, "read_share": 1.0, "size": 256 * KIB}),
+    ],
+)
+def test_one_disk_more_is_no_reason_for_an_overload_after_a_failure(disks, question):
+    """A scheme that would be overloaded does not exclude another one that leaves spares."""
+    assert ask(disks, **question).recommended.degraded < 1
+    assert ask(disks + 1, **question).recommended.degraded < 1
 
 
 def test_a_wide_group_with_a_spare_replaces_narrow_groups():
@@ -105,6 +118,31 @@ def test_sr_arrays_are_left_out_for_drives_that_hide_angles():
     assert [one for one in ask(tolerate=0, families=SRArrays()).ranking if "SR-Array" in one.name]
     old = load_drive("cheetah9lp")
     assert [one for one in schemes(old, 12, data=20e9, rate=100).ranking if "SR-Array" in one.name]
+
+
+def test_a_code_is_asked_for_by_its_numbers():
+    answer = ask(24, data=100 * TB, rate=200, tolerate=3, families=Code(8, 3))
+    (only,) = answer.ranking
+    assert (only.name, only.scheme.disks, only.spare) == ("code, 2 x 8+3, 2 spares", 22, 2)
+    assert only.usable == pytest.approx(16 * DRIVE.capacity * 512) and only.tolerates == 3
+    assert ask(30, data=100 * TB, rate=200, tolerate=3, families=Code(8, 3)).recommended.spare == 8
+    with_others = ask(24, data=100 * TB, rate=200, tolerate=3, families=[ParityRAID(), Code(8, 3)])
+    assert [one for one in with_others.ranking if one.name == only.name]
+    assert not ask(10, data=10 * TB, rate=20, tolerate=3, families=Code(8, 3)).feasible
+    with pytest.raises(InputError, match="parities"):
+        Code(8, 0)
+
+
+def test_the_second_scheme_is_compared_with_the_first_in_a_sentence():
+    answer = ask()
+    first, second = answer.ranking[:2]
+    (line,) = [line for line in str(answer).splitlines() if line.startswith("second: ")]
+    assert line == (
+        f"second: RAID 5, 11+1 has 90 TB more, {second.mean / first.mean:.2f} times the mean response time and "
+        f"{second.throughput / first.throughput:.2f} times the maximum rate"
+    )
+    other = next(line for line in str(ask(tolerate=0)).splitlines() if line.startswith("second: "))
+    assert other.startswith("second: RAID 10 has 108 TB less, ") and other.endswith(", and tolerates 1 failure")
 
 
 def test_swapped_arguments_of_size_name_what_is_expected():

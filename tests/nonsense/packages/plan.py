@@ -122,6 +122,7 @@ VALID_CALLS = {
     "plan.MaxThroughput": ValidCall(),
     "plan.Parity": ValidCall(lambda: {"group": 6, "parities": 2, "groups": 2}),
     "plan.ParityRAID": ValidCall(lambda: {"parities": 2, "group": 12}),
+    "plan.Code": ValidCall(lambda: {"data": 8, "parities": 3}),
     "plan.Protocols": ValidCall(lambda: {"copies": 2, "dispatchers": (("ARS", dispatch.ARS()),)}),
     "plan.RLOOK": ValidCall(),
     "plan.RSATF": ValidCall(),
