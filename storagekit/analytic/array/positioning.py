@@ -4,7 +4,8 @@ A reach is a distance as a share of the full stroke: the share of the cylinders 
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
 from typing import Annotated, cast
 
 import numpy as np
@@ -333,11 +334,23 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
             f"drive {drive!r}: give a drive with an arm and a platter, for example load_drive(name), or "
             "DriveFigures(...)"
         )
+    curve = next((known for one, known in _CURVES if one is drive), None)
+    if curve is None:
+        curve = _curve(drive)
+        _CURVES.append((drive, curve))
+    return curve if overhead is None else replace(curve, overhead=overhead)
+
+
+# curves of the last drives, because questions about one drive follow each other, and a curve has 10^5 distances
+_CURVES: deque[tuple[Drive, Curve]] = deque(maxlen=8)
+
+
+def _curve(drive: Drive) -> Curve:
     times = np.asarray(drive.seek(cast(Array, np.arange(drive.cylinders))), float)
     inner = np.concatenate([[0.0], np.cumsum((times[:-1] + times[1:]) / 2)])
     outer = np.concatenate([[0.0], np.cumsum(inner[:-1] + times[:-1] / 3 + times[1:] / 6)])
-    own = float(drive.overhead) if overhead is None else overhead
-    return Curve(times, inner, outer, _held(drive), float(drive.revolution), own, float(drive.write_settle))
+    turn, own, settle = float(drive.revolution), float(drive.overhead), float(drive.write_settle)
+    return Curve(times, inner, outer, _held(drive), turn, own, settle)
 
 
 def _held(drive: Drive) -> NDArray:
