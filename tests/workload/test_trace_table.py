@@ -404,3 +404,17 @@ def test_quoted_fields_may_contain_separators(tmp_path):
     )
     with pytest.raises(InputError, match=r"line 3 has a wrong quote .*must have a pair around a whole field"):
         read(saved(tmp_path, text.replace('1024,""', '1024,"')))
+
+
+def test_a_layout_of_blkparse_is_a_table(tmp_path):
+    """The page of formats has this layout and these columns."""
+    path = tmp_path / "layout.txt"
+    path.write_text("8,0   0.000000123 WS 2048 8\n8,0   0.001000456 R 4096 16\n8,16  0.002000000 D 0 8\n")
+    trace = read(path, columns="device=1,time=2:s,operation=3,offset=4:sectors,size=5:sectors")
+    assert trace.devices == ("8,0",) and trace.source.skipped == {"trim": 1}
+    np.testing.assert_allclose(trace.time, [0, 0.001000333])
+    assert (trace.offset.tolist(), trace.size.tolist(), trace.read.tolist()) == (
+        [2**20, 2**21],
+        [4096, 8192],
+        [False, True],
+    )
