@@ -248,8 +248,8 @@ def vscsi(lines, data) -> list[Request]:
         serial, size, entries, kind, block, stamp = fields(text, glue, 6)
         whole(serial, 0, FAR), whole(entries, 0, 2**32)
         size, place, clock = whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512, whole(stamp, 0, FAR)
-        read = choice(kind, "read", "write")
-        if size:
+        read = None if other(kind) else choice(kind, "read", "write")
+        if size and read is not None:
             found.append(Request(Fraction(clock, 10**6), "0", place, size, read))
     return found
 

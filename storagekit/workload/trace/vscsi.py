@@ -42,7 +42,13 @@ class Vscsi(TextFormat):
         Integer("Serial Number", 0, 2**62),
         Integer("IO Data Length", 0, MAX_SIZE),
         Integer("Num SG Entries", 0, 2**32),
-        Operation("Command Type", read=("read",), write=("write",), skipped=SKIPPED_WORDS),
+        Operation(
+            "Command Type",
+            read=("read",),
+            write=("write",),
+            skipped=SKIPPED_WORDS,
+            allowed="a word such as read or unmap",
+        ),
         LBN,
         Integer("Time Stamp (microseconds)", 0, 2**62),
     )
