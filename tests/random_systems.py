@@ -168,7 +168,8 @@ def _recorded(draws: Draws, depth: int | None = None) -> AbstractArrivals:
     offset = chance.integers(0, SECTORS * units.SECTOR // SMALL // 2, RECORDED) * SMALL
     size, read = np.full(RECORDED, SMALL), chance.random(RECORDED) < 0.7
     trace = request_trace(time_of - time_of[0], np.zeros(RECORDED, int), offset, size, read)
-    arrivals = recorded(trace, SECTORS, scale=draws.number.choice([0.5, 1.0, 4.0]), depth=depth)
+    scale = draws.number.choice([0.5, 1.0, 4.0])
+    arrivals = recorded(trace, SECTORS, scale=1.0 if depth else scale, depth=depth)
     return replace(arrivals, clients=draws.form.choice([False, True]))
 
 
