@@ -353,6 +353,7 @@ class Runner:
         InputError
             If the arrivals differ in more than their numbers, so that the program would have to be compiled again.
         """
+        instance_of(AbstractArrivals, "arrivals of the same kind")("arrivals", arrivals)
         numbers, static = eqx.partition(arrivals, eqx.is_array_like)
         before = self.arrays.arrivals
         if jax.tree.structure(static) != jax.tree.structure(self.static.value.arrivals) or [

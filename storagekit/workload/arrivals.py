@@ -27,6 +27,10 @@ REQUESTS = "a model of requests, such as sk.workload.RandomRequests(...)"
 GAP = Validator(least=0, unit="s", endless=True).each
 
 
+# number of the first of some requests of a trace
+FIRST = Validator(least=0, whole=True)
+
+
 class Window(NamedTuple):
     """Successive requests of each run, `[row, *batch]`, and the time in seconds from each request to the next."""
 
@@ -355,6 +359,7 @@ class RecordedArrivals(AbstractArrivals):
                 "gap for each request"
             )
         POSITIVE.each("trace scale", self.scale)
+        FIRST.each("first request", self.first)
 
     @property
     def told_apart(self):

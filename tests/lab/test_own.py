@@ -33,7 +33,7 @@ def test_a_dropped_file_that_is_no_trace_is_reported_by_its_name():
     board = trace.board()
     values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
     shown = board.shown(values | {"asked": trace.File("notes.txt", b"hello")})
-    assert not shown.possible and "Notes.txt begins with" in shown.said and "/tmp" not in shown.said
+    assert not shown.possible and "Notes.txt has none of the formats" in shown.said and "/tmp" not in shown.said
 
 
 def test_sizes_keep_their_mean_whether_they_are_few_or_many():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import shown
+from storagekit.core.validation import called, flag, require_takes, shown
 from storagekit.workload.trace.formats import TraceFormat
 from storagekit.workload.trace.reading import DISORDER_LIMIT, by_name, file_parts, in_order, with_devices
 from storagekit.workload.trace.records import EXTENT, Extents, RequestTrace, TraceSource, compacted_name
@@ -140,6 +140,9 @@ class TraceFile:
         columns: str | Mapping[str, str] | None = None, requests: int | None = None, skip_bad: int = 0,
         select: Callable[[Iterator[RequestTrace]], Iterator[RequestTrace]] | None = None, compact: bool = False,
     ):  # fmt: skip
+        if select is not None:
+            require_takes("select", called("select", select), ("parts",))
+        flag("compact", compact)
         if not isinstance(path, str | Path):
             raise InputError(
                 f"a trace in its file: given {shown(path)}; give one path, or use read_trace for several files"

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 from nonsense.attack import ValidCall
+from nonsense.public_callables import method_of
 
 import storagekit as sk
 from storagekit import engine, faults
@@ -60,6 +61,9 @@ VALID_CALLS = {
     "engine.ResponseBins": ValidCall(),
     "engine.ResponseLog": ValidCall(),
     "engine.Runner": ValidCall(lambda: {"scenario": stacked()[0], "key": stacked()[1], "record": engine.Record()}),
+    "engine.Runner.feed": ValidCall(
+        lambda: {"arrivals": stacked()[0].arrivals}, through=method_of(lambda: runner(), "feed")
+    ),
     "engine.Scenario": ValidCall(lambda: {"system": system(), "arrivals": scenario().arrivals}),
     "engine.ServiceLog": ValidCall(lambda: {"backlog": False}),
     "engine.Sum": ValidCall(
@@ -97,6 +101,7 @@ NOT_ATTACKED = {
     "engine.AbstractLog": "an abstract base class that records nothing",
     "engine.Outcome": STATE,
     "engine.Report": STATE,
+    "engine.Runner.resume": STATE,
     "engine.Services": STATE,
     "engine.State": STATE,
     "engine.answered": STATE,

@@ -190,6 +190,18 @@ VALID_CALLS = {
         }
     ),
     "workload.trace.characteristics": ValidCall(lambda: {"trace": small_trace()}),
+    "workload.trace.TraceFile": ValidCall(
+        lambda: {
+            "path": path(),
+            "format": "spc",
+            "disorder_limit": 1.0,
+            "requests": 5,
+            "skip_bad": 1,
+            "select": lambda parts: parts,
+            "compact": False,
+        },
+        optional=("format", "requests", "select"),
+    ),
     "workload.trace.chunks": ValidCall(
         lambda: {"path": path(), "format": "spc", "disorder_limit": 1.0},
         through=lambda **given: list(trace.chunks(**given)),
