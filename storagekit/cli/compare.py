@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,14 +87,11 @@ def compare(
     trace = opened(file, reading, selection)
     outline = outline_of(trace)
 
-    def system(name: str):
-        kind, _, its_own = name.partition(":")
-        discipline = _schedule(its_own or schedule)
-        if is_array(kind):
-            return array_of(arm, kind, discipline, outline.largest)
-        return _bricks(arm, _routing(kind, arm, drives, latency, outline.mean_size), discipline, write, drives, copies)
+    def bricks(name: str, discipline):
+        routing = _routing(name, arm, drives, latency, outline.mean_size)
+        return _bricks(arm, routing, discipline, write, drives, copies)
 
-    systems = {name: system(name) for name in names}
+    systems = {name: _system(name, schedule, arm, outline.largest, bricks) for name in names}
     if systems:
         say_if_wrapped(outline, min(systems.values(), key=lambda one: int(one.placement.capacity(one.drive))))
     found = run(trace, systems, seeds=seeds, against=against, scale=scale, depth=depth)
@@ -108,6 +106,16 @@ def _names(schemes: str) -> list[str]:
     if len(set(names)) < len(names):
         raise InputError(f"--schemes {schemes!r}: give each scheme once")
     return names
+
+
+def _system(name: str, schedule: str, arm, largest: int, bricks: Callable):
+    """Return the system of a scheme, NAME or NAME:SCHEDULE.
+
+    largest: size of the largest request in bytes. bricks: function that returns the system of bricks with a dispatcher.
+    """
+    kind, _, its_own = name.partition(":")
+    discipline = _schedule(its_own or schedule)
+    return array_of(arm, kind, discipline, largest) if is_array(kind) else bricks(kind, discipline)
 
 
 def _routing(name: str, arm, drives: int, latency: float, mean_size: float):

@@ -83,17 +83,12 @@ def schemes(
 ) -> None:
     """Rank RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks by response time, fault tolerance and cost."""
     from storagekit.drive import load_drive
-    from storagekit.plan import RLOOK, RSATF, Protocols, ReplicatedBricks, SplitTransfers
+    from storagekit.plan import RLOOK, RSATF
     from storagekit.plan import schemes as ask
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
-    others = (
-        [code_of(words) for words in code or []]
-        + ([ReplicatedBricks()] if copies else [])
-        + ([Protocols(), SplitTransfers()] if simulated else [])
-    )
-    model = load_drive(drive)
+    others, model = _others(code or [], copies, simulated), load_drive(drive)
     answer = ask(
         model,
         disks,
@@ -111,6 +106,23 @@ def schemes(
         families=[*default_families(model, tolerate), *others],
         scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
     )
+    _report(answer, check, charts, as_json)
+
+
+def _others(codes: list[str], copies: bool, simulated: bool) -> list:
+    """Return the families that options add to the default families."""
+    from storagekit.plan import Protocols, ReplicatedBricks, SplitTransfers
+
+    found = [code_of(words) for words in codes]
+    found += [ReplicatedBricks()] if copies else []
+    return found + ([Protocols(), SplitTransfers()] if simulated else [])
+
+
+def _report(answer, check: int, charts: Path | None, as_json: bool) -> None:
+    """Print an answer, with the check of the first `check` schemes, and write its charts.
+
+    The exit status is 1 if no scheme is feasible.
+    """
     if not answer.feasible:
         print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
         raise typer.Exit(1)

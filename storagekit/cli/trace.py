@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -148,6 +150,50 @@ def formats_() -> None:
         print(f"{form.name:<{width}}  {form.layout}")
 
 
+@dataclass(frozen=True)
+class Bricks:
+    """Options of replicated bricks: their number, dispatcher, write policy, caches and faults."""
+
+    replicas: Annotated[int, typer.Option(help="Number of bricks; each has a copy of every block.")] = 2
+    dispatch: Dispatch = "dsptf"
+    write: Write = "all-copies"
+    latency: Latency = 0.05
+    cache_mb: Annotated[
+        float, typer.Option(help=("LRU cache of each brick, MB; with the dispatcher central, of the whole system."))
+    ] = 0.0
+    slow: Slow = None
+    stop: Stop = None
+
+    def require_valid(self) -> None:
+        """Raise InputError for impossible values, before a long trace is read."""
+        from storagekit.core.validation import COUNT
+
+        COUNT("replicas", self.replicas)
+        self._condition()
+
+    def system(self, drive, schedule, slots: int, service: Callable):
+        """Return the system. service: function of the speeds of the bricks that returns their mean service times."""
+        from storagekit.cli.catalogue import writes
+        from storagekit.engine import System
+        from storagekit.placement import Replicas
+
+        condition, speeds = self._condition()
+        return System(
+            drive,
+            Replicas(self.replicas),
+            dispatcher_of(self.dispatch, self.latency * 1e-3, speeds, lambda: service(speeds)),
+            schedule,
+            chosen("write", self.write, writes())(),
+            cache=_memory(self.cache_mb, self.replicas, self.dispatch) if self.cache_mb else None,
+            condition=condition,
+            drives=self.replicas,
+            slots=slots,
+        )
+
+    def _condition(self):
+        return _condition(self.slow or [], self.stop or [], self.replicas)
+
+
 @trace_options
 def replay(
     file: File,
@@ -156,17 +202,9 @@ def replay(
     buffered: Annotated[
         bool, typer.Option("--buffered", help=("Include the controller, bus and buffer of the drive."))
     ] = False,
-    replicas: Annotated[int, typer.Option(help="Number of bricks; each has a copy of every block.")] = 2,
     layout: Annotated[str | None, typer.Option(help=f"Use an array instead of replicated bricks: {NAMES}.")] = None,
-    dispatch: Dispatch = "dsptf",
     schedule: Schedule = "satf",
-    write: Write = "all-copies",
-    latency: Latency = 0.05,
-    cache_mb: Annotated[
-        float, typer.Option(help=("LRU cache of each brick, MB; with the dispatcher central, of the whole system."))
-    ] = 0.0,
-    slow: Slow = None,
-    stop: Stop = None,
+    bricks: Bricks,
     scale: Scale = 1.0,
     depth: Depth = None,
     slots: Annotated[int, typer.Option(help="Limit of requests in the system; further requests wait outside.")] = 256,
@@ -188,36 +226,21 @@ def replay(
     in idle time. On a RAID level or a code, a write completes when its copies, or its data and parity, are on disk. With
     --layout, --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no effect.
     """
-    from storagekit.cli.catalogue import schedulers, writes
-    from storagekit.core.validation import COUNT
+    from storagekit.cli.catalogue import schedulers
     from storagekit.drive import load_buffered, load_drive
-    from storagekit.engine import System
-    from storagekit.placement import Replicas
     from storagekit.simulation import replay as run
     from storagekit.workload.trace.stored import outline_of
 
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     discipline = chosen("schedule", schedule, schedulers())()
-    COUNT("replicas", replicas)
-    condition, speeds = _condition(slow or [], stop or [], replicas)
+    bricks.require_valid()
     trace = stored(file, reading, selection)
     outline = outline_of(trace)
     if layout is not None:
         system = array_of(model, layout, discipline, outline.largest, slots)
     else:
-        routing = dispatcher_of(dispatch, latency * 1e-3, speeds, lambda: service_of(arm, outline.mean_size, speeds))
-        system = System(
-            model,
-            Replicas(replicas),
-            routing,
-            discipline,
-            chosen("write", write, writes())(),
-            cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
-            condition=condition,
-            drives=max(replicas, 1),
-            slots=slots,
-        )
+        system = bricks.system(model, discipline, slots, partial(service_of, arm, outline.mean_size))
     say_if_wrapped(outline, system)
     data = run(trace, system, scale=scale, seed=seed, depth=depth, checkpoint=checkpoint)
     _print_replay(data, outline.source, as_json)

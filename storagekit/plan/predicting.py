@@ -133,6 +133,11 @@ def turns_in_time(needs: Requirements, scheme: Scheme) -> bool:
     return not shape.turned or needs.read_share == 1 or needs.longest <= float(needs.drive.revolution)
 
 
+def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
+    """Return whether a scheme that must tolerate failures would be overloaded while a disk is lost."""
+    return bool(needs.tolerate and one.degraded >= 1)
+
+
 def predict(
     needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:

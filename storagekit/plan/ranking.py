@@ -15,7 +15,7 @@ from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
 from storagekit.plan.families import Family, default_families
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
-from storagekit.plan.predicting import SLACK, Prediction, holds, predict, turns_in_time
+from storagekit.plan.predicting import SLACK, Prediction, holds, overloads_after_failure, predict, turns_in_time
 from storagekit.plan.requirements import Requirements, sizes_of
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
@@ -204,11 +204,6 @@ def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> I
     """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_SPARES` disks fewer."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
         yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
-
-
-def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
-    """Return whether a scheme that must tolerate failures would be overloaded while a disk is lost."""
-    return bool(needs.tolerate and one.degraded >= 1)
 
 
 def meets(needs: Requirements, one: Prediction) -> bool:

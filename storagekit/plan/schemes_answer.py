@@ -2,27 +2,25 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
-from storagekit.analytic.array.elevator import RLOOK, Scheduler
-from storagekit.analytic.array.positioning import spindle
+from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
-from storagekit.core.units import HOUR, KB, MS, SECTOR
+from storagekit.core.units import HOUR, KB, MS
 from storagekit.core.validation import COUNT, instance_of, validate
 from storagekit.plan.answer import RankedAnswer, require_feasible, text_table
 from storagekit.plan.check import Check
-from storagekit.plan.objective import BUSIEST, MinP95, Objective
+from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.requirements import Requirements
+from storagekit.plan.warnings import warnings_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _SHOWN = 10
-# utilization above which an answer warns
-BUSY = 0.9
 _TB = 1e12
 
 
@@ -99,7 +97,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 f"simulated, because there is no formula: {'; '.join(simulated)}; their maximum throughput assumes disks "
                 "that are always busy"
             )
-        if needs.drive.grain > 1:
+        every = (*self.ranking, *self.refused)
+        if needs.drive.grain > 1 and all(one.scheme.shape.replicas == 1 for one in every):
             lines.append(
                 "SR-Arrays are left out by default, because a host cannot choose the angle of a block on drives with sectors "
                 "of 4 KB; families=SRArrays() shows what such drives could do"
@@ -114,12 +113,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Return what limits the recommended scheme, one sentence each: overload after a failure, high utilization, sizes."""
-        best = self.recommended
-        if best is None or self.needs.rate is None:
-            return ()
-        return tuple(
-            filter(None, (_after_failure(self.needs, best), _near_overload(self.needs, best), _partial(self, best)))
-        )
+        return warnings_of(self.needs, self.recommended) if self.recommended else ()
 
     def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> Check:
         """Simulate the first schemes of the ranking.
@@ -234,48 +228,6 @@ def _compared(best: Prediction, other: Prediction) -> str:
     *most, last = differences
     has = f"has {', '.join(most)}, and {last}" if last.startswith("tolerates") else f"has {', '.join(most)} and {last}"
     return f"second: {other.name} {has}"
-
-
-def _after_failure(needs: Requirements, best: Prediction) -> str:
-    if not needs.tolerate or not best.degraded >= 1:
-        return ""
-    return (
-        f"while a disk is lost, the busiest disk would be {best.degraded:.0%} busy, so that response times rise without "
-        f"limit and nothing is rebuilt; at most {needs.rate / best.degraded:.0f} requests/s, or more disks, avoid this"
-    )
-
-
-def _near_overload(needs: Requirements, best: Prediction) -> str:
-    if best.utilization <= BUSY:
-        return ""
-    from storagekit.plan.predicting import predict
-
-    more = replace(needs, rate=1.01 * needs.rate)
-    (then,) = predict(more, spindle(needs.drive), [best.scheme], RLOOK(), best.scheme.disks)
-    grows = f"{then.mean / MS:.1f} ms" if math.isfinite(then.mean) else "overload"
-    return (
-        f"the disks are {best.utilization:.1%} busy: 1% more requests changes the mean from {best.mean / MS:.1f} ms to "
-        f"{grows}, and predictions are uncertain; {BUSIEST * best.throughput:.0f} requests/s, or more disks, leave the "
-        f"disks {BUSIEST:.0%} busy"
-    )
-
-
-def _partial(answer: SchemesAnswer, best: Prediction) -> str:
-    """Return a warning about sizes that are not multiples of a physical sector, with what whole sectors would give."""
-    needs = answer.needs
-    if needs.read_share == 1 or not needs.again.any():
-        return ""
-    from storagekit.plan.predicting import predict
-
-    sector = SECTOR * needs.drive.grain
-    partly = [size for size, _ in needs.sizes if size % sector]
-    whole = replace(needs, sizes=tuple((-(-size // sector) * sector, share) for size, share in needs.sizes))
-    (then,) = predict(whole, spindle(needs.drive), [best.scheme], RLOOK(), best.scheme.disks)
-    return (
-        f"requests of {partly[0]:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that each write "
-        f"takes a revolution more; with whole sectors the limit would be {then.throughput:.0f} requests/s in place of "
-        f"{best.throughput:.0f}"
-    )
 
 
 def _listed(ranking: Sequence[Prediction]) -> list[str]:

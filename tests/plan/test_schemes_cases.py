@@ -1,12 +1,14 @@
 """Questions to `plan.schemes` that had wrong answers: capacity, spares, failures, load near the limit, and odd sizes."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from storagekit.core.errors import InputError
 from storagekit.drive import load_drive
 from storagekit.plan import Code, MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
+from storagekit.plan.warnings import warnings_of
 
 DRIVE = load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
 TB, KIB, MIB = 1e12, 2**10, 2**20
@@ -91,6 +93,13 @@ def test_above_90_percent_a_warning_gives_the_slope_and_a_rate_that_relieves():
     assert ask(rate=relieved, tolerate=0).recommended.utilization == pytest.approx(0.8, abs=0.01)
 
 
+def test_a_warning_does_not_simulate_a_scheme_without_a_formula(monkeypatch):
+    best = ask(rate=1400, tolerate=0).recommended
+    needs = ask(rate=1400, tolerate=0).needs
+    monkeypatch.setattr("storagekit.plan.warnings.predict", lambda *_: pytest.fail("predicted again"))
+    assert warnings_of(needs, replace(best, basis="simulated")) == ()
+
+
 def test_sizes_that_are_not_whole_sectors_are_a_warning_with_their_cost():
     answer = ask(size=64_000, rate=200)
     (warning,) = answer.warnings
@@ -115,6 +124,7 @@ def test_codes_have_as_many_parities_as_the_question_needs():
 def test_sr_arrays_are_left_out_for_drives_that_hide_angles():
     assert not [one for one in ask(tolerate=0).ranking if "SR-Array" in one.name]
     assert "SR-Arrays are left out by default" in " ".join(ask(tolerate=0).assumptions)
+    assert "SR-Arrays are left out" not in " ".join(ask(tolerate=0, families=SRArrays()).assumptions)
     assert [one for one in ask(tolerate=0, families=SRArrays()).ranking if "SR-Array" in one.name]
     old = load_drive("cheetah9lp")
     assert [one for one in schemes(old, 12, data=20e9, rate=100).ranking if "SR-Array" in one.name]

@@ -22,8 +22,8 @@ FEWEST = 20
 class Doubling:
     """Counts of reads, writes and bytes of each device.
 
-    Two devices with nearly the same counts, of which one may be a device mapper or RAID, may have the same I/Os. Memory is
-    constant for each device.
+    If a device mapper or RAID has nearly the same counts as another device, the trace may contain each I/O twice. Memory
+    grows only with the number of devices.
     """
 
     def __init__(self):
@@ -40,7 +40,7 @@ class Doubling:
             self._counts[name] += counts
 
     def pair(self) -> tuple[list[str], list[str]] | None:
-        """Return upper devices and lower devices whose requests are nearly the same; None if there are none."""
+        """Return a device mapper or RAID and the disks with nearly the same requests; None if there is no such pair."""
         upper = [name for name in self._counts if name.partition(",")[0] in UPPER]
         lower = [name for name in self._counts if name not in upper]
         return next(

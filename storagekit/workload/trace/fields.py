@@ -22,7 +22,7 @@ _DATE = re.compile(r"(\d{4}-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):\d\d:\d\d)(?:\.(\d{
 _HEXADECIMAL = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
 
 ArrowType = str
-"""Name of the Arrow type in which a column is parsed: "int64", "double" or "words" (a dictionary of bytes)."""
+"""Name of the Arrow type of a parsed column: "int64", "double" or "words" (a dictionary of bytes)."""
 
 
 class Words(NamedTuple):
@@ -43,7 +43,7 @@ class Words(NamedTuple):
 class Field(ABC):
     """Base class of fields.
 
-    It has the name of the field, the type in which Arrow parses its column, and a description of the allowed values.
+    It has the name of the field, the Arrow type of its column, and a description of the allowed values.
     """
 
     name: str

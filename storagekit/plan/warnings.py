@@ -1,0 +1,85 @@
+"""Warnings about a recommended scheme: overload after a failure, disks that are nearly overloaded, and odd sizes."""
+
+import math
+from dataclasses import replace
+
+from storagekit.analytic.array.elevator import RLOOK
+from storagekit.analytic.array.positioning import spindle
+from storagekit.core.units import MS, SECTOR
+from storagekit.plan.objective import BUSIEST
+from storagekit.plan.predicting import Prediction, overloads_after_failure, predict
+from storagekit.plan.requirements import Requirements
+
+# utilization above which an answer warns
+BUSY = 0.9
+
+
+def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
+    """Return what limits a recommended scheme, one sentence each.
+
+    Parameters
+    ----------
+    needs : Requirements
+        The requirements.
+    best : Prediction
+        The recommended scheme.
+
+    Returns
+    -------
+    tuple of str
+        The sentences; none with outstanding requests, because their rate adapts to the disks.
+    """
+    if needs.rate is None:
+        return ()
+    found = [_after_failure(needs, best)]
+    # a scheme without a formula would be simulated again
+    if best.basis == "analytic":
+        found += [_near_overload(needs, best), _partly(needs, best)]
+    return tuple(filter(None, found))
+
+
+def _after_failure(needs: Requirements, best: Prediction) -> str:
+    if not overloads_after_failure(needs, best):
+        return ""
+    assert needs.rate is not None
+    return (
+        f"while a disk is lost, the busiest disk would be {best.degraded:.0%} busy, so that response times rise without "
+        f"limit and nothing is rebuilt; at most {needs.rate / best.degraded:.0f} requests/s, or more disks, avoid this"
+    )
+
+
+def _near_overload(needs: Requirements, best: Prediction) -> str:
+    if best.utilization <= BUSY:
+        return ""
+    assert needs.rate is not None
+    then = _predicted(replace(needs, rate=1.01 * needs.rate), best)
+    grows = f"{then.mean / MS:.1f} ms" if math.isfinite(then.mean) else "overload"
+    return (
+        f"the disks are {best.utilization:.1%} busy: 1% more requests changes the mean from {best.mean / MS:.1f} ms to "
+        f"{grows}, and predictions are uncertain; {BUSIEST * best.throughput:.0f} requests/s, or more disks, leave the "
+        f"disks {BUSIEST:.0%} busy"
+    )
+
+
+def _partly(needs: Requirements, best: Prediction) -> str:
+    """Return the warning about sizes that are not multiples of a physical sector, with what whole sectors would give."""
+    if needs.read_share == 1 or not needs.again.any():
+        return ""
+    sector = SECTOR * needs.drive.grain
+    partly = next(size for size, _ in needs.sizes if size % sector)
+    whole = tuple((-(-size // sector) * sector, share) for size, share in needs.sizes)
+    # each disk holds at least one of the larger requests
+    data = max(needs.data, needs.disks * max(size for size, _ in whole))
+    then = _predicted(replace(needs, sizes=whole, data=data), best)
+    return (
+        f"requests of {partly:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that each write "
+        f"takes a revolution more; with whole sectors the limit would be {then.throughput:.0f} requests/s in place of "
+        f"{best.throughput:.0f}"
+    )
+
+
+def _predicted(needs: Requirements, best: Prediction) -> Prediction:
+    """Return the prediction of the same scheme for other requirements."""
+    # requests that arrive at a rate are served in order of arrival, whatever the scheduler
+    (found,) = predict(needs, spindle(needs.drive), [best.scheme], RLOOK(), best.scheme.disks)
+    return found
