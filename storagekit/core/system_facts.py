@@ -26,8 +26,10 @@ class SystemFacts(NamedTuple):
     fragments : bool
         Whether a read may need several parts.
     rewrites : bool
-        Whether a write first reads, as with parity, or goes to several replicas. Only drives with a buffer need this
-        fact; for other drives it is False.
+        Whether one access reads a part and then writes it, or writes several replicas. Only drives with a buffer need
+        this fact; for other drives it is False.
+    reads_before_writes : bool
+        Whether a write may have to read parts, in accesses of their own, before it writes.
     competes : bool
         Whether drives compete for a request.
     lead : float
@@ -57,6 +59,7 @@ class SystemFacts(NamedTuple):
     alike: bool = True
     fragments: bool = False
     rewrites: bool = False
+    reads_before_writes: bool = False
     competes: bool = False
     lead: float = 0.0
     withdraws: bool = False

@@ -101,16 +101,17 @@ def admit(
     sought = Sought(placement, sending.routed, sending.receiving, place)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
-    waits = jnp.where(hit, jnp.uint32(0), asked)
+    first = _read_first(scenario, request, place)
+    waits = jnp.where(hit, jnp.uint32(0), asked if first is None else jnp.where(first != 0, first, asked))
     rule = rule_of(scenario, request, place, asked, sending.receiving)
     # a request that waits for a slot does not reach the bricks before it enters
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
     buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
-    woken = drives.idle & bit_is_set(asked if buffered is None else asked | buffered, part) & ~hit & admitted
+    woken = drives.idle & bit_is_set(waits if buffered is None else waits | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
-        slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, answer),
+        slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, answer, first),
         drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
         dispatch=dispatch,
         cache=cache,
@@ -169,6 +170,14 @@ def _asked(
     return jnp.where(asked == 0, bit(pick(part, current)), asked)
 
 
+def _read_first(scenario: Scenario, request: Requests, place: Any) -> UInt32[Array, "1 *batch"] | None:
+    """Return the mask of the parts that a write reads before it writes; None if writes never read."""
+    placement = scenario.system.placement
+    if not placement.reads_before_writes:
+        return None
+    return jnp.where(request.read, jnp.uint32(0), placement.parts_read_first(place))
+
+
 def _answer(
     scenario: Scenario,
     state: State,
@@ -198,11 +207,14 @@ def _seated(
     waits: UInt32[Array, "1 *batch"],
     rule: CompletionRule,
     answer: Float[Array, "1 *batch"],
+    first: UInt32[Array, "1 *batch"] | None,
 ) -> Slots:
     """Return the slots after the request has entered the slot that `into` marks.
 
-    waits: mask of the parts of the request that wait. answer: completion time, inf if unknown.
+    waits: mask of the parts of the request that wait. answer: completion time, inf if unknown. first: mask of the parts
+    that a write reads first.
     """
+    reads = slots.reads_first
     return slots._replace(
         number=jnp.where(into, request.number, slots.number),
         place=where_tree(into, place, slots.place),
@@ -220,6 +232,7 @@ def _seated(
         answer=jnp.where(into, answer, slots.answer),
         answered=jnp.where(into, False, slots.answered),
         latest=jnp.where(into, -jnp.inf, slots.latest),
+        reads_first=None if reads is None or first is None else jnp.where(into, first != 0, reads),
     )
 
 

@@ -126,10 +126,17 @@ def next_request(scenario: Scenario, state: State) -> Next:
     pending = state.arrived + state.gap
     arrival = scenario.arrivals.next_arrival(state.arrivals, pending, answer)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool), pending)
-    kept = scenario.system.write.keeps(state.write, state.slots.read)
+    kept = _kept(scenario, state)
     over = pick(after_answer(scenario, state), leaving) == 0
     room = _has_room(scenario, state)
     return Next(arrival, answer, leaving, leaves & over & room & ~pick(kept, leaving))
+
+
+def _kept(scenario: Scenario, state: State) -> Bool[Array, "slot *batch"]:
+    """Return the mask of the slots whose request is still needed, although it may wait in no queue."""
+    slots = state.slots
+    kept = scenario.system.write.keeps(state.write, slots.read)
+    return kept if slots.reads_first is None else kept | slots.reads_first
 
 
 def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
@@ -233,7 +240,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
     coming = next_request(scenario, state)
     row = row_index(system.slots, slots.arrival_time)
-    kept = system.write.keeps(state.write, slots.read)
+    kept = _kept(scenario, state)
     free = slots.answered & (slots.waiting == 0) & ~kept
     # a completion may be processed early; its slot is free from the time of the completion on, and not before
     since = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)

@@ -22,7 +22,7 @@ from storagekit.core.batching import (
 )
 from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
-from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, mechanics, tell, time_of
+from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, hand_over, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.schedule import Choice
 from storagekit.write import Offer
@@ -79,12 +79,13 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
     placement = system.placement
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
     place, arrival_time = pick_tree((slots.place, slots.arrival_time), slot)
-    written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
+    written = certain & (pick(slots.number, slot) == number) & ~pick(slots.reads_now, slot)
     delayed = system.write.ends_delayed(state.write, which)
     written = written if delayed is None else written & ~delayed
     told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
     ended = AccessEnded(which, slot, number, replica, place, arrival_time, placement, certain, written, *told)
     state = count_end(scenario, tell(scenario, state, "ended", ended), which, certain)
+    state = _write_next(scenario, state, which, certain)
     if not system.write.leaves:
         return state
     part = placement.part_on(row_index(system.drives, drives.wake), place)
@@ -96,6 +97,38 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
     taken = (row_index(system.slots, slots.arrival_time) == slot) & written
     waiting = jnp.where(taken, jnp.uint32(0), state.slots.waiting)
     return state._replace(slots=state.slots._replace(waiting=waiting))
+
+
+def _write_next(
+    scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]
+) -> State:
+    """Let a write join the queues of the drives that write it, if drive `which` has ended the last read before it.
+
+    certain: whether an access ends.
+    """
+    slots, drives, placement = state.slots, state.drives, scenario.system.placement
+    if slots.reads_first is None:
+        return state
+    slot, number = (pick(one, which) for one in (drives.plan.slot, drives.plan.number))
+    drive = row_index(scenario.system.drives, drives.wake)
+    others = drives.planned & (drives.plan.number == number) & (drive != which)
+    first, waiting, place, its, end = pick_tree(
+        (slots.reads_first, slots.waiting, slots.place, slots.number, slots.latest), slot
+    )
+    ready = certain & (its == number) & first & (waiting == 0) & ~any_row(others)
+    into = (row_index(scenario.system.slots, slots.sent) == slot) & ready
+    parts = placement.parts_of(place)
+    joins = ready & bit_is_set(parts, placement.part_on(drive, place))
+    state = state._replace(
+        slots=slots._replace(
+            waiting=jnp.where(into, parts, slots.waiting),
+            sent=jnp.where(into, end, slots.sent),
+            latest=jnp.where(into, -jnp.inf, slots.latest),
+            reads_first=slots.reads_first & ~into,
+        ),
+        drives=drives._replace(wake=jnp.where(drives.idle & joins, jnp.minimum(drives.wake, end), drives.wake)),
+    )
+    return hand_over(scenario, state, joins, drives.planned)
 
 
 def _of_access(
@@ -116,6 +149,8 @@ def _of_access(
     part = system.placement.part_on(which, place)
     drives, number = state.drives, pick(state.drives.plan.number, which)
     awaited = certain & (pick(slots.number, slot) == number) & bit_is_set(rule.counted, part)
+    if slots.reads_first is not None:
+        awaited = awaited & ~pick(slots.reads_first, slot)
     # a brick sends its completion only when all its parts of the write are on disk
     sibling = system.placement.sibling(part, place)
     other = system.placement.drive_of(sibling, place)
@@ -138,6 +173,8 @@ class Chosen(NamedTuple):
         The part.
     read : array of bool, shape `[1, *batch]`
         Whether the request is a read.
+    reads : array of bool, shape `[1, *batch]`
+        Whether the access is a read; it is also true for what a write reads before it writes.
     usable : array of uint32, shape `[1, *batch]`, or None
         Mask of the replicas that may be chosen; None if all replicas may be chosen.
     delayed : array of int32, shape `[1, *batch]`, or None
@@ -149,6 +186,7 @@ class Chosen(NamedTuple):
     place: Any
     part: Int[Array, "1 *batch"]
     read: Bool[Array, "1 *batch"]
+    reads: Bool[Array, "1 *batch"]
     usable: UInt32[Array, "1 *batch"] | None
     delayed: Int[Array, "1 *batch"] | None
 
@@ -325,7 +363,7 @@ def best_part(
     candidate, choosable_from = candidates(scenario, state, offer, parts)
     targets = _on_drive(system, slots.place, parts, which)
     choice = Choice(
-        system.drive, as_now, placement, which, arm, angle, targets, slots.read, enqueue_time, parts, offer.usable
+        system.drive, as_now, placement, which, arm, angle, targets, slots.reads_now, enqueue_time, parts, offer.usable
     )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = cheapest(cost)
@@ -354,7 +392,7 @@ def _access(
     scenario: Scenario, choice: Choice, own: Any, chosen: Chosen
 ) -> tuple[Target, Int[Array, "1 *batch"], HostAccess]:
     """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
-    system, read, part = scenario.system, chosen.read, chosen.part
+    system, read, part = scenario.system, chosen.reads, chosen.part
     # computed only for the chosen part, because the computation of the end position takes time
     target = _on_drive(system, chosen.place, part, choice.which)
     reach = choice._replace(target=target, read=read, part=part, usable=chosen.usable).reach()
@@ -369,7 +407,9 @@ def _given(
     """Return the mask of the parts that the brick has issued to a drive, and the times at which it issued them."""
     slots, brick = state.slots, system.brick_of(which)
     handed = system.queue.handed(state.queue, slots.waiting, brick)
-    return handed, system.queue.enqueue_time(state.queue, slots.arrival_time, brick)
+    # a write that had to read first joins the queues when it has read
+    joined = slots.arrival_time if slots.reads_first is None else slots.sent
+    return handed, system.queue.enqueue_time(state.queue, joined, brick)
 
 
 def _whose(
@@ -396,6 +436,7 @@ def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chos
         place=place,
         part=choice.placement.part_on(choice.which, place),
         read=pick(slots.read, slot),
+        reads=pick(slots.reads_now, slot),
         usable=None if choice.usable is None else pick(choice.usable, slot),
         delayed=None,
     )
@@ -435,7 +476,7 @@ def _or_later(
     part = placement.part_on(which, later.place)
     never = jnp.zeros_like(later.found)
     usable = None if choice.usable is None else later.usable
-    other = Chosen(later.number, later.place, part, never, usable, later.row)
+    other = Chosen(later.number, later.place, part, never, never, usable, later.row)
     return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))), later.candidates
 
 
@@ -511,8 +552,12 @@ def serve(
     if scenario.system.dispatch.withdraws_late:
         enough = enough & (~chosen.read | scenario.system.dispatch.withdraws)
     waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
-    counts = kept & bit_is_set(rule.counted, chosen.part)
-    last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
+    counts = timed = kept & bit_is_set(rule.counted, chosen.part)
+    if slots.reads_first is not None:
+        # the rule of completion counts the parts that a write writes, and not those that it reads first
+        first = kept & (chosen.read != chosen.reads)
+        counts, timed = counts & ~first, counts | first
+    last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     lost, others = still_serving(state, slot, scenario.system.placement.drive_of(verdict.rival, chosen.place))
     part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields, lost, others)
     known = claimed & (rule.needed > 0) & jnp.isfinite(verdict.answer)

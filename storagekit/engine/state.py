@@ -51,6 +51,8 @@ class Slots(NamedTuple):
         Whether the request has completed. The slot is free if, in addition, no part waits.
     latest : array of float32, shape `[slot, *batch]`
         Latest end of the counted parts that drives have chosen so far.
+    reads_first : array of bool, shape `[slot, *batch]`, or None
+        Whether the request is a write that has not yet read the parts that it needs; None if writes never read.
     """
 
     number: Int[Array, "slot *batch"]
@@ -69,6 +71,12 @@ class Slots(NamedTuple):
     answer: Float[Array, "slot *batch"]
     answered: Bool[Array, "slot *batch"]
     latest: Float[Array, "slot *batch"]
+    reads_first: Bool[Array, "slot *batch"] | None
+
+    @property
+    def reads_now(self) -> Bool[Array, "slot *batch"]:
+        """Return whether the waiting parts of each request are read."""
+        return self.read if self.reads_first is None else self.read | self.reads_first
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "Slots":
         return self._replace(
@@ -405,6 +413,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
         answer=jnp.where(opening, slot(0), slot(jnp.inf)),
         answered=~opening & slot(True, bool),
         latest=slot(0),
+        reads_first=slot(False, bool) if system.placement.reads_before_writes else None,
     )
 
 

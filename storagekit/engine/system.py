@@ -206,6 +206,7 @@ class System(eqx.Module):
             alike=placement.alike,
             fragments=placement.needs_several,
             rewrites=buffered and bool(np.any(placement.sweep(self.drive.mechanics_of(whole(0)), whole(0)) > 0)),
+            reads_before_writes=placement.reads_before_writes,
             competes=self.claims.competes,
             lead=float(np.max(self.claims.lead_time)),
             withdraws=placement.most_spare > 0 and self.dispatch.asks_more,

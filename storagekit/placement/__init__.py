@@ -13,12 +13,12 @@ from storagekit.placement.grouping import Grouping as Grouping
 from storagekit.placement.nodes import Node as Node
 from storagekit.placement.nodes import Volume as Volume
 from storagekit.placement.nodes import laid_out as laid_out
+from storagekit.placement.parity import RAID5 as RAID5
 from storagekit.placement.parity import ParityGroups as ParityGroups
 from storagekit.placement.replicas import Replicas as Replicas
 from storagekit.placement.segments import Segments as Segments
 from storagekit.placement.segments import cut as cut
 from storagekit.placement.srmirror import SRMirror as SRMirror
-from storagekit.placement.striped import RAID5 as RAID5
 from storagekit.placement.striped import Striped as Striped
 from storagekit.placement.volumes import AbstractVolumes as AbstractVolumes
 from storagekit.placement.volumes import SplitVolumes as SplitVolumes

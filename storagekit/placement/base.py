@@ -125,6 +125,15 @@ class SeveralParts(eqx.Module):
 class LinkedParts(eqx.Module):
     """Parts that are written together, for layouts with parity."""
 
+    @property
+    def reads_before_writes(self) -> bool:
+        """Return whether a write may have to read parts before it writes, to calculate parity."""
+        return False
+
+    def parts_read_first(self, place: Any) -> UInt32[Array, "*row"]:
+        """Return, for each request, the mask of the parts that are read before any part is written; by default 0."""
+        return jnp.zeros_like(place.home, jnp.uint32)
+
     def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
         """Return the further parts, such as parity, that must be written together with `parts`; by default no parts."""
         return jnp.zeros_like(parts)

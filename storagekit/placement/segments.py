@@ -116,8 +116,8 @@ class Segments(AbstractPlacement):
 
     A request belongs to the segment that contains its first sector. Its sectors beyond the end of that segment are not
     transferred; `cut` divides requests at the ends of segments. Drives are the disks of the nodes. Part k of a request
-    is on the kth node of its segment. A write on RAID 5 has one more part, parity (`companions`), and both drives write
-    a revolution after they have read (see `RAID5`).
+    is on the kth node of its segment. A write on RAID 5 has one more part, parity (`companions`). Each of both drives
+    reads, and writes a revolution later; unlike `RAID5`, it does not wait for the other drive.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Striping over drives: RAID 0, which divides requests, and the small writes of RAID 5."""
+"""Striping over drives: RAID 0, which divides requests, and the left-symmetric order of RAID 5."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,10 @@ from jaxtyping import Array, Int, Shaped, UInt32
 
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray, namespace
-from storagekit.core.batching import named, real, whole
-from storagekit.core.errors import InputError
-from storagekit.core.validation import Validator, traced
-from storagekit.drive import AbstractLayout, AbstractMechanics
-from storagekit.placement.base import MOST_PARTS, AbstractPlacement, require_drives, stripe_unit
+from storagekit.core.batching import whole
+from storagekit.core.validation import Validator
+from storagekit.drive import AbstractLayout
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, stripe_unit
 from storagekit.workload import Requests
 
 UNIT = 64 * units.KB // units.SECTOR
@@ -233,100 +232,3 @@ def left_symmetric(
     row, column = number // (disks - 1), number % (disks - 1)
     parity = disks - 1 - row % disks
     return row * unit + sector % unit, (parity + 1 + column) % disks, parity
-
-
-class WithParity(AbstractPlacement):
-    """A layout whose parts are data and parity, at one address on different drives.
-
-    The parts are not copies: a part cannot replace another. The mask `touched` of a location contains the parts of a
-    request. A small write reads data and parity at their addresses and writes both a revolution later (Patterson,
-    Gibson and Katz, SIGMOD 1988).
-    """
-
-    @property
-    def alike(self):
-        return False
-
-    @property
-    def spare(self):
-        return whole(0)
-
-    def parts_of(self, place: Any):
-        return place.touched
-
-    def needed_of(self, place: Any):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
-
-    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
-        return mechanics.seconds(real(1))
-
-
-class Paired(NamedTuple):
-    """The location of requests on RAID 5, whose writes have two parts: data and parity.
-
-    target: the address of both parts. data, parity: the drive of each part. touched: mask of the parts of the request.
-    """
-
-    target: Any
-    data: Int[AnyArray, "*#row"]
-    parity: Int[AnyArray, "*#row"]
-    touched: UInt32[AnyArray, "*#row"]
-
-
-class RAID5(WithParity):
-    """RAID 5 with rotated parity, left-symmetric. A read has one part, and a write has two parts.
-
-    Parameters
-    ----------
-    disks : int
-        Total number of drives, at least 3; one value, or one value for each run.
-    unit : int
-        Stripe unit, sectors, by default 64 KB.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
-
-    Notes
-    -----
-    A read is on the drive of its first sector. Every write is modelled as a small write, and should therefore lie
-    within a stripe unit. The model does not check whether the old data has arrived when the parity passes the head
-    again. An array with a failed drive cannot be simulated.
-    """
-
-    disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))
-    unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
-
-    def __check_init__(self):
-        if not traced(self.disks) and np.any(self.disks < 3):
-            raise InputError(
-                f"RAID 5 of {int(np.min(self.disks))} drives: give at least 3 drives, or mirror two drives"
-            )
-        require_drives(self.disks)
-
-    @property
-    def drives(self):
-        return self.disks
-
-    @property
-    def parts(self):
-        return whole(2)
-
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Paired):
-        return jnp.where(drive == place.data, 0, jnp.where(drive == place.parity, 1, -1))
-
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Paired):
-        return jnp.where(part == 0, place.data, place.parity)
-
-    def capacity(self, drive: AbstractLayout):
-        # The last unit of a drive stays free, so that the last request fits.
-        rows = drive.capacity // self.unit - 1
-        kind = np.int64 if isinstance(self.disks, np.ndarray) else int
-        return (self.disks - 1).astype(kind) * (rows * self.unit)
-
-    def locate(self, drive: AbstractLayout, requests: Requests) -> Paired:
-        address, data, parity = left_symmetric(requests.sector, self.disks, self.unit)
-        target = drive.locate(address, requests.sectors)
-        data, parity = (drive.astype(np.int32) for drive in (data, parity))
-        return Paired(target, data, parity, jnp.where(requests.read, jnp.uint32(1), jnp.uint32(3)))

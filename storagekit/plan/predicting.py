@@ -10,13 +10,17 @@ import numpy as np
 
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.loaded import TransferSizes, loaded
+from storagekit.analytic.array.loaded import TransferSizes
+from storagekit.analytic.array.loaded import loaded as checked_loaded
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
+from storagekit.core.validation import unchecked
 from storagekit.plan.answer import finite
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
 
+# the arguments have been validated
+loaded = unchecked(checked_loaded)
 # factor by which the data may exceed the nominal capacity of the drives
 SLACK = 1 + 1e-6
 # Estimated utilization from which a scheme counts as overloaded without a simulation. The choice of the nearer copy can
@@ -122,15 +126,14 @@ def holds(needs: Requirements, scheme: Scheme) -> bool:
 
 
 def turns_in_time(needs: Requirements, scheme: Scheme) -> bool:
-    """Return whether the longest transfer leaves enough of a revolution for the accesses of one request on a disk.
+    """Return whether the longest transfer ends before the next replica of the block reaches the head.
 
-    Rotational replicas of a block are at equal distances on the track, so a transfer must not exceed this distance. A
-    write under parity writes one revolution after it has read, so its transfer must not exceed a revolution.
+    The rotational replicas of a block are at equal distances on the track.
     """
-    shape = scheme.shape
-    if shape.replicas > 1:
-        return needs.longest + float(needs.drive.head_switch) <= float(needs.drive.revolution) / shape.replicas
-    return not shape.turned or needs.read_share == 1 or needs.longest <= float(needs.drive.revolution)
+    replicas = scheme.shape.replicas
+    if replicas == 1:
+        return True
+    return needs.longest + float(needs.drive.head_switch) <= float(needs.drive.revolution) / replicas
 
 
 def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
@@ -271,7 +274,7 @@ def _prediction(
         read + float(np.asarray(timing.write_settle)) + float(np.dot([share for _, share in needs.sizes], needs.again))
     )
     write = plain + float(needs.drive.revolution) * shape.turned
-    degraded = busy * scheme.degraded(reads, read, write, plain) if needs.rate is not None else np.nan
+    degraded = busy * scheme.degraded(reads, read, write) if needs.rate is not None else np.nan
     left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
     moved = used * needs.capacity / needs.sequential_rate(used)
     return Prediction(
@@ -283,5 +286,10 @@ def _prediction(
         np.nan,
         degraded,
         np.inf if left == 0 else moved / left,
-        {"transfer": transfer, "seek": seek, "rotation": arc / 2 + (1 - reads) * (write - plain)},
+        _parts(transfer, seek, arc / 2 + (1 - reads) * (write - plain), 1 + (1 - reads) * (shape.read_first > 0)),
     )
+
+
+def _parts(transfer: float, seek: float, rotation: float, accesses: float) -> dict[str, float]:
+    """Return the parts of a response, seconds. accesses: number of accesses one after the other, mean of the requests."""
+    return {"transfer": accesses * transfer, "seek": accesses * seek, "rotation": accesses * rotation}

@@ -232,8 +232,8 @@ def _binding(
         return _too_few(needs, families)
     long = [one for one in every if holds(needs, one)]
     if long:
-        most = float(needs.drive.revolution) / max(1, min(one.shape.replicas for one in long))
-        constraint = f"transfer of the largest request, ms: {long[0]} needs it within a revolution"
+        most = float(needs.drive.revolution) / min(one.shape.replicas for one in long)
+        constraint = f"transfer of the largest request, ms: {long[0]} needs it before the next replica passes"
         return Binding(constraint, needs.longest / MS, most / MS, "use smaller requests, or tolerate fewer failures")
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)

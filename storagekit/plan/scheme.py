@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from storagekit.core.validation import Count, instance_of, validate_fields
 from storagekit.dispatch import AbstractDispatch, Broadcast, Hashing, NearestIdle, central
 from storagekit.drive import Drive
 from storagekit.placement import AbstractPlacement, Declustered, ParityGroups, SRMirror, Striped
+from storagekit.placement.parity import reads_other_data
 
 # bytes of consecutive data on one brick
 EXTENT = 2**24
@@ -51,11 +53,10 @@ class Scheme(ABC):
         """Return the number of lost disks that the scheme tolerates, for any choice of these disks."""
 
     @abstractmethod
-    def degraded(self, reads: float, read: float, write: float, plain: float) -> float:
+    def degraded(self, reads: float, read: float, write: float) -> float:
         """Return the factor by which the work of the busiest disk grows if another disk is lost; NaN if data is lost.
 
-        reads: share of reads. read, write, plain: time of an access for a read, for a write, and for a write without a prior
-        read, seconds.
+        reads: share of reads. read, write: time of an access that reads, and of an access that writes, seconds.
         """
 
     @property
@@ -108,7 +109,7 @@ class Mirrored(Scheme):
     def disks(self):
         return self.layout.disks
 
-    @property
+    @cached_property
     def shape(self):
         copies = self.layout.replicas, self.layout.mirrors
         return Shape(*copies, copies[1], 1 - 1 / copies[0], float(copies[0] * copies[1]))
@@ -121,7 +122,7 @@ class Mirrored(Scheme):
     def sort(self):
         return type(self), self.layout.replicas, self.layout.mirrors
 
-    def degraded(self, reads, read, write, plain):
+    def degraded(self, reads, read, write):
         mirrors = self.layout.mirrors
         if mirrors == 1:
             return np.nan
@@ -195,8 +196,17 @@ class Parity(Scheme):
         return self.group - self.parities
 
     @property
+    def reconstructs(self) -> bool:
+        """Return whether a write reads the other data of its row, instead of its old data and parity."""
+        return reads_other_data(self.group, self.parities)
+
+    @cached_property
     def shape(self):
-        return Shape(written=1 + self.parities, turned=1.0, room=self.group / self.data, group=self.group)
+        written, group = 1 + self.parities, self.group
+        first = self.data - 1 if self.reconstructs else written
+        return Shape(
+            written=written, room=group / self.data, group=group, read_first=first, returns=not self.reconstructs
+        )
 
     @property
     def tolerates(self):
@@ -204,21 +214,25 @@ class Parity(Scheme):
 
     @property
     def sort(self):
-        return type(self), self.parities
+        # narrow groups whose writes read the other data are faster than wide groups
+        return type(self), self.parities, self.data if self.reconstructs else 0
 
-    def degraded(self, reads, read, write, plain):
+    def degraded(self, reads, read, write):
         disks, data, parities = self.group, self.data, self.parities
-        before = reads * read + (1 - reads) * (1 + parities) * write
-        # instead of the lost disk, a read occupies as many other disks of the group as there are data disks
-        more = reads * read * (1 + data / (disks - 1))
-        # a write to lost data reads the other data and writes parity; a write to lost parity omits the lost disk
-        there = (data - 1) * read + parities * plain
-        left = (there + parities * parities * write + (disks - 1 - parities) * (1 + parities) * write) / (disks - 1)
-        return (more + (1 - reads) * left) / before
+        modify, others = (1 + parities) * (read + write), (data - 1) * read
+        whole = min(modify, others + (1 + parities) * write)
+        # The lost disk holds the data of a write, some parity of its row, or other data of its row. A write to lost data
+        # reads the other data. A write that needs lost other data calculates it from the old data and from parity.
+        own, parity = others + parities * write, min(parities * (read + write), others + parities * write)
+        other = min(modify, data * read + (1 + parities) * write)
+        lost = (own + parities * parity + (data - 1) * other) / disks
+        before = (reads * read + (1 - reads) * whole) / disks
+        # a read of lost data reads as many other disks of the group as there are data disks
+        return (reads * read * (data + disks - 1) / disks + (1 - reads) * lost) / (disks - 1) / before
 
     @property
     def caveat(self):
-        return "a write reaches all its disks at the same time, but the formulas assume independent disks"
+        return "the two phases of a write, reading and writing, are approximated by few numbers of their queues"
 
     def __str__(self):
         kind = {1: "RAID 5", 2: "RAID 6"}.get(self.parities, "code")
@@ -267,7 +281,7 @@ class CopiesScheme(Scheme):
     def sort(self):
         return type(self), self.copies
 
-    def degraded(self, reads, read, write, plain):
+    def degraded(self, reads, read, write):
         # The other copies serve the reads of the lost disk. A direct neighbour on the ring shares the most data with the lost
         # disk, and therefore receives the most additional reads.
         more = 1 + 1 / (self.copies if self.bricks >= 2 * self.copies - 1 else self.copies - 1)
@@ -282,7 +296,7 @@ class CopiesScheme(Scheme):
 class Hashed(CopiesScheme):
     """Replicated bricks; a hash of the address selects the replica (dsptf, section 4)."""
 
-    @property
+    @cached_property
     def shape(self):
         return Shape(written=self.copies, room=float(self.copies), group=min(self.bricks, 2 * self.copies - 1))
 
@@ -301,7 +315,7 @@ class Hashed(CopiesScheme):
 class DSPTFCopies(CopiesScheme):
     """Replicated bricks; D-SPTF selects the replica (dsptf, section 3). There is no network latency."""
 
-    @property
+    @cached_property
     def shape(self):
         # a brick shares data with `copies` - 1 neighbours on each side
         pool = min(self.bricks, 2 * self.copies - 1)
@@ -375,7 +389,7 @@ class SplitRequests(SimulatedOnly):
     def disks(self):
         return self.count
 
-    @property
+    @cached_property
     def shape(self):
         return Shape()
 
@@ -395,7 +409,7 @@ class SplitRequests(SimulatedOnly):
     def sort(self):
         return type(self), self.ways
 
-    def degraded(self, reads, read, write, plain):
+    def degraded(self, reads, read, write):
         return np.nan
 
     def __str__(self):

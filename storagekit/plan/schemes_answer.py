@@ -43,7 +43,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     small : tuple of str
         Schemes that tolerate the failures, but are too small for the data.
     long : tuple of str
-        Schemes with enough capacity whose accesses need the largest transfer within a revolution, or a part of one.
+        Schemes with enough capacity and rotational replicas that the largest transfer is too long for.
     binding : Binding
         The reason why no scheme is feasible; the constraint "none" if a scheme is feasible.
     """
@@ -77,8 +77,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "a stripe unit holds the largest request, and parity covers whole units; requests are split only by schemes "
             "whose names say so",
             "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
-            "a small write under parity reads data and parity, and writes both one revolution later; a scheme is "
-            "excluded if a transfer takes longer than this revolution, or than the rotation between two replicas",
+            "a write under parity first reads: its old data and old parity or, if that is less, the other data of its "
+            "stripe; when all reads have ended, it writes data and parity",
         ]
         if needs.again.any():
             lines.append("a write of a part of a physical sector takes one more revolution")
@@ -210,7 +210,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         others = {
             "too slow": slow,
             "too small": self.small[:_SHOWN],
-            "largest transfer longer than a revolution allows": self.long[:_SHOWN],
+            "largest transfer longer than the rotation to the next replica": self.long[:_SHOWN],
         }
         return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from storagekit.component.events import RequestAdmitted, StateSizes
+from storagekit.component.events import AccessStarted, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, bit_is_set, named, row_index, whole
 from storagekit.core.errors import InputError
@@ -54,6 +54,11 @@ class Depth(AbstractQueue):
 
     def entered(self, private: UInt32[Array, "slot *batch"], moment: RequestAdmitted):
         return jnp.where(moment.into, jnp.uint32(0), private)
+
+    def taken(self, private: UInt32[Array, "slot *batch"], moment: AccessStarted):
+        # a drive that reads a part before it writes the part receives it twice
+        served = (row_index(private.shape[0], private) == moment.slot) & moment.kept
+        return jnp.where(served, private & ~bit(moment.part), private)
 
     def handed(self, private, waiting, brick):
         return waiting & private

@@ -186,6 +186,10 @@ class FairQueue(AbstractQueue):
             )
 
     def check(self, facts):
+        if facts.reads_before_writes:
+            raise InputError(
+                f"a fair queue with {facts.layout}, whose writes first read: not modelled; use Unlimited() or Depth(...)"
+            )
         if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
                 "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "

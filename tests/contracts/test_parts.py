@@ -145,6 +145,11 @@ def test_no_request_is_lost_or_completes_twice(event_log, placement, write):
             most = most_extra(placement, write)
             serves_in_vain = not np.all(dispatch.withdraws) or dispatch.claims.answers_tell
             assert -most <= extra and (extra <= most or serves_in_vain)
+        if isinstance(placement, ParityGroups):
+            # a write of the group of four has four accesses with either number of parities
+            sums = {name: float(outcome.tally[name][..., run].sum()) for name in ("reads", "writes", "served")}
+            most = SLOTS * 4 + DRIVES
+            assert -most <= sums["served"] - sums["reads"] - 4 * sums["writes"] <= most
 
 
 @pytest.mark.parametrize(("placement", "write"), STOPPING, ids=name_of)

@@ -1,6 +1,6 @@
 """Test groups with parity.
 
-The tests check locations of data and parity, writes that occupy both, and agreement of one parity with RAID 5.
+The tests check locations of data and parity, what a write reads first, and agreement of one parity with RAID 5.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import RAID5, ParityGroups
+from storagekit.queue import Depth, FairQueue
 from storagekit.schedule import FCFS
 
 TRACK = 4096
@@ -65,15 +66,82 @@ def test_one_group_with_one_parity_equals_raid_5(disks, unit, sector, read):
     assert int(ours.capacity(DRIVE)) == int(theirs.capacity(DRIVE))
 
 
-@pytest.mark.slow
-def test_a_small_write_takes_one_more_revolution_on_every_drive_of_its_parts(unfold, recorded):
-    """Platters start at 0. The drives wait 100 ms for sector 1000, read it in 0.1 ms and reach it again 409.6 ms later."""
-    for parities in (1, 2, 3):
-        system = System(DRIVE, ParityGroups(6, parities, 2, 2000), Broadcast(), FCFS(), slots=4)
-        for read, response, served in ((True, 100.1, 1), (False, 509.7, 1 + parities)):
-            tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(12))
-            assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
-            assert int(tally.served.sum()) == served
+@settings(max_examples=100)
+@given(SHAPES, st.integers(1, 16), st.integers(0, 3000))
+def test_a_write_reads_what_needs_fewer_accesses(shape, unit, sector):
+    """It reads all parts that it writes, or all other data of its row. Their numbers add up to the smaller sum."""
+    disks, parities, groups = shape
+    layout, data = ParityGroups(disks, parities, groups, unit), disks - parities
+    written = holders(layout, sector)
+    place = layout.locate(DRIVE, asking(sector)._replace(read=np.array([False])))
+    mask = int(layout.parts_read_first(place)[0])
+    first = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(32) if mask >> part & 1]
+    for drive, part in zip(first, (part for part in range(32) if mask >> part & 1), strict=True):
+        assert int(layout.part_on(np.array([drive]), place)[0]) == part
+    group = range(written[0] // disks * disks, written[0] // disks * disks + disks)
+    others = sorted(set(group) - set(written))
+    assert sorted(first) == (others if layout.reconstructs else sorted(written))
+    assert len(first) + len(written) == min(2 * (1 + parities), data - 1 + 1 + parities)
+    read = layout.locate(DRIVE, asking(sector)._replace(read=np.array([True])))
+    assert int(layout.parts_read_first(read)[0]) == 0
+
+
+@pytest.mark.parametrize(
+    "parities", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
+def test_a_small_write_reads_and_takes_one_more_revolution(parities, unfold, recorded):
+    """Platters start at 0. The drives wait 100 ms for sector 1000, read it in 0.1 ms and reach it again 409.6 ms later.
+
+    With three parities the other two data are read first, and all four parts are written when the platters come round.
+    """
+    system = System(DRIVE, ParityGroups(6, parities, 2, 2000), Broadcast(), FCFS(), slots=4)
+    for read, response, served in ((True, 100.1, 1), (False, 509.7, min(2 * (1 + parities), 6))):
+        tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(12))
+        assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
+        assert int(tally.served.sum()) == served
+
+
+def test_a_write_waits_for_the_slower_of_its_reads_and_joins_the_queue_behind_others(unfold, recorded):
+    """Sector 1000 of row 0 is on drive 0, with its parity on drive 3. A revolution takes 409.6 ms.
+
+    The platter of the parity drive is 204.8 ms ahead, so that it reads sector 1000 at 304.8 ms, until 304.9 ms. Drive 0
+    has read it at 100.1 ms. Both write from then on: drive 0 reaches the sector at 509.6 ms, until 509.7 ms, and drive 3
+    at 714.4 ms, until 714.5 ms.
+
+    With a read of sector 500 of row 0 at 200 ms, drive 0 is at sector 2000 then, reads from 459.6 ms until 459.7 ms and
+    still writes in time. With a read of sector 900 at 300 ms, at sector 3000, it reads from 499.6 until 499.7 ms. With a
+    read of sector 990 at 310 ms, after the write joined the queue, it writes first: the read ends at 918.3 ms, 608.3 ms
+    after it came.
+    """
+    system = System(DRIVE, ParityGroups(4, 1, 1, 2000), Broadcast(), FCFS(), slots=4)
+    phase = np.array([0.0, 0.0, 0.0, 0.5])
+    tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=False)), phase=phase)
+    assert responses(reports) == pytest.approx({0: 714.5}, rel=1e-4)
+    assert tally.served.ravel().tolist() == [2, 0, 0, 2]
+    for time, sector, response in ((0.2, 500, 259.7), (0.3, 900, 199.7), (0.31, 990, 608.3)):
+        arrivals = recorded([0.0, time], sector=[1000, sector], read=[False, True])
+        _, reports = unfold(Scenario(system, arrivals), phase=phase)
+        assert responses(reports) == pytest.approx({0: 714.5, 1: response}, rel=1e-4)
+
+
+def test_a_queue_of_limited_depth_receives_a_write_twice(unfold, recorded):
+    """At depth 1, a read that comes while the old data is read is issued before the write, whatever the scheduler.
+
+    Platters start at 0. Drive 0 reads sector 1000 until 100.1 ms. The parity drive is 204.8 ms ahead and ends at 304.9
+    ms. The read of sector 1500, which came at 50 ms, ends at 150.1 ms.
+    """
+    system = System(DRIVE, ParityGroups(4, 1, 1, 2000), Broadcast(), FCFS(), slots=4, queue=Depth(1))
+    arrivals = recorded([0.0, 0.05], sector=[1000, 1500], read=[False, True])
+    tally, reports = unfold(Scenario(system, arrivals), phase=np.array([0.0, 0.0, 0.0, 0.5]))
+    assert responses(reports) == pytest.approx({0: 714.5, 1: 100.1}, rel=1e-4)
+    assert tally.served.ravel().tolist() == [3, 0, 0, 2]
+
+
+def test_fair_queues_are_refused():
+    assert_refused(
+        lambda: System(DRIVE, RAID5(4), Broadcast(), FCFS(), queue=FairQueue(4, [1])),
+        "a fair queue with RAID5, whose writes",
+    )
 
 
 @pytest.mark.parametrize(

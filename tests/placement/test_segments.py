@@ -322,7 +322,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
 
 @pytest.mark.slow
 def test_a_raid_5_node_equals_a_raid_5_layout():
-    """Put one volume of one part on one node: drives and addresses of data and parity agree, and so do write times."""
+    """Put one volume of one part on one node: drives and addresses of data and parity agree."""
     ours, theirs = Segments([Node(5, True)], [Volume(2**14, 2**12, 1)]), RAID5(5)
     sector = np.arange(0, 2**14, 61)
     for read in (True, False):
@@ -334,8 +334,6 @@ def test_a_raid_5_node_equals_a_raid_5_layout():
             np.testing.assert_array_equal(ours.drive_of(number, mine), theirs.drive_of(number, others))
             same = ours.target_on(number, mine), theirs.target_on(number, others)
             jax.tree.map(np.testing.assert_array_equal, *same)
-    drive = jnp.arange(5, dtype=jnp.int32)
-    assert np.all(ours.sweep(DRIVE, drive) == theirs.sweep(DRIVE, drive))
 
 
 @settings(max_examples=25, derandomize=True)
@@ -455,7 +453,8 @@ def test_only_drives_of_a_raid_5_write_twice():
 def test_in_the_engine_a_raid_5_node_equals_a_raid_5_layout(unfold, recorded):
     """Run two reads, and two writes of data and parity each, with platters at 0.
 
-    Responses and accesses equal those of RAID5.
+    Responses equal those of RAID5. A node reads and writes in one access; RAID5 has two, one revolution apart, because the
+    platters read the old data and the old parity at the same time.
     """
     arrivals = {read: recorded([0.0, 0.3], sector=[1000, 300], sectors=4, read=read) for read in (True, False)}
     layouts = Segments([Node(4, True)], [Volume(2**14, 2**12, 1)]), RAID5(4)
@@ -464,8 +463,10 @@ def test_in_the_engine_a_raid_5_node_equals_a_raid_5_layout(unfold, recorded):
         for layout in layouts:
             system = System(DRIVE, layout, Broadcast(), FCFS(), slots=4)
             tally, reports = unfold(Scenario(system, arrival), phase=np.zeros(4))
-            results.append((responses(reports), tally.served.ravel().tolist()))
-        assert results[0] == results[1] and len(results[0][0]) == 2
+            results.append((responses(reports), tally.served.ravel()))
+        (ours, once), (theirs, accesses) = results
+        assert ours == pytest.approx(theirs, rel=1e-5) and len(ours) == 2
+        assert (accesses == (1 if arrival.requests.read[0] else 2) * once).all()
 
 
 @pytest.mark.slow
@@ -489,7 +490,7 @@ def test_nodes_of_unequal_drives_serve_them(read):
     each = np.asarray(each, float)
     assert count >= 1500
     error = each.std() * np.sqrt(1 / count + 1 / each.size)
-    assert abs(sums["served"].sum() / count - each.mean()) <= 4 * error + 8 * 8 / requests
+    assert abs(sums["served"].sum() / count - each.mean()) <= 4 * error + 8 * 8 / count
     assert np.all(sums["served"] > 0)
 
 

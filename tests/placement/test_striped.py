@@ -54,20 +54,6 @@ def test_parity_rotates_and_never_shares_a_drive_with_its_data(disks, unit, sect
     assert parities == set(range(disks))
 
 
-def test_a_small_write_takes_one_more_revolution_on_two_drives(unfold, recorded):
-    """Platters start at 0.
-
-    Both drives wait 100 ms for sector 1000, read it in 0.1 ms and reach it again 409.6 ms later.
-
-    A read waits and reads.
-    """
-    system = System(DRIVE, RAID5(4, 2000), Broadcast(), FCFS(), slots=4)
-    for read, response, served in ((True, 100.1, 1), (False, 509.7, 2)):
-        tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(4))
-        assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
-        assert int(tally.served.sum()) == served
-
-
 @pytest.mark.parametrize("address_hash", [0, 1])
 def test_a_read_goes_to_its_data_with_any_hash(unfold, recorded, address_hash):
     """Sector 2000 is in the second unit of row 0, with its parity on drive 3 and its data on drive 1."""
@@ -98,7 +84,7 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: Striped(0), "stripe width 0 drives: give a whole number, between 1 and 32"),
         (lambda: Striped(33), "stripe width 33 drives"),
         (lambda: Striped(2, 0), "a stripe unit of 0 sectors"),
-        (lambda: RAID5(2), "RAID 5 of 2 drives: give at least 3"),
+        (lambda: RAID5(2), "size of a group 2 drives: it must be at least two more"),
         (lambda: RAID5(3, 0), "a stripe unit of 0 sectors"),
         (lambda: Coded(0, 3), "data fragments 0"),
         (lambda: Coded(4, 3), "data fragments 4: .* from 1 to 3, the number of fragments"),

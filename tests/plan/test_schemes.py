@@ -20,6 +20,7 @@ from storagekit.drive import load_drive
 from storagekit.plan import (
     Check,
     CheckRow,
+    Code,
     DSPTFCopies,
     Hashed,
     MaxCapacity,
@@ -30,7 +31,6 @@ from storagekit.plan import (
     MinP99,
     Mirrored,
     Parity,
-    ParityRAID,
     Protocols,
     ReplicatedBricks,
     SplitTransfers,
@@ -69,34 +69,32 @@ def test_schemes_have_the_usual_names_capacities_and_redundancy():
         assert str(scheme) == name
         assert scheme.usable(1.0) == pytest.approx(usable)
         assert scheme.tolerates == tolerates
-        np.testing.assert_allclose(scheme.degraded(1.0, 0.01, 0.02, 0.011), degraded)
+        np.testing.assert_allclose(scheme.degraded(1.0, 0.01, 0.011), degraded)
 
 
-@pytest.mark.parametrize(("group", "parities"), [(3, 1), (12, 1), (12, 2), (6, 3)])
+@pytest.mark.parametrize(("group", "parities"), [(3, 1), (4, 1), (12, 1), (4, 2), (12, 2), (6, 3)])
 def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
-    """Send every request to every row of a group once, with disk 0 lost.
+    """Send every request to every row of a group once, with disk 0 lost. A read costs 1, and a write 1.1.
 
-    Reads cost 1, plain writes 1.1, other writes 2.
+    A write tries every set of units that suffices to calculate the new parity: its old data with the old parity that it
+    replaces, all other data, or any units from which lost data can be calculated.
     """
-    reads, read, plain, write = 0.6, 1.0, 1.1, 2.0
-    data, work, before = group - parities, np.zeros(group), np.zeros(group)
+    reads, read, write = 0.6, 1.0, 1.1
+    data, work, before = group - parities, 0.0, 0.0
     for turn in range(group):
         held = [(turn + place) % group for place in range(group)]
         row, parity = held[parities:], held[:parities]
         for disk in row:
-            before[disk] += reads * read
-            before[[disk, *parity]] += (1 - reads) * write
-            others = [other for other in row if other != disk]
-            if disk == 0:
-                # any `data` disks suffice, so all remaining disks take turns
-                alive = [other for other in held if other != 0]
-                work[alive] += reads * read * data / len(alive)
-                work[others] += (1 - reads) * read
-                work[parity] += (1 - reads) * plain
-            else:
-                work[disk] += reads * read
-                work[[one for one in (disk, *parity) if one != 0]] += (1 - reads) * write
-    assert Parity(group, parities).degraded(reads, read, write, plain) == pytest.approx(work[1:].mean() / before.mean())
+            before += reads * read + (1 - reads) * (min(1 + parities, data - 1) * read + (1 + parities) * write)
+            # any `data` disks suffice for a read of lost data
+            work += reads * read * (data if disk == 0 else 1)
+            there = [one for one in (disk, *parity) if one != 0]
+            others = [one for one in row if one != disk]
+            suffice = [others] if 0 not in others else [[one for one in held if one != 0][:data]]
+            if disk != 0:
+                suffice.append(there)
+            work += (1 - reads) * (min(map(len, suffice)) * read + len(there) * write)
+    assert Parity(group, parities).degraded(reads, read, write) == pytest.approx(work / (group - 1) / (before / group))
 
 
 @pytest.mark.parametrize("load", [{"rate": 300.0}, {"outstanding": 48}])
@@ -114,7 +112,7 @@ def test_the_first_scheme_is_best_for_the_goal_and_all_meet_the_requirements(goa
 def test_the_table_has_a_row_for_each_scheme_with_units():
     answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0)
     table = answer.table
-    assert list(table.scheme.values) == names(answer)
+    assert list(table.scheme.values) == [one.name for one in answer.ranking]
     assert table["mean"].attrs["units"] == "s" and table.to_pandas().loc["RAID 0", "tolerates"] == 0
     assert np.all(table.p99 > table.p95) and np.all(table.p95 > table["mean"])
     assert "RAID 0" in str(answer) and "assumptions:" in str(answer)
@@ -236,7 +234,7 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
     for size in (512.0, {4 * KB: 0.8, 4096 * KB: 0.2}):
         question = {"data": 60 * TB, "size": size, "read_share": 0.3, "rate": 40.0, "tolerate": 1}
         check = schemes(DRIVE, 12, **question).check(schemes=1, seeds=2, requests=3000)
-        assert abs(check.rows[0].difference) < 0.06
+        assert abs(check.rows[0].difference) < 0.07
 
 
 @pytest.mark.parametrize(
@@ -321,7 +319,8 @@ def test_other_impossible_disks_raise():
 def test_figures_are_possible_for_any_question(disks, filled, read_share, size, rate):
     """The utilization agrees with the rate over the capacity, up to the gain of a choice among idle heads.
 
-    No mean is below the time of a bare access.
+    A write that returns to a disk with parity may wait for most of a revolution, longer than for a short seek. No mean is
+    below the time of a bare access.
     """
     data = filled * disks * DRIVE.capacity * 512 * 0.99
     answer = schemes(
@@ -335,7 +334,8 @@ def test_figures_are_possible_for_any_question(disks, filled, read_share, size, 
     )  # fmt: skip
     for one in answer.ranking:
         assert 0 < one.utilization < 1 and one.throughput > rate
-        assert 0.4 * rate / one.throughput < one.utilization < 1.001 * rate / one.throughput
+        most = 1.4 if one.scheme.shape.returns else 1.001
+        assert 0.4 * rate / one.throughput < one.utilization < most * rate / one.throughput
         assert one.parts["transfer"] < one.mean < one.p95 < one.p99
         assert one.usable >= data
         assert np.isnan(one.rebuild) or one.rebuild > 0
@@ -362,15 +362,12 @@ def test_a_check_simulates_the_first_scheme_and_reports_differences():
 
 @pytest.mark.parametrize("outstanding", [2, 24])
 def test_parity_in_a_closed_loop_agrees_with_simulation(outstanding):
-    """With few requests outstanding, a write access waits for almost nothing.
-
-    It takes one revolution longer than a read.
-    """
-    question = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding}
-    answer = schemes(DRIVE, 12, **question, tolerate=2, families=ParityRAID(parities=2, group=12))
-    check = answer.check(schemes=1, seeds=3, requests=4000)
-    assert (check.rows[0].candidate, check.rows[0].measure) == ("RAID 6, 10+2", "throughput")
-    assert abs(check.rows[0].difference) < 0.05
+    """Writes of 2+2 read the other data first, and those of 10+2 their old data and parity."""
+    question = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding, "tolerate": 2}
+    for code, name in ((Code(2, 2), "RAID 60, 3 x 2+2"), (Code(10, 2), "RAID 6, 10+2")):
+        check = schemes(DRIVE, 12, **question, families=code).check(schemes=1, seeds=3, requests=4000)
+        assert (check.rows[0].candidate, check.rows[0].measure) == (name, "throughput")
+        assert abs(check.rows[0].difference) < 0.07
 
 
 def checked(*values: float, **more) -> Check:
@@ -412,7 +409,7 @@ def test_schemes_that_are_not_recommended_have_a_reason():
     assert len(rows) > 1 and all("overloaded: " in row for row in rows)
     assert "too small: RAID 10; RAID 10, 3 copies" in text
     table = str(schemes(DRIVE, 12, **SCENARIO, rate=480.0, tolerate=1))
-    lost = next(line for line in table.splitlines() if line.lstrip().startswith("RAID 6")).split()
+    lost = next(line for line in table.splitlines() if line.lstrip().startswith("RAID 6, 10+2")).split()
     assert "never" in lost and any(cell.endswith("%") and float(cell[:-1]) >= 100 for cell in lost[1:])
 
 

@@ -121,6 +121,16 @@ class Layouts:
         """Return the number of bytes on disk for each byte of data. See `Shapes`."""
         return self.copies
 
+    @property
+    def read_first(self) -> NDArray:
+        """Return the number of accesses with which a write reads first, which is 0. See `Shapes`."""
+        return np.zeros_like(self.mirrors)
+
+    @property
+    def returns(self) -> NDArray:
+        """Return whether a write returns to disks that it has read, which is false. See `Shapes`."""
+        return np.zeros(self.mirrors.shape, bool)
+
     def where(self, chosen: NDArray) -> "Layouts":
         """Return the layouts that a mask or an array of indices selects."""
         return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])

@@ -277,6 +277,11 @@ def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> N
     p = load.unpropagated
     first = spindle.least(reach, arc, layouts.heads)
     last = spindle.most(reach, arc, layouts.written) + spindle.revolution * layouts.turned
+    if np.any(layouts.read_first):
+        # the disk that reads last writes a revolution later, and other disks seek again
+        reads = spindle.most(reach, arc, np.maximum(layouts.read_first, 1))
+        then = np.where(layouts.returns, spindle.revolution - spindle.overhead, last)
+        last = np.where(layouts.read_first > 0, reads + spindle.overhead + then, last)
     settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
     return spindle.overhead + settle + p * first + (1 - p) * last
 
@@ -291,12 +296,13 @@ def _occupied(
     among the requests that the other disks have not taken. Positioning times are assumed to have the variance of a
     uniform distribution from 0 to twice their mean, which is a third of the square of the mean.
     """
-    p, heads, written = load.unpropagated, layouts.heads, layouts.written
+    p, heads, written, before = load.unpropagated, layouts.heads, layouts.written, layouts.read_first
     arc = np.divide(spindle.revolution, layouts.replicas)
     turned = spindle.revolution * layouts.turned
     alone = spindle.mean_seek(reach) + arc / 2
     places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
-    seen, reads = unchecked(visible)(p, heads, written, *_beside_reads(spindle, layouts, reach, alone, load.queue))
+    beside = _beside_reads(spindle, layouts, reach, alone, load.queue)
+    seen, reads = unchecked(visible)(p, heads, written + before, *beside)
     # Each head serves all writes, so no other head has taken some of the writes.
     crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
@@ -304,9 +310,13 @@ def _occupied(
         others = np.maximum(seen * crowd - (heads - 1) * reads, 1)
         return scheduler.positioning(spindle, reach, arc, np.where(written > 1, others, crowd), crowding)
 
-    def total(read: NDArray, chosen: NDArray) -> NDArray:
-        write = spindle.overhead + chosen + turned
-        return unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
+    def total(read: NDArray, chosen: NDArray, idle: NDArray | float = 0.0) -> NDArray:
+        access = spindle.overhead + chosen
+        # a write that returns to a disk which has done nothing else since takes the rest of the revolution
+        rest = (spindle.revolution + (written - 1) * (spindle.overhead + arc / 2)) / written
+        write = np.where(layouts.returns, idle * rest + (1 - idle) * access, access + turned)
+        time = unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
+        return time + (1 - p) * before * access
 
     # The first estimate of the queue ignores that a disk is faster with a longer queue. This estimate gives the
     # speed-up, and the speed-up gives the actual queue.
@@ -317,45 +327,53 @@ def _occupied(
     # first the share of idle time at the mean queue, then the gain of a read that chooses among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
-    variation = square * ((p + (1 - p) * written) / first) ** 2
+    variation = square * ((p + (1 - p) * (written + before)) / first) ** 2
     busy = _busy_share(places, load.queue * heads * seen, variation, shape)
     if np.all(heads == 1):
-        return first, busy
+        return total(chosen, chosen, 1 - busy), busy
     # A read keeps one disk of its mirror busy, a write keeps all of them busy.
     shared = (1 - reads) * busy + reads * np.minimum(busy, _staffed(places, outstanding, heads))
     busy = np.where(heads > 1, shared, busy)
     idle = np.where(heads > 1, 1 - busy, 0)
     none = (1 - idle) ** heads
     nearest = spindle.least(reach, arc, heads, idle) - none * alone
-    return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen), busy
+    return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen, 1 - busy), busy
 
 
 def _beside_reads(
     spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
 ) -> tuple[NDArray, NDArray]:
-    """Return two ratios of times: of a write access to a read access, and of a write's last access to its mean access.
+    """Return the times that a write waits at all its disks, and the time until it completes, in units of a read access.
 
-    A write on several disks has one access on each disk, and ends with its last access. The first ratio differs from 1
-    only if the disks are not mirrors, as with parity. Without a queue, the last access takes longer than the mean
-    access because positioning times differ. With a long queue, the second ratio is H = 1 + 1/2 + ... + 1/w for w
-    accesses, the ratio for exponential times (see `visible`). For mirrors the ratios are 1 and H.
+    A write on several disks has one access on each disk, and ends with its last access. Without a queue, the last access
+    takes longer than the mean access because positioning times differ. With a long queue, the ratio of both is
+    H = 1 + 1/2 + ... + 1/w for w accesses, the ratio for exponential times (see `visible`). For mirrors, the times are
+    w and H. With parity, the time of the reads before the write is added.
     """
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
     write = read + spindle.revolution * layouts.turned + spindle.write_settle
     arc = np.divide(spindle.revolution, layouts.replicas)
-    harmonic = np.cumsum(1 / np.arange(1, int(np.max(layouts.written)) + 1))[layouts.written - 1]
-    last = 1 + (spindle.most(reach, arc, layouts.written) - alone) / write
     waiting = np.asarray(queue, float) / (1 + np.asarray(queue, float))
-    return np.where(own, write / read, 1.0), np.where(own, last + (harmonic - last) * waiting, harmonic)
+
+    def last_of(count: NDArray, access: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the ratio of the last access to the mean access: as it is, and for exponential times."""
+        harmonic = np.cumsum(1 / np.arange(1, int(np.max(count)) + 1))[count - 1]
+        last = 1 + (spindle.most(reach, arc, count) - alone) / access
+        return last + (harmonic - last) * waiting, harmonic
+
+    last, harmonic = last_of(layouts.written, write)
+    longer, before = np.where(own, write / read, 1.0), layouts.read_first
+    first = np.where(before > 0, last_of(np.maximum(before, 1), read)[0], 0.0)
+    return layouts.written * longer + before, longer * np.where(own, last, harmonic) + first
 
 
 @validate(together=require_broadcast)
 def visible(
     p: Annotated[Numbers, SHARE.each],
     heads: Annotated[NDArray, COUNT.each],
-    written: Annotated[NDArray, COUNT.each],
-    longer: Annotated[Numbers, POSITIVE.each],
+    accesses: Annotated[NDArray, COUNT.each],
+    present: Annotated[Numbers, POSITIVE.each],
     last: Annotated[Numbers, POSITIVE.each],
 ) -> tuple[NDArray, NDArray]:
     """Return the number of requests at a disk per request at its group of mirrored disks, and the share of reads.
@@ -366,13 +384,12 @@ def visible(
         Share of requests that do not propagate copies in the foreground, 0 to 1.
     heads : array of int, shape `[layout]`
         Number of disks that hold a block.
-    written : array of int, shape `[layout]`
-        Number w of disks that a write occupies.
-    longer : float or array of float
-        Ratio of the time of a write access to the time of a read access.
+    accesses : array of int, shape `[layout]`
+        Number of accesses of a write.
+    present : float or array of float
+        Sum of the times that a write waits at its disks, divided by the time T that a read waits at a disk.
     last : float or array of float
-        Ratio of the time until a write completes to the time that the write waits at one disk. For exponential times
-        this ratio is H of the notes.
+        Time until a write completes, divided by T.
 
     Returns
     -------
@@ -389,14 +406,12 @@ def visible(
 
     Notes
     -----
-    Let T be the time that a request waits at a disk, h = `heads` and w = `written`. A read leaves after T/h, because
-    the first of h heads serves it. A write of w accesses leaves with the last of these accesses, after H T, where H =
-    `last`. For exponential times, H = 1 + 1/2 + ... + 1/w. The waiting times at all disks add up to T for a read and to
-    w T for a write.
+    Let h = `heads`. A read leaves after T/h, because the first of h heads serves it. A write of w equal accesses on
+    mirrors leaves with the last of these accesses, after H T, where H = 1 + 1/2 + ... + 1/w for exponential times. The
+    waiting times at all disks add up to T for a read and to w T for such a write.
     """
-    accesses = p + (1 - p) * written
-    present = p + (1 - p) * written * longer
-    return present / heads / (p / heads + (1 - p) * longer * last), p / accesses
+    waits = (p + (1 - p) * present) / heads
+    return waits / (p / heads + (1 - p) * last), p / (p + (1 - p) * accesses)
 
 
 @validate(together=_together)

@@ -30,82 +30,30 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import Spindle
+from storagekit.analytic.array.read_first import WritesThatRead
+from storagekit.analytic.array.service_times import (
+    ServiceDistributions,
+    ServiceTimes,
+    TransferSizes,
+    scaled,
+    summed,
+    transformed,
+    waiting_times,
+)
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
-from storagekit.core.validation import (
-    SHARE,
-    SPAN,
-    Positive,
-    Share,
-    instance_of,
-    require,
-    unchecked,
-    validate,
-    validate_fields,
-)
+from storagekit.core.validation import Positive, Share, instance_of, unchecked, validate
 
 # length of the time grid, in multiples of the mean waiting time of the requests that wait
 _COVERED = 14.0
 # Numbers of points of the time grid: within the longest service time, smallest total, largest total. The total is a
 # power of two for the Fourier transform. Compared with 65,536 points, means and quantiles of up to 12 disks change by
 # at most 0.1%, and by 0.2% near saturation.
-_IN_SERVICE, _FEWEST, _MOST = 256, 2048, 8192
+_IN_SERVICE, _FEWEST, _MOST = 96, 512, 2048
 # utilization above which waiting times are assumed to be exponential
 _HEAVY = 0.98
-# iterations of the search for the utilization
-_ROUNDS = 60
-_SPANS, _SHARES = SPAN.each, SHARE.each
-
-
-@dataclass(frozen=True)
-class TransferSizes:
-    """Transfer time with overhead, and share of the requests, for each request size.
-
-    Parameters
-    ----------
-    seconds : array of float, shape `[size]`
-        Transfer time and overhead of a request of each size, seconds.
-    shares : array of float, shape `[size]`
-        Share of each size among the requests. The shares sum to 1.
-    again : float or array of float, shape `[size]`
-        Additional time of a write, seconds; 0 by default. A write that covers only a part of a physical sector reads
-        the sector first.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range, the shapes differ, or the shares do not sum to 1.
-    """
-
-    seconds: Annotated[NDArray, _SPANS]
-    shares: Annotated[NDArray, _SHARES]
-    again: Annotated[NDArray | float, _SPANS] = 0.0
-
-    def __post_init__(self):
-        validate_fields(self)
-        sizes = np.shape(self.seconds)
-        require(
-            len(sizes) == 1 and sizes[0] > 0,
-            "seconds of shape",
-            str(sizes),
-            "one-dimensional, with at least one size",
-        )
-        require(
-            np.shape(self.shares) == sizes, "shares of shape", str(np.shape(self.shares)), f"{sizes}, one for each size"
-        )
-        require(
-            np.shape(self.again) in ((), sizes),
-            "again of shape",
-            str(np.shape(self.again)),
-            f"() or {sizes}, one for each size",
-        )
-        total = float(np.sum(self.shares))
-        require(abs(total - 1) < 1e-6, "sum of shares", total, "1; divide the shares by their sum")
-
-    @property
-    def written(self) -> NDArray:
-        """Return the transfer time and overhead of a write of each size in seconds, `[size]`."""
-        return self.seconds + self.again
+# largest number of iterations of the search for the utilization, and the change that ends it
+_ROUNDS, _SETTLED = 60, 1e-7
 
 
 @dataclass(frozen=True)
@@ -154,63 +102,6 @@ class Loaded:
         return float(np.interp(share, self.within, self.time)) if self.time.size else np.inf
 
 
-@dataclass(frozen=True)
-class _Services:
-    """Service times of one disk: one of the equally likely `seeks`, a rotation uniform over `arc`, and a transfer."""
-
-    seeks: NDArray
-    arc: float
-    sizes: TransferSizes
-    turn: float
-    settle: float
-
-    def positioned(self, time: NDArray) -> NDArray:
-        """Return the probability that positioning takes at most `time`."""
-        ordered, area = self._staircase
-
-        def integral(at: NDArray) -> NDArray:
-            # integral of the distribution function of the seeks, which is a step function
-            return np.interp(at, ordered, area) + np.maximum(at - ordered[-1], 0.0)
-
-        return (integral(time) - integral(time - self.arc)) / self.arc
-
-    @cached_property
-    def _staircase(self) -> tuple[NDArray, NDArray]:
-        """Return the sorted seek times, and the integral of their distribution function up to each seek time."""
-        ordered = np.sort(self.seeks)
-        return ordered, np.concatenate([[0.0], np.cumsum(np.diff(ordered) * np.arange(1, ordered.size) / ordered.size)])
-
-
-@dataclass(frozen=True)
-class _Served:
-    """Distribution functions of service times at evenly spaced times."""
-
-    services: _Services
-    time: NDArray
-
-    @cached_property
-    def _misses(self) -> list[NDArray]:
-        """Return, for each size, the probability that a read by one head takes longer than each time of the grid."""
-        return [1 - self.services.positioned(self.time - each) for each in self.services.sizes.seconds]
-
-    def read(self, heads: int) -> NDArray:
-        """Return the probability that a read by the nearest of `heads` heads takes at most each time of the grid."""
-        shares = self.services.sizes.shares
-        parts = (share * (1 - miss**heads) for share, miss in zip(shares, self._misses, strict=True))
-        return sum(parts, start=np.zeros_like(self.time))
-
-    @cached_property
-    def writes(self) -> NDArray:
-        """Return the probability that a write takes at most each time of the grid on one disk, `[size, time]`."""
-        later = self.time - self.services.turn - self.services.settle
-        return np.array([self.services.positioned(later - each) for each in self.services.sizes.written])
-
-    @cached_property
-    def write(self) -> NDArray:
-        """Return, for each time, the probability that a write of random size takes at most this time on one disk."""
-        return self.services.sizes.shares @ self.writes
-
-
 @validate  # fmt: skip
 def loaded(
     spindle: Annotated[Spindle, instance_of(Spindle, "a Spindle, for example spindle(load_drive(name))")],
@@ -254,10 +145,13 @@ def loaded(
     seeks = spindle.hop(np.asarray(reach) * unchecked(nearest_of_several.distances)())
     turn = float(np.asarray(spindle.revolution)) * shape.turned
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
-    services = _Services(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
+    services = ServiceTimes(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
     longest = float(seeks.max() + arc + sizes.written.max() + turn + services.settle)
+    fine = ServiceDistributions(services, np.linspace(0.0, longest, 1025))
+    if shape.read_first and reads < 1:
+        return _with_first_reads(WritesThatRead(shape, fine, reads, rate / disks), rate)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
-    ways = _Ways(shape, reads, _Served(services, np.linspace(0.0, longest, 1025)))
+    ways = _Ways(shape, reads, fine)
     busy = ways.busy(arrivals)
     saturation = rate / (arrivals * ways.moment(1.0, 1))
     if busy >= 1:
@@ -265,7 +159,16 @@ def loaded(
     covered = longest + _COVERED * ways.left(busy)
     points = min(max(_FEWEST, 1 << ceil(log2(_IN_SERVICE * covered / longest))), _MOST)
     time = np.linspace(0.0, covered, points)
-    within = _responses(ways, _Served(services, time), busy)
+    within = _responses(ways, ServiceDistributions(services, time), busy)
+    return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
+
+
+def _with_first_reads(load: WritesThatRead, rate: float) -> Loaded:
+    """Return the response times of an array whose writes read before they write."""
+    saturation = rate / load.demand
+    if load.demand >= 1:
+        return Loaded(load.demand, saturation, np.inf, np.empty(0), np.empty(0))
+    busy, time, within = load.responses()
     return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
 
 
@@ -278,7 +181,7 @@ class _Ways:
 
     shape: Shape
     reads: float
-    fine: _Served
+    fine: ServiceDistributions
 
     @property
     def of_reads(self) -> float:
@@ -342,7 +245,7 @@ class _Ways:
         chances, of = self.found_idle(busy), self.moments[power - 1]
         return float(self.of_reads * (chances[0] * of[0] + chances[1:] @ of[:-1]) + (1 - self.of_reads) * of[-1])
 
-    def access(self, served: _Served, busy: float) -> NDArray:
+    def access(self, served: ServiceDistributions, busy: float) -> NDArray:
         """Return the distribution of the service time of an access."""
         none, *idle = self.found_idle(busy)
         chances = [none + idle[0], *idle[1:]]
@@ -360,67 +263,43 @@ class _Ways:
         """
         busy = min(1.0, arrivals * self.moment(0.0, 1))
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
-            busy = min(1.0, (busy + arrivals * self.moment(busy, 1)) / 2)
+            before, busy = busy, min(1.0, (busy + arrivals * self.moment(busy, 1)) / 2)
+            if abs(busy - before) < _SETTLED:
+                break
         return busy
 
 
-def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
+def _responses(ways: _Ways, served: ServiceDistributions, busy: float) -> NDArray:
     """Return, for each of evenly spaced times, the share of requests that complete within this time."""
     # In heavy traffic, waiting times are exponential, and service times are shorter than the step of the time grid.
     many, time = busy > _HEAVY, served.time
-    waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(served, busy), busy)
+    waiting = 1 - np.exp(-time / ways.left(busy)) if many else waiting_times(1 - ways.access(served, busy), busy)
+    # the mean is known exactly, whatever the step of the grid
+    waiting = scaled(time, waiting, ways.left(busy))
     # Heads with one queue serve the reads in parallel, but not the writes.
     faster = ways.together + (1 - ways.together) / ways.pool
-    waits = _Waits(np.interp(time, time * faster, waiting))
+    waits = transformed(np.interp(time, time * faster, waiting))
     within = np.zeros_like(time)
     if ways.reads > 0:
         chances = ways.found_idle(busy)
-        within += ways.reads * chances[0] * waits.then(served.read(1))
+        within += ways.reads * chances[0] * summed(waits * transformed(served.read(1)))
         for heads, chance in enumerate(chances[1:], 1):
             within += ways.reads * chance * served.read(heads)
     return within if ways.reads == 1 else within + (1 - ways.reads) * _written(ways, served, waits, busy)
 
 
-def _written(ways: _Ways, served: _Served, waits: "_Waits", busy: float) -> NDArray:
-    """Return, for each of evenly spaced times, the share of writes that complete within this time."""
+def _written(ways: _Ways, served: ServiceDistributions, waits: NDArray, busy: float) -> NDArray:
+    """Return, for each of evenly spaced times, the share of writes that complete within this time.
+
+    waits: transform of the distribution of the waiting times above 0.
+    """
     # All copies of a write, or its data and parity, have the same size.
     ones, written, shares = served.writes, ways.shape.written, served.services.sizes.shares
     found = np.zeros_like(served.time)
     if ways.alike > 0:
         last = ones**written
-        found += ways.alike * (shares @ ((1 - busy) * last + busy * waits.then(last)))
+        found += ways.alike * (shares @ ((1 - busy) * last + busy * summed(waits * transformed(last))))
     if ways.alike < 1:
-        apart = ((1 - busy) * ones + busy * waits.then(ones)) ** written
+        apart = ((1 - busy) * ones + busy * summed(waits * transformed(ones))) ** written
         found += (1 - ways.alike) * (shares @ apart)
     return found
-
-
-def _waiting(exceeds: NDArray, busy: float) -> NDArray:
-    """Return the distribution of the waiting times above 0.
-
-    `exceeds` is the probability that a service time exceeds each of evenly spaced times.
-    """
-    # The residual service time has this density. Half of the probability of each step is assigned to either end.
-    step = (exceeds[:-1] + exceeds[1:]) / 4
-    mass = np.append(step, 0.0) + np.insert(step, 0, 0.0)
-    left = np.fft.rfft(mass / mass.sum(), 2 * mass.size)
-    waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), 2 * mass.size)[: mass.size]
-    steps = np.cumsum(np.maximum(waits, 0.0))
-    return steps / max(steps[-1], 1.0)
-
-
-class _Waits:
-    """The distribution of waiting times at evenly spaced times, from which sums with service times are computed."""
-
-    def __init__(self, within: NDArray):
-        self._transform = _transformed(within)
-
-    def then(self, service: NDArray) -> NDArray:
-        """Return the distributions of the waiting time plus an independent service time, `[..., time]`."""
-        points = service.shape[-1]
-        both = np.fft.irfft(self._transform * _transformed(service), 2 * points)[..., :points]
-        return np.clip(np.cumsum(both, axis=-1), 0.0, 1.0)
-
-
-def _transformed(within: NDArray) -> NDArray:
-    return np.fft.rfft(np.diff(within, prepend=0.0), 2 * within.shape[-1])

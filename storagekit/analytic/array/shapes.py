@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.core.errors import InputError
 from storagekit.core.validation import Amount, Count, Positive, Whole, validate_fields
 
 
@@ -15,8 +16,9 @@ class Shapes(Protocol):
     replicas: number of replicas of a block on its disk, at even angles. heads: number of disks that hold a block, any
     of which can serve a read. written: number of disks that a write occupies if its copies, or its parity, are written
     immediately. turned: number of revolutions that a write takes on each of its disks, in addition to positioning and
-    transfer: the rotation from the first replica to the last replica, or from reading the old data to writing. room:
-    number of bytes on disk for each byte of data.
+    transfer: the rotation from the first replica to the last replica. room: number of bytes on disk for each byte of
+    data. read_first: number of accesses with which a write reads before it writes. returns: whether a write reads the
+    disks that it then writes.
     """
 
     @property
@@ -33,6 +35,12 @@ class Shapes(Protocol):
 
     @property
     def room(self) -> NDArray: ...
+
+    @property
+    def read_first(self) -> NDArray: ...
+
+    @property
+    def returns(self) -> NDArray: ...
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,11 @@ class Shape:
         example, each disk shares its load with its neighbours, and each neighbour with its own neighbours.
     group : int
         Number of disks in a parity group; 0 by default, for mirrors. A write occupies `written` disks of its group.
+    read_first : int
+        Number of accesses with which a write reads before it writes, on as many disks; 0 by default. Such a layout has
+        one head for a block, and one replica.
+    returns : bool
+        Whether the disks that a write reads first are those that it then writes; False by default.
 
     Raises
     ------
@@ -71,9 +84,16 @@ class Shape:
     room: Positive = 1.0
     pool: Whole = 0
     group: Whole = 0
+    read_first: Whole = 0
+    returns: bool = False
 
     def __post_init__(self):
         validate_fields(self)
+        if self.read_first and (self.heads, self.replicas, self.turned) != (1, 1, 0.0):
+            raise InputError(
+                f"read_first {self.read_first} with {self.heads} heads, {self.replicas} replicas and {self.turned:g} "
+                "turns: give 1 head, 1 replica and 0 turns, as a layout with parity has"
+            )
 
 
 @dataclass(frozen=True)
@@ -82,9 +102,11 @@ class Columns:
 
     Parameters
     ----------
-    replicas, heads, written : array of int, shape `[layout]`
+    replicas, heads, written, read_first : array of int, shape `[layout]`
         See `Shapes`.
     turned, room : array of float, shape `[layout]`
+        See `Shapes`.
+    returns : array of bool, shape `[layout]`
         See `Shapes`.
     """
 
@@ -93,6 +115,8 @@ class Columns:
     written: NDArray
     turned: NDArray
     room: NDArray
+    read_first: NDArray
+    returns: NDArray
 
     @classmethod
     def of(cls, shapes: list[Shape]) -> "Columns":

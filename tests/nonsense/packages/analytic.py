@@ -122,7 +122,7 @@ ARRAY = {
     ),
     "costs.used_share": ValidCall(lambda: {"load": load(), "layouts": four(), "disks": 4.0}),
     "costs.visible": ValidCall(
-        lambda: {"p": 0.7, "heads": np.array([1, 2]), "written": np.array([1, 2]), "longer": 1.5, "last": 1.2}
+        lambda: {"p": 0.7, "heads": np.array([1, 2]), "accesses": np.array([1, 2]), "present": 1.5, "last": 1.2}
     ),
     "elevator.RLOOK": ValidCall(),
     "elevator.RSATF": ValidCall(),
@@ -160,7 +160,7 @@ ARRAY = {
     "kinds.shared_costs": ValidCall(
         lambda: {"disks": disks(), "load": load(), "layouts": four(), "scheduler": RLOOK()}
     ),
-    "loaded.TransferSizes": ValidCall(
+    "service_times.TransferSizes": ValidCall(
         lambda: {"seconds": np.array([0.001, 0.003]), "shares": np.array([0.75, 0.25]), "again": 0.001}
     ),
     "loaded.loaded": ValidCall(
@@ -423,6 +423,16 @@ NOT_ATTACKED = {
             "aspect.Layouts.where",
             "elevator.RLOOK.positioning",
             "elevator.RSATF.positioning",
+            "read_first.WritesThatRead",
+            "service_times.ServiceDistributions",
+            "service_times.ServiceDistributions.read",
+            "service_times.ServiceTimes",
+            "service_times.ServiceTimes.positioned",
+            "service_times.ServiceTimes.sought",
+            "service_times.scaled",
+            "service_times.summed",
+            "service_times.transformed",
+            "service_times.waiting_times",
             "kinds.Population.divides",
             "shapes.Columns.of",
         )
