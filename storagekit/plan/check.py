@@ -31,7 +31,7 @@ class CheckRow:
     limit : float, optional
         The limit of the measure in the question.
     cause : str
-        The known cause of a difference, by default "".
+        The known cause of a difference that longer runs have confirmed, by default "".
     """
 
     candidate: str

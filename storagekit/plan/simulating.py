@@ -59,9 +59,10 @@ _ROOM = 3
 # Number of sectors of a track (a prime), and of a stripe unit, on a drive that is given by `DriveFigures`.
 _TRACK, _UNIT = 509, 8
 _PAGE = 4096 // SECTOR
-# Number of requests in a run of a scheme: minimum, maximum, multiple of the number of outstanding requests, and
-# multiple of the length of the transient.
-_ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
+# Number of requests in a run of a scheme: minimum, maximum, and multiple of the number of outstanding requests.
+_ENOUGH, _LONGEST, _TIMES = 6000, 400_000, 12
+# Length of a run in transients: for an estimate with an error of some percent, and for a check with intervals.
+FEW_TRANSIENTS, MANY_TRANSIENTS = 6, 10
 # Maximum utilization for which the length of a run is determined.
 NEARLY_SATURATED = 0.95
 # If a smaller share of the arriving requests than this is served, the disks count as overloaded.
@@ -188,16 +189,16 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
     return Scenario(system, ClosedLoop(requests, wanted))
 
 
-def scheme_requests(needs: Requirements, busy: float) -> int:
-    """Return the number of requests in a run at utilization `busy`, so that the error of the mean is some percent.
+def scheme_requests(needs: Requirements, busy: float, transients: float = FEW_TRANSIENTS) -> int:
+    """Return the number of requests in a run at utilization `busy` that lasts a number of transients.
 
-    The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times.
+    The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times (the relaxation time of an M/M/1 queue).
     """
     if needs.rate is None:
         assert needs.outstanding is not None
         return max(_ENOUGH, _TIMES * needs.outstanding)
     forgets = busy / (1 - min(busy, NEARLY_SATURATED) ** 0.5) ** 2
-    return min(_LONGEST, max(_ENOUGH, int(_FORGOTTEN * forgets * needs.disks)))
+    return min(_LONGEST, max(_ENOUGH, int(transients * forgets * needs.disks)))
 
 
 def shares_scenario(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:
