@@ -67,6 +67,9 @@ def schemes(
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
     budget: Annotated[float | None, typer.Option(help="Limit of the total price.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Scheduler, with --outstanding: RLOOK or RSATF.")] = None,
+    queue_depth: Annotated[
+        int, typer.Option(help="With --rate: requests among which a disk selects the nearest; 32 for NCQ.")
+    ] = 1,
     copies: Annotated[bool, typer.Option("--copies", help="Include replicated bricks with hashing or D-SPTF.")] = False,
     code: Annotated[
         list[str] | None,
@@ -105,6 +108,7 @@ def schemes(
         budget=budget,
         families=[*default_families(model, tolerate), *others],
         scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
+        queue_depth=queue_depth,
     )
     _report(answer, check, charts, as_json)
 

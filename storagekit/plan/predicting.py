@@ -186,6 +186,7 @@ def _arriving(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Pr
         disks=scheme.disks,
         rate=needs.rate,
         reads=needs.read_share,
+        depth=needs.queue_depth,
     )
     quantiles = found.quantile(0.95), found.quantile(0.99)
     figures = SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization)
@@ -274,7 +275,11 @@ def _prediction(
         read + float(np.asarray(timing.write_settle)) + float(np.dot([share for _, share in needs.sizes], needs.again))
     )
     write = plain + float(needs.drive.revolution) * shape.turned
-    degraded = busy * scheme.degraded(reads, read, write) if needs.rate is not None else np.nan
+    degraded = np.nan
+    if needs.rate is not None:
+        # disks that select requests are faster with a longer queue, so that only the limit of the rate counts
+        load = busy if needs.queue_depth == 1 else needs.rate / figures.throughput
+        degraded = load * scheme.degraded(reads, read, write)
     left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
     moved = used * needs.capacity / needs.sequential_rate(used)
     return Prediction(

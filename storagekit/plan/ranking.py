@@ -44,6 +44,7 @@ def schemes(
     budget: float | None = None,
     families: Family | Sequence[Family] | None = None,
     scheduler: Scheduler | None = None,
+    queue_depth: int = 1,
 ) -> SchemesAnswer:
     """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
 
@@ -77,8 +78,10 @@ def schemes(
         parities as `tolerate` requires, and drives with sectors of 4 KB have no rotational replicas, because such drives do
         not let a host choose the angle of a block.
     scheduler : Scheduler, optional
-        Scheduler of the disks if `outstanding` is given: `RLOOK()` (default) or `RSATF()`. Arrivals at a rate are served in
-        FCFS order.
+        Scheduler of the disks if `outstanding` is given: `RLOOK()` (default) or `RSATF()`.
+    queue_depth : int
+        Number of requests among which a disk selects the one with the shortest access time, if `rate` is given: 1 to 256,
+        32 for disks with command queueing (NCQ). By default 1: the disks serve requests in order of arrival (FCFS).
 
     Returns
     -------
@@ -101,13 +104,26 @@ def schemes(
     'RAID 10'
     """
     needs = Requirements(
-        drive, disks, data, sizes_of(size), read_share, rate, outstanding, tolerate, mean, p99, price, budget
+        drive,
+        disks,
+        data,
+        sizes_of(size),
+        read_share,
+        rate,
+        outstanding,
+        tolerate,
+        mean,
+        p99,
+        price,
+        budget,
+        queue_depth,
     )
     if goal is None:
         goal = MinMean() if outstanding is None else MaxThroughput()
     if scheduler is not None and outstanding is None:
         raise InputError(
-            "scheduler with rate: requests that arrive at a rate are served in order of arrival; leave the scheduler out"
+            "scheduler with rate: requests that arrive at a rate are served in order of arrival; leave the scheduler out, or "
+            "give queue_depth=32 for disks that select the nearest of 32 requests"
         )
     scheduler = RLOOK() if scheduler is None else scheduler
     if families is None:

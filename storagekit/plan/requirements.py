@@ -31,6 +31,8 @@ from storagekit.plan.transfers import ZoneTransfers
 _LARGEST = 2**26
 _DISKS = COUNT.up_to(4096, "; plan one of several equal arrays")
 _MOST_OUTSTANDING = 1_000_000
+# NCQ has 32 commands; a simulation has some thousand requests at once
+_DEPTHS = COUNT.up_to(256)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Requirements:
         Request sizes in bytes with their shares.
     mean, tail : float or None
         Limits of the mean and of the 99th percentile of the response time, seconds.
-    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget
+    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth
         See `schemes`.
 
     Raises
@@ -64,6 +66,7 @@ class Requirements:
     tail: Time | None
     price: Amount | None
     budget: Positive | None
+    queue_depth: Annotated[int, _DEPTHS] = 1
 
     def __post_init__(self):
         validate_fields(self)
@@ -78,6 +81,11 @@ class Requirements:
         if (self.rate is None) == (self.outstanding is None):
             raise InputError(
                 "load: give rate, in requests a second, or outstanding, a number of requests, but not both"
+            )
+        if self.rate is None and self.queue_depth > 1:
+            raise InputError(
+                f"queue_depth {self.queue_depth} with outstanding: with outstanding requests the scheduler selects among all "
+                "waiting requests; leave queue_depth out, or give rate instead of outstanding"
             )
         if self.rate is None and self.tail is not None:
             raise InputError(

@@ -82,8 +82,16 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         ]
         if needs.again.any():
             lines.append("a write of a part of a physical sector takes one more revolution")
-        if needs.rate is not None:
-            lines.append("arrivals are Poisson, and each disk serves its requests in order of arrival")
+        if needs.rate is not None and needs.queue_depth > 1:
+            lines.append(
+                f"arrivals are Poisson, and each disk selects the nearest of up to {needs.queue_depth} requests (shortest "
+                "access time first); further requests wait in order of arrival"
+            )
+        elif needs.rate is not None:
+            lines.append(
+                "arrivals are Poisson, and each disk serves its requests in order of arrival; queue_depth=32 is for disks "
+                "with command queueing"
+            )
         else:
             lines.append(
                 f"{needs.outstanding} requests are outstanding at random disks under {self.scheduler.name}; no formula gives "
@@ -187,6 +195,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _lines(self):
         needs = self.needs
         load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
+        load += f", queue depth {needs.queue_depth}" if needs.queue_depth > 1 else ""
         heading = (
             f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
             f"tolerates {needs.tolerate} failure{'s' if needs.tolerate != 1 else ''}; ranked by {self.goal.meaning}"

@@ -25,7 +25,7 @@ from storagekit.plan.question import Question
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.sharing_question import Numbers, Policy
-from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
+from storagekit.queue import AbstractDelay, Depth, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS, LOOK, SATF
 from storagekit.simulation import sweep
 from storagekit.workload import (
@@ -179,14 +179,29 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
         needs.drive,
         placement,
         scheme.dispatch(),
-        _schedule(scheduler),
+        _schedule(scheduler) if needs.queue_depth == 1 else SATF(),
         AllCopies(),
+        queue=_queue(needs, scheme, mean),
         drives=_step(scheme.disks, _SCHEME_DISKS, "disks", remedy),
         slots=_step(wanted, _SCHEME_SLOTS, "requests at once", remedy),
     )
     if needs.rate is not None:
         return Scenario(system, PoissonArrivals(requests, needs.rate))
     return Scenario(system, ClosedLoop(requests, wanted))
+
+
+def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:
+    """Return the queue of disks with command queueing; None if its depth has no effect.
+
+    The number of requests at a disk then exceeds the depth with a probability of about exp(-8). A queue of limited depth
+    takes several times as long to simulate.
+    """
+    if needs.queue_depth == 1 or needs.rate is None:
+        return None
+    shape, writes = scheme.shape, 1 - needs.read_share
+    accesses = needs.read_share + writes * max(shape.written, shape.read_first)
+    few = needs.queue_depth > 8 * needs.rate * accesses * mean / scheme.disks
+    return None if few else Depth(needs.queue_depth)
 
 
 def scheme_requests(needs: Requirements, busy: float, transients: float = FEW_TRANSIENTS) -> int:

@@ -248,7 +248,9 @@ class _Points:
         for course, mine in zip(self.courses, self.lanes, strict=True):
             tally, codes = course.told()
             bins.append(binned(codes, kept(tally, self.warm_up[mine], self.amount[mine], by)))
-        data = measured(self._sums(), self.bricks, self.measures).merge(from_bins(np.concatenate(bins, axis=1), self.seeds))
+        data = measured(self._sums(), self.bricks, self.measures).merge(
+            from_bins(np.concatenate(bins, axis=1), self.seeds)
+        )
         told = {"units": "1" if by == "answered" else "s", "long_name": "length of the warm-up"}
         data["warm_up"] = ("lane", self.warm_up, told)
         for name, width in self.narrow.items():

@@ -3,12 +3,17 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from storagekit.core.errors import InputError
 from storagekit.drive import load_drive
 from storagekit.plan import Code, MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
+from storagekit.plan.simulating import scheme_scenario
 from storagekit.plan.warnings import warnings_of
+from storagekit.queue import Depth, Unlimited
+from storagekit.schedule import FCFS, SATF
 
 DRIVE = load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
 TB, KIB, MIB = 1e12, 2**10, 2**20
@@ -171,3 +176,66 @@ def test_swapped_arguments_of_size_name_what_is_expected():
     ) as refused:
         size(ResponseGoal(0.015, rate=2000), DRIVE, read_share=0.7)
     assert len(str(refused.value)) < 250
+
+
+def test_narrow_parity_groups_write_with_the_fewest_accesses():
+    """An independent simulator in C of the same disks has a mean of 42.5 ms."""
+    answer = ask(families=Code(2, 2))
+    assert answer.recommended.name == "RAID 60, 3 x 2+2"
+    assert answer.recommended.mean == pytest.approx(0.0425, rel=0.05)
+
+
+def test_command_queueing_serves_more_and_is_said():
+    """Disks that select the nearest of 32 requests serve more than twice as many as in order of arrival."""
+    plain, queued = ask(), ask(queue_depth=32)
+    (first,), (second,) = ([one for one in answer.ranking if one.name == "RAID 10"] for answer in (plain, queued))
+    assert second.throughput > 2 * first.throughput and second.mean < first.mean
+    assert "queue depth 32" in str(queued) and "nearest of up to 32 requests" in str(queued)
+    assert not ask(rate=1300).feasible and ask(rate=1300, queue_depth=32, tolerate=0).feasible
+    assert queued.to_dict()["question"]["queue_depth"] == 32
+
+
+def test_a_check_simulates_command_queueing():
+    needs = ask(queue_depth=32).needs
+    scheme = ask(queue_depth=32).recommended.scheme
+    systems = [scheme_scenario(needs, scheme, None, mean).system for mean in (0.01, 0.3)]
+    assert all(isinstance(system.schedule, SATF) for system in systems)
+    # a depth that is hardly ever reached is left out
+    assert isinstance(systems[0].queue, Unlimited) and isinstance(systems[1].queue, Depth)
+    assert isinstance(scheme_scenario(ask().needs, scheme, None, 0.3).system.schedule, FCFS)
+
+
+def test_impossible_queue_depths_are_refused():
+    for depth in (0, 257, 2.5):
+        with pytest.raises(InputError, match="queue depth"):
+            ask(queue_depth=depth)
+    with pytest.raises(InputError, match="queue_depth 32 with outstanding"):
+        ask(rate=None, outstanding=8, queue_depth=32)
+
+
+def test_a_cause_is_named_only_if_longer_runs_confirm_it(monkeypatch):
+    """The first runs of a check differ by 20%, and runs four times as long differ by 20% or agree."""
+    answer, lengths = ask(), []
+
+    def simulated(scenarios, seeds, *, requests, **more):
+        lengths.append(requests)
+        mean = answer.recommended.mean * (1.2 if len(lengths) == 1 or differs else 1.001)
+        spread = 1 + 0.001 * np.arange(len(seeds))
+        times = xr.DataArray(np.outer([mean, 3 * mean], spread)[None], dims=("candidate", "quantile", "seed"))
+        quantiles = times.assign_coords(quantile=[0.95, 0.99])
+        data = {"response": ("candidate", "seed"), "request_rate": ("candidate", "seed")}
+        found = xr.Dataset(
+            {name: (dims, spread[None] * {"response": mean}.get(name, 500.0)) for name, dims in data.items()}
+        )
+        return found.assign(response_quantile=quantiles, pooled_response_quantile=quantiles.isel(seed=0)).assign_attrs(
+            requests_per_run=requests, seeds=list(seeds)
+        )
+
+    monkeypatch.setattr("storagekit.plan.checking.simulate", simulated)
+    monkeypatch.setattr("storagekit.plan.checking.made_jointly", lambda made: dict(made[0]))
+    for differs in (True, False):
+        lengths.clear()
+        check = answer.check(schemes=1)
+        mean = next(row for row in check.rows if row.measure == "mean")
+        assert lengths == [lengths[0], 4 * lengths[0]]
+        assert bool(mean.cause) == differs and (abs(mean.difference) > 0.1) == differs

@@ -7,10 +7,12 @@ from storagekit.core.resources import data_path
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import NO_REQUEST, Record, ResponseLog, Scenario, System, execute, stack
+from storagekit.engine.histogram import BINS
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.simulation import replay, replicate, simulate, sweep
 from storagekit.simulation.measures import QUANTILES
+from storagekit.simulation.quantiles import from_bins
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests, recorded
 from storagekit.workload.trace import read
 from storagekit.write import ReceivingBrick
@@ -96,3 +98,18 @@ def test_a_loop_without_writes_has_no_write_quantiles():
     loop = Scenario(bricks(), ClosedLoop(RandomRequests(FixedSize(4096), read_share=1.0), 8))
     data = simulate(loop, requests=300)
     assert np.isnan(data.write_response_quantile).all() and data.read_response_quantile.equals(data.response_quantile)
+
+
+def test_quantiles_of_all_seeds_are_those_of_all_requests():
+    """Two points with two runs each, of which one has short and one has long times."""
+    bins = np.zeros((2, 4, BINS), np.int64)
+    bins[0, :, 100] = [900, 100, 50, 50]
+    bins[1, :, 400] = [100, 900, 50, 50]
+    data = from_bins(bins, 2)
+    pooled, each = data.pooled_response_quantile, data.response_quantile
+    whole = from_bins(bins.reshape(2, 2, 2, BINS).sum(axis=2), 1).response_quantile
+    np.testing.assert_array_equal(pooled.transpose("lane", "quantile"), np.repeat(whole.T.values, 2, axis=0))
+    # half of the requests of the first point are long, 10% of its first run and 90% of its second
+    assert float(each.sel(quantile=0.95).isel(lane=0)) == float(pooled.sel(quantile=0.95).isel(lane=0))
+    assert float(each.sel(quantile=0.5).isel(lane=0)) < float(each.sel(quantile=0.5).isel(lane=1))
+    assert "pooled_response_quantile" not in from_bins(bins, 1)

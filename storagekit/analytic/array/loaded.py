@@ -19,7 +19,7 @@ Three parts are approximations:
   disks have in common.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, comb, log2
 from typing import Annotated
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
+from storagekit.analytic.array.command_queue import CommandQueue, command_queue
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.analytic.array.read_first import WritesThatRead
@@ -42,7 +43,7 @@ from storagekit.analytic.array.service_times import (
 )
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
-from storagekit.core.validation import Positive, Share, instance_of, unchecked, validate
+from storagekit.core.validation import Count, Positive, Share, instance_of, unchecked, validate
 
 # length of the time grid, in multiples of the mean waiting time of the requests that wait
 _COVERED = 14.0
@@ -52,6 +53,8 @@ _COVERED = 14.0
 _IN_SERVICE, _FEWEST, _MOST = 96, 512, 2048
 # utilization above which waiting times are assumed to be exponential
 _HEAVY = 0.98
+# rounds of the search for the gain of a choice among idle heads, with command queueing
+_GAINS = 2
 # largest number of iterations of the search for the utilization, and the change that ends it
 _ROUNDS, _SETTLED = 60, 1e-7
 
@@ -112,6 +115,7 @@ def loaded(
     disks: Annotated[int, DISKS],
     rate: Positive,
     reads: Share,
+    depth: Count = 1,
 ) -> Loaded:
     """Calculate the response times of an array under Poisson arrivals.
 
@@ -131,6 +135,8 @@ def loaded(
         Arrival rate, requests a second, above 0.
     reads : float
         Share of reads, 0 to 1. The other requests are writes, whose copies or parity are written immediately.
+    depth : int
+        Number of requests among which a disk selects the nearest, by default 1: requests are served in order of arrival.
 
     Returns
     -------
@@ -149,25 +155,50 @@ def loaded(
     longest = float(seeks.max() + arc + sizes.written.max() + turn + services.settle)
     fine = ServiceDistributions(services, np.linspace(0.0, longest, 1025))
     if shape.read_first and reads < 1:
-        return _with_first_reads(WritesThatRead(shape, fine, reads, rate / disks), rate)
+        return _with_first_reads(WritesThatRead(shape, fine, reads, rate / disks), rate, depth)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
     ways = _Ways(shape, reads, fine)
+    if depth > 1:
+        ways, limit = _selecting(ways, arrivals, depth)
+        saturation = rate * limit / arrivals
+    else:
+        saturation = rate / (arrivals * ways.moment(1.0, 1))
     busy = ways.busy(arrivals)
-    saturation = rate / (arrivals * ways.moment(1.0, 1))
     if busy >= 1:
         return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
     covered = longest + _COVERED * ways.left(busy)
     points = min(max(_FEWEST, 1 << ceil(log2(_IN_SERVICE * covered / longest))), _MOST)
     time = np.linspace(0.0, covered, points)
-    within = _responses(ways, ServiceDistributions(services, time), busy)
+    within = _responses(ways, replace(ways.fine, time=time), busy)
     return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
 
 
-def _with_first_reads(load: WritesThatRead, rate: float) -> Loaded:
+def _selecting(ways: "_Ways", arrivals: float, depth: int) -> tuple["_Ways", float]:
+    """Return the ways of disks that select the nearest of `depth` requests, and their largest number of accesses a second.
+
+    arrivals: accesses of a disk a second.
+    """
+    mean, square = ways.fine.selections(ways.of_reads, depth)
+    queue = command_queue(arrivals, mean, square)
+    for _ in range(_GAINS if ways.shape.heads > 1 else 0):
+        # a read that finds several idle heads takes the nearest
+        gain = np.array([ways.moment(queue.busy, power) / ways.moment(1.0, power) for power in (1, 2)])
+        first = np.arange(depth) == 0
+        queue = command_queue(arrivals, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
+    return replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue), 1 / float(mean[-1])
+
+
+def _with_first_reads(load: WritesThatRead, rate: float, depth: int) -> Loaded:
     """Return the response times of an array whose writes read before they write."""
-    saturation = rate / load.demand
-    if load.demand >= 1:
-        return Loaded(load.demand, saturation, np.inf, np.empty(0), np.empty(0))
+    demand = load.demand
+    if depth > 1:
+        mean, square = load.fine.selections(1 - load.writes / load.accesses, depth)
+        demand = load.accesses * float(mean[-1])
+        queue = command_queue(load.accesses, mean, square)
+        load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
+    saturation = rate / demand
+    if demand >= 1:
+        return Loaded(demand, saturation, np.inf, np.empty(0), np.empty(0))
     busy, time, within = load.responses()
     return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
 
@@ -182,6 +213,7 @@ class _Ways:
     shape: Shape
     reads: float
     fine: ServiceDistributions
+    queue: CommandQueue | None = None
 
     @property
     def of_reads(self) -> float:
@@ -254,6 +286,8 @@ class _Ways:
 
     def left(self, busy: float) -> float:
         """Return the mean waiting time in seconds of the requests that wait at one disk: E S^2 / (2 E S (1 - rho))."""
+        if self.queue is not None:
+            return self.queue.wait
         return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
 
     def busy(self, arrivals: float) -> float:
@@ -261,6 +295,8 @@ class _Ways:
 
         Service times depend on the utilization, so the utilization is found by damped iteration.
         """
+        if self.queue is not None:
+            return self.queue.busy
         busy = min(1.0, arrivals * self.moment(0.0, 1))
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
             before, busy = busy, min(1.0, (busy + arrivals * self.moment(busy, 1)) / 2)

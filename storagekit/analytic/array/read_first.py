@@ -32,6 +32,7 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.analytic.array.command_queue import CommandQueue
 from storagekit.analytic.array.service_times import ServiceDistributions, scaled, summed, transformed, waiting_times
 from storagekit.analytic.array.shapes import Shape
 
@@ -67,12 +68,15 @@ class WritesThatRead:
         Share of reads, 0 to 1.
     rate : float
         Requests of the array a second, divided by the number of disks.
+    queue : CommandQueue, optional
+        Queue of a disk that selects the nearest of several requests; `fine` then has its `chances`.
     """
 
     shape: Shape
     fine: ServiceDistributions
     reads: float
     rate: float
+    queue: CommandQueue | None = None
 
     @cached_property
     def moments(self) -> NDArray:
@@ -122,6 +126,9 @@ class _Queue:
         self.busy = min(_FULL, others * s + load.writes * t)
         self._plain = (others * s2 + load.writes * t2) / (2 * (1 - self.busy))
         self.mean_wait = self._mean_wait(s, s2, t, t2)
+        if load.queue is not None:
+            # the formulas give the effect of the two phases, as a ratio
+            self.mean_wait *= load.queue.busy * load.queue.wait / self._plain
         longest = load.fine.time[-1]
         covered = longest + _COVERED * max(self.mean_wait, self._plain) / self.busy
         if points is None:
@@ -196,14 +203,19 @@ class _Queue:
         """
         services, shape = self.load.fine.services, self.load.shape
         shares, time = services.sizes.shares, self.time
-        ones = np.array([services.positioned(time - each) for each in least])
+        ones = np.array([self._served.selected(services.positioned(time - each)) for each in least])
         apart = shares @ self._after_waiting(transformed(ones)) ** count
         # Disks that have served the same writes have their arms at the same place, and similar queues. All accesses of a
         # write move arms, but only the accesses of one phase arrive at the same time.
         visited = shape.written if shape.returns else shape.written + shape.read_first
         together = (1 - self.busy) * self._shared(visited) + self.busy * self._shared(count)
-        rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
-        alike = self._after_waiting(transformed(services.sought(time)) * transformed(rotated))
+        if self._served.chances is None:
+            rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
+            last = transformed(services.sought(time)) * transformed(rotated)
+        else:
+            # disks that select requests serve them in different orders
+            last = transformed(shares @ ones**count)
+        alike = self._after_waiting(last)
         return together * alike + (1 - together) * apart
 
     def _after_waiting(self, access: NDArray) -> NDArray:

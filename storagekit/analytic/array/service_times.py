@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.analytic.array.command_queue import places
 from storagekit.core.validation import SHARE, SPAN, require, validate_fields
 
 _SPANS, _SHARES = SPAN.each, SHARE.each
@@ -97,15 +98,41 @@ class ServiceTimes:
 
 @dataclass(frozen=True)
 class ServiceDistributions:
-    """Distribution functions of service times at evenly spaced times."""
+    """Distribution functions of service times at evenly spaced times.
+
+    chances: share of the services that are selected among 1, 2, ... requests (`command_queue`); None for services in order
+    of arrival.
+    """
 
     services: ServiceTimes
     time: NDArray
+    chances: NDArray | None = None
 
     @cached_property
     def _misses(self) -> list[NDArray]:
         """Return, for each size, the probability that a read by one head takes longer than each time of the grid."""
-        return [1 - self.services.positioned(self.time - each) for each in self.services.sizes.seconds]
+        return [1 - self.selected(self.services.positioned(self.time - each)) for each in self.services.sizes.seconds]
+
+    def selected(self, within: NDArray) -> NDArray:
+        """Return the distribution of the nearest request, from that of a request at a random place."""
+        if self.chances is None:
+            return within
+        used = self.chances > 1e-9
+        exceeds = np.maximum(1 - within, 0.0)
+        return 1 - self.chances[used] @ exceeds ** places(self.chances.size)[used, None]
+
+    def selections(self, reads: float, depth: int) -> tuple[NDArray, NDArray]:
+        """Return the means and mean squares of the times of services that are selected among 1, 2, ... requests.
+
+        reads: share of reads among the accesses. The results have the shape `[depth]`.
+        """
+        shares, found = self.services.sizes.shares, []
+        misses = reads * shares, (1 - reads) * shares, np.maximum(self._misses, 0.0), np.maximum(1 - self.writes, 0.0)
+        for count in places(depth):
+            exceeds = misses[0] @ misses[2] ** count + misses[1] @ misses[3] ** count
+            found.append([np.trapezoid(weight * exceeds, self.time) for weight in (1.0, 2 * self.time)])
+        mean, square = np.array(found).T
+        return mean, square
 
     def read(self, heads: int) -> NDArray:
         """Return the probability that a read by the nearest of `heads` heads takes at most each time of the grid."""
@@ -117,7 +144,8 @@ class ServiceDistributions:
     def writes(self) -> NDArray:
         """Return the probability that a write takes at most each time of the grid on one disk, `[size, time]`."""
         later = self.time - self.services.turn - self.services.settle
-        return np.array([self.services.positioned(later - each) for each in self.services.sizes.written])
+        sizes = self.services.sizes
+        return np.array([self.selected(self.services.positioned(later - each)) for each in sizes.written])
 
     @cached_property
     def write(self) -> NDArray:

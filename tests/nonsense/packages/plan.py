@@ -55,9 +55,10 @@ def compared(**given: Any) -> object:
     return found.figure.values, found.best_figure.values
 
 
-def either_load(rate: Any, p99: Any, outstanding: Any, scheduler: Any, **both: Any) -> object:
+def either_load(rate: Any, p99: Any, outstanding: Any, scheduler: Any, queue_depth: Any, **both: Any) -> object:
     """Rank schemes at a rate, and with a number of requests outstanding."""
-    return schemes(**both, rate=rate, p99=p99), schemes(**both, outstanding=outstanding, scheduler=scheduler)
+    at_rate = schemes(**both, rate=rate, p99=p99, queue_depth=queue_depth)
+    return at_rate, schemes(**both, outstanding=outstanding, scheduler=scheduler)
 
 
 def layouts() -> LayoutAnswer:
@@ -218,6 +219,7 @@ VALID_CALLS = {
             "budget": 1000.0,
             "families": (SRArrays(), ParityRAID()),
             "scheduler": RLOOK(),
+            "queue_depth": 4,
         },
         through=either_load,
         optional=("goal", "mean", "p99", "price", "budget", "scheduler"),
