@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from storagekit.core.binding import Binding
@@ -17,9 +18,14 @@ One = TypeVar("One", bound=Any)
 
 
 class Answer(ABC):
-    """An answer with its assumptions. It prints as text, and converts to a dictionary for JSON."""
+    """An answer with its assumptions. It prints as text, appears in notebooks, and converts to a dictionary for JSON."""
 
     assumptions: tuple[str, ...]
+
+    @property
+    def assumption_groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the assumptions by what they are about; by default one group without a name."""
+        return {"": self.assumptions}
 
     @property
     def feasible(self) -> bool:
@@ -38,8 +44,16 @@ class Answer(ABC):
         """Return the answer as a dictionary for JSON, in seconds, bytes, and requests a second."""
         return self._content() | {"assumptions": list(self.assumptions)}
 
+    def _repr_html_(self) -> str:
+        first, _, rest = str(self).partition("\n")
+        return f"{headline(first)}<pre>{escape(rest)}</pre>"
+
     def __str__(self) -> str:
-        return "\n".join([*self._lines(), "", "assumptions:", *(f"  - {line}" for line in self.assumptions)])
+        lines = []
+        for name, group in self.assumption_groups.items():
+            lines += [f"  {name}:"] if name else []
+            lines += [f"{'    ' if name else '  '}- {line}" for line in group]
+        return "\n".join([*self._lines(), "", "assumptions:", *lines])
 
 
 class RankedAnswer(Answer, Generic[One]):
@@ -97,6 +111,22 @@ def text_table(titles: Sequence[str], rows: Iterable[Sequence[str]], widths: Seq
         for name, *cells in every
     )
     return [line.rstrip() for line in lines]
+
+
+def headline(line: str) -> str:
+    """Return the first line of an answer in HTML."""
+    return f'<p style="font-size: 115%"><b>{escape(line)}</b></p>'
+
+
+def html_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in HTML. Columns without a title and without text are left out."""
+    every = [list(titles), *map(list, rows)]
+    used = [place for place in range(len(titles)) if any(row[place].strip() for row in every)]
+    head, *body = ([escape(row[place].strip()) for place in used] for row in every)
+    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in body)
+    return (
+        f"<table><thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead><tbody>{lines}</tbody></table>"
+    )
 
 
 def finite(values: dict[str, Any]) -> dict[str, Any]:

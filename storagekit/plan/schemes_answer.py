@@ -4,13 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Any
 
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR, KB, MS
 from storagekit.core.validation import COUNT, instance_of, validate
-from storagekit.plan.answer import RankedAnswer, require_feasible, text_table
+from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
 from storagekit.plan.check import Check
 from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
@@ -68,54 +69,67 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Return the assumptions of the answer as sentences, first those about the data."""
-        needs = self.needs
+        return tuple(line for group in self.assumption_groups.values() for line in group)
+
+    @property
+    def assumption_groups(self) -> dict[str, tuple[str, ...]]:
+        """Return the assumptions of the answer as sentences, by what they are about."""
+        needs, every = self.needs, (*self.ranking, *self.refused)
         sizes = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in needs.sizes)
-        lines = [
+        data = [
             f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
             " is distributed evenly over all disks, from the outer edge",
+            f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes",
+        ]
+        if needs.drive.grain > 1 and all(one.scheme.shape.replicas == 1 for one in every):
+            data.append(
+                "SR-Arrays are left out by default, because a host cannot choose the angle of a block on drives with sectors "
+                "of 4 KB; families=SRArrays() shows what such drives could do"
+            )
+        requests = [
             f"{sizes} requests, {needs.read_share:.0%} reads, random addresses over all of the data",
             "a stripe unit holds the largest request, and parity covers whole units; requests are split only by schemes "
             "whose names say so",
+            self._order(),
+        ]
+        if self.goal.most_busy < 1 and needs.rate is not None:
+            requests.append(f"the disk utilization is limited to {self.goal.most_busy:.0%}")
+        simulated = [one.name for one in every if one.basis == "simulated"]
+        if simulated:
+            requests.append(
+                f"simulated, because there is no formula: {'; '.join(simulated)}; their maximum throughput assumes disks "
+                "that are always busy"
+            )
+        writes = [
             "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
             "a write under parity first reads: its old data and old parity or, if that is less, the other data of its "
             "stripe; when all reads have ended, it writes data and parity",
         ]
         if needs.again.any():
-            lines.append("a write of a part of a physical sector takes one more revolution")
-        if needs.rate is not None and needs.queue_depth > 1:
-            lines.append(
-                f"arrivals are Poisson, and each disk selects the nearest of up to {needs.queue_depth} requests (shortest "
-                "access time first); further requests wait in order of arrival"
-            )
-        elif needs.rate is not None:
-            lines.append(
-                "arrivals are Poisson, and each disk serves its requests in order of arrival; queue_depth=32 is for disks "
-                "with command queueing"
-            )
-        else:
-            lines.append(
+            writes.append("a write of a part of a physical sector takes one more revolution")
+        failures = [
+            "one lost: utilization of the busiest disk while another disk is lost; at 100% or more this disk is "
+            "overloaded. A rebuild uses the idle time of the disks, at the sequential rate of the drive"
+        ]
+        groups = {"data and drives": data, "requests": requests, "writes": writes, "failures": failures}
+        return {name: tuple(lines) for name, lines in groups.items() if name != "writes" or needs.read_share < 1}
+
+    def _order(self) -> str:
+        """Return the assumption about the order in which disks serve requests."""
+        needs = self.needs
+        if needs.rate is None:
+            return (
                 f"{needs.outstanding} requests are outstanding at random disks under {self.scheduler.name}; no formula gives "
                 "their 99% response time, but `check` measures it"
             )
-        if self.goal.most_busy < 1 and needs.rate is not None:
-            lines.append(f"the disk utilization is limited to {self.goal.most_busy:.0%}")
-        simulated = [one.name for one in (*self.ranking, *self.refused) if one.basis == "simulated"]
-        if simulated:
-            lines.append(
-                f"simulated, because there is no formula: {'; '.join(simulated)}; their maximum throughput assumes disks "
-                "that are always busy"
+        if needs.queue_depth > 1:
+            return (
+                f"arrivals are Poisson, and each disk selects the nearest of up to {needs.queue_depth} requests (shortest "
+                "access time first); further requests wait in order of arrival"
             )
-        every = (*self.ranking, *self.refused)
-        if needs.drive.grain > 1 and all(one.scheme.shape.replicas == 1 for one in every):
-            lines.append(
-                "SR-Arrays are left out by default, because a host cannot choose the angle of a block on drives with sectors "
-                "of 4 KB; families=SRArrays() shows what such drives could do"
-            )
-        lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
         return (
-            *lines,
-            "one lost: utilization of the busiest disk while another disk is lost; at 100% or more this disk is "
-            "overloaded. A rebuild uses the idle time of the disks, at the sequential rate of the drive",
+            "arrivals are Poisson, and each disk serves its requests in order of arrival; queue_depth=32 is for disks with "
+            "command queueing"
         )
 
     @cached_property
@@ -213,6 +227,20 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         runner_up = [_compared(best, self.ranking[1])] if len(self.ranking) > 1 else []
         return [heading, recommended, *warnings, *runner_up, "", *_listed(self.ranking), *self._others()]
 
+    def _repr_html_(self) -> str:
+        above = self._lines()
+        # the table and the names of other schemes follow an empty line
+        told = above[: above.index("")] if "" in above else above
+        parts = [headline(told[1]), *(f"<p>{escape(line)}</p>" for line in (told[0], *told[2:]))]
+        if self.ranking or self.refused:
+            parts.append(html_table(*_rows(self.ranking or self.refused)))
+        parts += [f"<p>{escape(line.strip())}</p>" for line in self._others()]
+        groups = [
+            f"<p>{escape(name)}</p><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+            for name, lines in self.assumption_groups.items()
+        ]
+        return "".join([*parts, "<details><summary>assumptions</summary>", *groups, "</details>"])
+
     def _others(self) -> list[str]:
         """Return lines with the names of schemes that are not in the table, because they are too slow or too small."""
         slow = [one.name for one in self.refused[:_SHOWN]] if self.ranking else []
@@ -239,14 +267,19 @@ def _compared(best: Prediction, other: Prediction) -> str:
     return f"second: {other.name} {has}"
 
 
+def _rows(ranking: Sequence[Prediction]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the titles and the rows of the table of the first schemes of a ranking."""
+    shown = ranking[:_SHOWN]
+    titles = ("scheme", "requests/s", "mean ms", "p99 ms", "busy", "TB", "tolerates", "one lost", "rebuild h")
+    return (*titles, "cost" if math.isfinite(shown[0].cost) else "", "   binds"), [_cells(one) for one in shown]
+
+
 def _listed(ranking: Sequence[Prediction]) -> list[str]:
     """Return the first schemes of a ranking as lines of a table."""
-    shown = ranking[:_SHOWN]
-    price = 9 if math.isfinite(shown[0].cost) else 0
-    titles = ("scheme", "requests/s", "mean ms", "p99 ms", "busy", "TB", "tolerates", "one lost", "rebuild h")
-    widths = (0, 10, 9, 8, 6, 7, 10, 9, 10, price, 0)
-    table = text_table((*titles, "cost" if price else "", "   binds"), [_cells(one) for one in shown], widths)
-    more = len(ranking) - len(shown)
+    titles, rows = _rows(ranking)
+    price = 9 if "cost" in titles else 0
+    table = text_table(titles, rows, (0, 10, 9, 8, 6, 7, 10, 9, 10, price, 0))
+    more = len(ranking) - len(rows)
     return table + ([f"  and {more} more"] if more > 0 else [])
 
 

@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import replace
+from itertools import chain
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -239,3 +241,21 @@ def test_a_cause_is_named_only_if_longer_runs_confirm_it(monkeypatch):
         mean = next(row for row in check.rows if row.measure == "mean")
         assert lengths == [lengths[0], 4 * lengths[0]]
         assert bool(mean.cause) == differs and (abs(mean.difference) > 0.1) == differs
+
+
+def test_a_notebook_shows_the_answer_as_a_table():
+    """The recommendation is the headline, each scheme has a row, and the assumptions are below, by what they are about."""
+    answer = ask(data=60 * TB, families=[ParityRAID(), SRArrays()])
+    shown = answer._repr_html_()
+    assert shown.startswith('<p style="font-size: 115%"><b>recommended: ')
+    table = ElementTree.fromstring(shown[shown.index("<table>") : shown.index("</table>") + len("</table>")])
+    titles, *rows = [[cell.text for cell in row] for row in table.iter("tr")]
+    assert [row[0] for row in rows] == [one.name for one in answer.ranking[:10]] and "cost" not in titles
+    assert [row[titles.index("mean ms")] for row in rows] == [f"{one.mean * 1e3:.1f}" for one in answer.ranking[:10]]
+    for name, lines in answer.assumption_groups.items():
+        assert f"<p>{name}</p><ul><li>" in shown and f"  {name}:" in str(answer).splitlines()
+        assert all(f"    - {line}" in str(answer).splitlines() for line in lines)
+    assert tuple(chain(*answer.assumption_groups.values())) == answer.assumptions
+    assert "writes" not in ask(read_share=1.0).assumption_groups
+    refused = ask(rate=5000)._repr_html_()
+    assert "<b>not feasible: " in refused and "<table>" in refused
