@@ -407,7 +407,7 @@ def _given(
     """Return the mask of the parts that the brick has issued to a drive, and the times at which it issued them."""
     slots, brick = state.slots, system.brick_of(which)
     handed = system.queue.handed(state.queue, slots.waiting, brick)
-    # a write that had to read first joins the queues when it has read
+    # A write that had to read first joins the queues when it has read. Other requests are sent when they arrive.
     joined = slots.arrival_time if slots.reads_first is None else slots.sent
     return handed, system.queue.enqueue_time(state.queue, joined, brick)
 

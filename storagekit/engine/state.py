@@ -38,7 +38,7 @@ class Slots(NamedTuple):
     arrival_time : array of float32, shape `[slot, *batch]`
         Arrival time; in a free slot, the time since which the slot is free.
     sent : array of float32, shape `[slot, *batch]`
-        Time at which the request was last sent to the bricks.
+        Time at which the request was last sent to the bricks, or at which a write had read what it reads first.
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the waiting parts.
     rule : CompletionRule
@@ -50,7 +50,8 @@ class Slots(NamedTuple):
     answered : array of bool, shape `[slot, *batch]`
         Whether the request has completed. The slot is free if, in addition, no part waits.
     latest : array of float32, shape `[slot, *batch]`
-        Latest end of the counted parts that drives have chosen so far.
+        Latest end of the counted parts that drives have chosen so far or, while `reads_first` is true, of the parts that
+        are read first.
     reads_first : array of bool, shape `[slot, *batch]`, or None
         Whether the request is a write that has not yet read the parts that it needs; None if writes never read.
     """

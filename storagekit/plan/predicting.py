@@ -136,6 +136,17 @@ def turns_in_time(needs: Requirements, scheme: Scheme) -> bool:
     return needs.longest + float(needs.drive.head_switch) <= float(needs.drive.revolution) / replicas
 
 
+def load_share(needs: Requirements, one: Prediction) -> float:
+    """Return the load as a share of what a scheme can serve.
+
+    It is the utilization of the disks. With command queueing, disks that are nearly always busy still become faster, so
+    that it is the rate divided by the maximum rate.
+    """
+    if needs.rate is None or needs.queue_depth == 1:
+        return one.utilization
+    return needs.rate / one.throughput
+
+
 def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
     """Return whether a scheme that must tolerate failures would be overloaded while a disk is lost."""
     return bool(needs.tolerate and one.degraded >= 1)
@@ -248,7 +259,8 @@ def _simulated_figures(
     if needs.rate is not None:
         read, write = scheme.accesses
         busy = needs.rate * (needs.read_share * read + (1 - needs.read_share) * write) * access / scheme.disks
-        if busy >= _HOPELESS:
+        # disks that select requests serve up to three times as many
+        if busy >= _HOPELESS * (1 if needs.queue_depth == 1 else 3):
             return SchemeFigures(needs.rate / busy, np.inf, np.inf, np.inf, busy)
         busy = min(busy, NEARLY_SATURATED)
     expected = access * scheme.accesses[1] / (1 - busy)
@@ -291,10 +303,17 @@ def _prediction(
         np.nan,
         degraded,
         np.inf if left == 0 else moved / left,
-        _parts(transfer, seek, arc / 2 + (1 - reads) * (write - plain), 1 + (1 - reads) * (shape.read_first > 0)),
+        _parts(needs, scheme, transfer, seek, arc / 2 + (1 - reads) * (write - plain)),
     )
 
 
-def _parts(transfer: float, seek: float, rotation: float, accesses: float) -> dict[str, float]:
-    """Return the parts of a response, seconds. accesses: number of accesses one after the other, mean of the requests."""
-    return {"transfer": accesses * transfer, "seek": accesses * seek, "rotation": accesses * rotation}
+def _parts(needs: Requirements, scheme: Scheme, transfer: float, seek: float, rotation: float) -> dict[str, float]:
+    """Return the parts of a response in seconds, from those of its first access."""
+    shape, writes = scheme.shape, 1 - needs.read_share
+    parts = {"transfer": transfer, "seek": seek, "rotation": rotation}
+    if shape.returns:
+        # the write follows when the data comes round again
+        parts["rotation"] += writes * float(needs.drive.revolution)
+    elif shape.read_first:
+        parts = {name: (1 + writes) * part for name, part in parts.items()}
+    return parts

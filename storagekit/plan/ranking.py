@@ -15,7 +15,15 @@ from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
 from storagekit.plan.families import Family, default_families
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
-from storagekit.plan.predicting import SLACK, Prediction, holds, overloads_after_failure, predict, turns_in_time
+from storagekit.plan.predicting import (
+    SLACK,
+    Prediction,
+    holds,
+    load_share,
+    overloads_after_failure,
+    predict,
+    turns_in_time,
+)
 from storagekit.plan.requirements import Requirements, sizes_of
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
@@ -170,7 +178,11 @@ def _found(
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
         found = _predicted(needs, timing, families, scheduler, disks)
-        met = [one for one in found if meets(needs, one) and (needs.rate is None or one.utilization <= goal.most_busy)]
+        met = [
+            one
+            for one in found
+            if meets(needs, one) and (needs.rate is None or load_share(needs, one) <= goal.most_busy)
+        ]
         return met, [one for one in found if one not in met]
 
     if not goal.may_leave_disks or least > most:
@@ -286,16 +298,19 @@ def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction
     best = max(refused, key=lambda one: one.throughput)
     if needs.rate is not None and best.throughput <= needs.rate:
         count = int(np.ceil(needs.affordable * needs.rate / best.throughput / BUSIEST))
-        remedy = f"use about {count} disks, which would be {BUSIEST:.0%} busy, or reduce the load"
+        then = f"be {BUSIEST:.0%} busy" if needs.queue_depth == 1 else f"have {BUSIEST:.0%} of their maximum rate"
+        remedy = f"use about {count} disks, which would {then}, or reduce the load"
         more = f"{fewest} within the limit" if fewest and (needs.mean is not None or needs.tail is not None) else ""
         return Binding(
             f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.throughput, remedy + more
         )
     busy = [one for one in refused if meets(needs, one)]
     if busy:
-        idlest = min(busy, key=lambda one: one.utilization)
-        constraint = f"disk utilization, %: {idlest.scheme} has the lowest"
-        return Binding(constraint, 100 * idlest.utilization, 100 * goal.most_busy, "add disks")
+        share = partial(load_share, needs)
+        idlest = min(busy, key=share)
+        what = "disk utilization" if needs.queue_depth == 1 else "share of the maximum rate"
+        constraint = f"{what}, %: {idlest.scheme} has the lowest"
+        return Binding(constraint, 100 * share(idlest), 100 * goal.most_busy, "add disks")
     by_mean = min(refused, key=lambda one: one.mean)
     if needs.mean is not None and by_mean.mean > needs.mean:
         nearest, limit, value = by_mean, needs.mean, by_mean.mean

@@ -232,7 +232,7 @@ class Parity(Scheme):
 
     @property
     def caveat(self):
-        return "the two phases of a write, reading and writing, are approximated by few numbers of their queues"
+        return "the formulas describe the two phases of a write by the mean waiting times of the disks"
 
     def __str__(self):
         kind = {1: "RAID 5", 2: "RAID 6"}.get(self.parities, "code")

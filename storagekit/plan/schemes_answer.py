@@ -93,7 +93,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             self._order(),
         ]
         if self.goal.most_busy < 1 and needs.rate is not None:
-            requests.append(f"the disk utilization is limited to {self.goal.most_busy:.0%}")
+            what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
+            requests.append(f"{what} is limited to {self.goal.most_busy:.0%}")
         simulated = [one.name for one in every if one.basis == "simulated"]
         if simulated:
             requests.append(
@@ -147,7 +148,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         seeds : int
             Number of independent runs, at least 2.
         requests : int, optional
-            Number of requests in each run; by default enough for errors of some percent.
+            Number of requests in each run; by default ten transients of the queue. Runs four times as long confirm a
+            difference of more than 5%.
 
         Returns
         -------

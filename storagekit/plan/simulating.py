@@ -194,9 +194,10 @@ def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:
     """Return the queue of disks with command queueing; None if its depth has no effect.
 
     The number of requests at a disk then exceeds the depth with a probability of about exp(-8). A queue of limited depth
-    takes several times as long to simulate.
+    takes several times as long to simulate. It is not modelled if bricks claim requests, as with D-SPTF.
     """
-    if needs.queue_depth == 1 or needs.rate is None:
+    dispatch = scheme.dispatch()
+    if needs.queue_depth == 1 or needs.rate is None or dispatch.claims.competes or dispatch.withdraws_late:
         return None
     shape, writes = scheme.shape, 1 - needs.read_share
     accesses = needs.read_share + writes * max(shape.written, shape.read_first)

@@ -7,7 +7,7 @@ from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import spindle
 from storagekit.core.units import MS, SECTOR
 from storagekit.plan.objective import BUSIEST
-from storagekit.plan.predicting import Prediction, overloads_after_failure, predict
+from storagekit.plan.predicting import Prediction, load_share, overloads_after_failure, predict
 from storagekit.plan.requirements import Requirements
 
 # utilization above which an answer warns
@@ -49,15 +49,18 @@ def _after_failure(needs: Requirements, best: Prediction) -> str:
 
 
 def _near_overload(needs: Requirements, best: Prediction) -> str:
-    if best.utilization <= BUSY:
+    share = load_share(needs, best)
+    if share <= BUSY:
         return ""
     assert needs.rate is not None
     then = _predicted(replace(needs, rate=1.01 * needs.rate), best)
     grows = f"{then.mean / MS:.1f} ms" if math.isfinite(then.mean) else "overload"
+    queued = needs.queue_depth > 1
+    load = f"the load is {share:.1%} of the maximum rate" if queued else f"the disks are {share:.1%} busy"
+    relief = f"are {BUSIEST:.0%} of that rate" if queued else f"leave the disks {BUSIEST:.0%} busy"
     return (
-        f"the disks are {best.utilization:.1%} busy: 1% more requests changes the mean from {best.mean / MS:.1f} ms to "
-        f"{grows}, and predictions are uncertain; {BUSIEST * best.throughput:.0f} requests/s, or more disks, leave the "
-        f"disks {BUSIEST:.0%} busy"
+        f"{load}: 1% more requests changes the mean from {best.mean / MS:.1f} ms to {grows}, and predictions are uncertain; "
+        f"{BUSIEST * best.throughput:.0f} requests/s, or more disks, {relief}"
     )
 
 

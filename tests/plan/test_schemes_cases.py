@@ -11,7 +11,7 @@ import xarray as xr
 
 from storagekit.core.errors import InputError
 from storagekit.drive import load_drive
-from storagekit.plan import Code, MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
+from storagekit.plan import Code, DSPTFCopies, MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
 from storagekit.plan.simulating import scheme_scenario
 from storagekit.plan.warnings import warnings_of
 from storagekit.queue import Depth, Unlimited
@@ -205,6 +205,24 @@ def test_a_check_simulates_command_queueing():
     # a depth that is hardly ever reached is left out
     assert isinstance(systems[0].queue, Unlimited) and isinstance(systems[1].queue, Depth)
     assert isinstance(scheme_scenario(ask().needs, scheme, None, 0.3).system.schedule, FCFS)
+    # bricks that claim requests have no limited depth
+    assert isinstance(scheme_scenario(needs, DSPTFCopies(12, 2), None, 0.3).system.queue, Unlimited)
+
+
+def test_the_remedies_at_a_queue_depth_relieve_the_disks():
+    answer = ask(rate=2200, tolerate=0, queue_depth=32, families=Code(5, 1))
+    assert not answer.feasible
+    count = int(re.search(r"use about (\d+) disks, which would have 80% of their maximum rate", str(answer))[1])
+    more = ask(count + -count % 6, rate=2200, tolerate=0, queue_depth=32, families=Code(5, 1))
+    # the data then occupies a smaller part of each disk, so that the disks are even faster
+    assert more.recommended.throughput > 0.95 * 2200 / 0.8
+    limit = ask(rate=100, tolerate=0, queue_depth=32).recommended.throughput
+    (warning,) = ask(rate=0.95 * limit, tolerate=0, queue_depth=32).warnings
+    assert warning.startswith("the load is 95") and "1% more requests changes the mean from" in warning
+    relieved = float(re.search(r"; (\d+) requests/s, or more disks, are 80% of that rate", warning)[1])
+    assert (
+        relieved == pytest.approx(0.8 * limit, rel=0.01) and not ask(rate=relieved, tolerate=0, queue_depth=32).warnings
+    )
 
 
 def test_impossible_queue_depths_are_refused():

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 # value of a request that was not selected before, as a share of the value of a request at a random place
 _LEFT_OVER = 0.75
-# numbers of requests of the chain: beyond the depth, and largest
-_BEYOND, _MOST = 200, 1500
+# number of requests of the chain beyond the depth, and the probability below which rounding errors dominate
+_BEYOND, _NOISE = 200, 1e-12
 # utilization below which at most one request waits
 _RARE = 1e-4
 
@@ -37,13 +37,15 @@ class CommandQueue:
         Utilization; 1 if the disk is overloaded.
     wait : float
         Mean waiting time of the requests that wait, seconds.
-    chances : array of float, shape `[depth]`
-        Share of the services that are selected among 1, 2, ... requests.
+    chances, waited : array of float, shape `[depth]`
+        Share of the services that are selected among 1, 2, ... requests: of all services, and of those of requests that
+        waited.
     """
 
     busy: float
     wait: float
     chances: NDArray
+    waited: NDArray
 
 
 def places(depth: int) -> NDArray:
@@ -68,17 +70,26 @@ def command_queue(rate: float, mean: NDArray, square: NDArray) -> CommandQueue:
     """
     depth, left = mean.size, 1 - rate * mean[-1]
     if left <= 0:
-        return CommandQueue(1.0, np.inf, np.eye(depth)[-1])
-    count = depth + min(_MOST, int(_BEYOND + 20 / left))
+        return CommandQueue(1.0, np.inf, np.eye(depth)[-1], np.eye(depth)[-1])
+    count = depth + _BEYOND
     chances = _left_behind(_arrivals(rate, mean, square, count), depth)
+    # With more requests than the depth all services are alike, so that the further probabilities are geometric.
+    ratio = min(chances[-1] / chances[-2], 1 - 1e-9) if chances[-1] > _NOISE * chances.max() else 0.0
+    further = chances[-1] * ratio / (1 - ratio)
+    present = float(chances @ np.arange(count + 1)) + further * (count + 1 / (1 - ratio))
+    total = chances.sum() + further
+    of = np.bincount(np.minimum(np.arange(1, count + 1), depth) - 1, chances[1:], depth)
+    of[-1] += further
+    waited = of / of.sum() if of.sum() > 0 else np.eye(depth)[0]
     # a service after an idle period is selected among one request
-    of = np.bincount(np.minimum(np.maximum(np.arange(count + 1), 1), depth) - 1, chances, depth)
+    of[0] += chances[0]
+    of /= total
     service = float(of @ mean)
-    busy = service / (service + chances[0] / rate)
-    wait = float(chances @ np.arange(count + 1)) / rate - service
+    busy = service / (service + chances[0] / total / rate)
+    wait = present / total / rate - service
     # a rare request that waits meets one service, of which it waits for the rest
     rest = float(square[0] / (2 * mean[0]))
-    return CommandQueue(busy, max(wait, 0.0) / busy if busy > _RARE else rest, of)
+    return CommandQueue(busy, max(wait, 0.0) / busy if busy > _RARE else rest, of, waited)
 
 
 def _arrivals(rate: float, mean: NDArray, square: NDArray, count: int) -> NDArray:
@@ -93,7 +104,7 @@ def _arrivals(rate: float, mean: NDArray, square: NDArray, count: int) -> NDArra
 
 
 def _left_behind(arrivals: NDArray, depth: int) -> NDArray:
-    """Return the probabilities that a service leaves 0, 1, 2, ... requests behind."""
+    """Return numbers in proportion to the probabilities that a service leaves 0, 1, 2, ... requests behind."""
     count = arrivals.shape[1] - 1
     # probability of more than k arrivals
     more = np.maximum(1 - np.cumsum(arrivals, axis=1), 0.0)
@@ -106,4 +117,4 @@ def _left_behind(arrivals: NDArray, depth: int) -> NDArray:
         found[level + 1] = up / arrivals[min(level + 1, depth) - 1, 0]
         if found[level + 1] > 1e100:
             found /= found[level + 1]
-    return found / found.sum()
+    return found

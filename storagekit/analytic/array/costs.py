@@ -278,9 +278,9 @@ def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> N
     first = spindle.least(reach, arc, layouts.heads)
     last = spindle.most(reach, arc, layouts.written) + spindle.revolution * layouts.turned
     if np.any(layouts.read_first):
-        # the disk that reads last writes a revolution later, and other disks seek again
+        # the disk that reads last writes when the data comes round again; if the write is on other disks, these seek
         reads = spindle.most(reach, arc, np.maximum(layouts.read_first, 1))
-        then = np.where(layouts.returns, spindle.revolution - spindle.overhead, last)
+        then = np.where(layouts.returns, _round_again(spindle) - spindle.overhead, last)
         last = np.where(layouts.read_first > 0, reads + spindle.overhead + then, last)
     settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
     return spindle.overhead + settle + p * first + (1 - p) * last
@@ -313,7 +313,7 @@ def _occupied(
     def total(read: NDArray, chosen: NDArray, idle: NDArray | float = 0.0) -> NDArray:
         access = spindle.overhead + chosen
         # a write that returns to a disk which has done nothing else since takes the rest of the revolution
-        rest = (spindle.revolution + (written - 1) * (spindle.overhead + arc / 2)) / written
+        rest = (_round_again(spindle) + (written - 1) * (spindle.overhead + arc / 2)) / written
         write = np.where(layouts.returns, idle * rest + (1 - idle) * access, access + turned)
         time = unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
         return time + (1 - p) * before * access
@@ -338,6 +338,12 @@ def _occupied(
     none = (1 - idle) ** heads
     nearest = spindle.least(reach, arc, heads, idle) - none * alone
     return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen, 1 - busy), busy
+
+
+def _round_again(spindle: Spindle) -> NDArray:
+    """Return the time from the end of a read to the end of the write of the same data, seconds."""
+    overhead = np.asarray(spindle.overhead) + spindle.write_settle
+    return spindle.revolution * np.ceil(overhead / spindle.revolution)
 
 
 def _beside_reads(

@@ -307,35 +307,44 @@ class _Ways:
 
 def _responses(ways: _Ways, served: ServiceDistributions, busy: float) -> NDArray:
     """Return, for each of evenly spaced times, the share of requests that complete within this time."""
-    # In heavy traffic, waiting times are exponential, and service times are shorter than the step of the time grid.
-    many, time = busy > _HEAVY, served.time
-    waiting = 1 - np.exp(-time / ways.left(busy)) if many else waiting_times(1 - ways.access(served, busy), busy)
-    # the mean is known exactly, whatever the step of the grid
-    waiting = scaled(time, waiting, ways.left(busy))
+    time, left, waited = served.time, ways.left(busy), served
+    if ways.queue is not None or busy > _HEAVY:
+        # In heavy traffic, service times are shorter than the step of the time grid.
+        waiting = 1 - np.exp(-time / left)
+    else:
+        # the mean is known exactly, whatever the step of the grid
+        waiting = scaled(time, waiting_times(1 - ways.access(served, busy), busy), left)
+    if ways.queue is not None:
+        # a request that finds an idle disk is not selected among others
+        waited, served = replace(served, chances=ways.queue.waited), replace(served, chances=None)
     # Heads with one queue serve the reads in parallel, but not the writes.
     faster = ways.together + (1 - ways.together) / ways.pool
     waits = transformed(np.interp(time, time * faster, waiting))
     within = np.zeros_like(time)
     if ways.reads > 0:
         chances = ways.found_idle(busy)
-        within += ways.reads * chances[0] * summed(waits * transformed(served.read(1)))
+        within += ways.reads * chances[0] * summed(waits * transformed(waited.read(1)))
         for heads, chance in enumerate(chances[1:], 1):
             within += ways.reads * chance * served.read(heads)
-    return within if ways.reads == 1 else within + (1 - ways.reads) * _written(ways, served, waits, busy)
+    return within if ways.reads == 1 else within + (1 - ways.reads) * _written(ways, served, waited, waits, busy)
 
 
-def _written(ways: _Ways, served: ServiceDistributions, waits: NDArray, busy: float) -> NDArray:
+def _written(
+    ways: _Ways, served: ServiceDistributions, waited: ServiceDistributions, waits: NDArray, busy: float
+) -> NDArray:
     """Return, for each of evenly spaced times, the share of writes that complete within this time.
 
-    waits: transform of the distribution of the waiting times above 0.
+    served, waited: services of requests that find an idle disk, and of requests that wait. waits: transform of the
+    distribution of the waiting times above 0.
     """
-    # All copies of a write, or its data and parity, have the same size.
-    ones, written, shares = served.writes, ways.shape.written, served.services.sizes.shares
+    # all copies of a write have the same size
+    written, shares = ways.shape.written, served.services.sizes.shares
+    ones, behind = served.writes, waited.writes
     found = np.zeros_like(served.time)
     if ways.alike > 0:
-        last = ones**written
-        found += ways.alike * (shares @ ((1 - busy) * last + busy * summed(waits * transformed(last))))
+        last = summed(waits * transformed(behind**written))
+        found += ways.alike * (shares @ ((1 - busy) * ones**written + busy * last))
     if ways.alike < 1:
-        apart = ((1 - busy) * ones + busy * summed(waits * transformed(ones))) ** written
+        apart = ((1 - busy) * ones + busy * summed(waits * transformed(behind))) ** written
         found += (1 - ways.alike) * (shares @ apart)
     return found

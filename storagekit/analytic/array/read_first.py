@@ -42,6 +42,8 @@ _COVERED = 20.0
 _COARSE, _IN_SERVICE, _FEWEST, _MOST = 256, 96, 512, 2048
 # rounds of the search for the waiting time
 _WAITS = 40
+# utilization above which waiting times are assumed to be exponential, as with command queueing
+_HEAVY = 0.98
 # a utilization above which a queue is longer than can be computed
 _FULL = 1 - 1e-9
 
@@ -123,12 +125,15 @@ class _Queue:
         self._second = self._second_access()
         (s, s2), (t, t2) = load.moments[:, 0], self._second
         others = load.accesses - load.writes
-        self.busy = min(_FULL, others * s + load.writes * t)
-        self._plain = (others * s2 + load.writes * t2) / (2 * (1 - self.busy))
+        # the mean square of the service times in a second, which determines the work of an M/G/1 queue
+        self._squares = others * s2 + load.writes * t2
+        if load.queue is None:
+            self.busy = min(_FULL, others * s + load.writes * t)
+            self._plain = self._squares / (2 * (1 - self.busy))
+        else:
+            self.busy = min(_FULL, load.queue.busy)
+            self._plain = load.queue.busy * load.queue.wait
         self.mean_wait = self._mean_wait(s, s2, t, t2)
-        if load.queue is not None:
-            # the formulas give the effect of the two phases, as a ratio
-            self.mean_wait *= load.queue.busy * load.queue.wait / self._plain
         longest = load.fine.time[-1]
         covered = longest + _COVERED * max(self.mean_wait, self._plain) / self.busy
         if points is None:
@@ -161,9 +166,10 @@ class _Queue:
         """Return the mean waiting time. s, s2, t, t2: means and mean squares of a read and of a second access."""
         load, writes = self.load, self.load.writes
         if load.shape.returns:
-            alone = load.accesses - writes - load.first
-            work = (alone * s2 + writes * (s2 + t2 + 2 * s * t)) / (2 * (1 - self.busy))
-            return (work - writes * s * t) / (1 + writes * t)
+            # V and b s t, as shares of the usual waiting time
+            work = (self._squares + 2 * writes * s * t) / self._squares
+            future = 2 * writes * s * t * (1 - self.busy) / self._squares
+            return self._plain * (work - future) / (1 + writes * t)
         shared, wait = self._shared(load.shape.read_first + load.shape.written), self._plain
         for _ in range(_WAITS):
             future = writes * (wait + s)
@@ -179,6 +185,8 @@ class _Queue:
     def _waiting(self) -> NDArray:
         """Return the distribution of the waiting times above 0 at the times of the grid."""
         load, served = self.load, self._served
+        if load.queue is not None or self.busy > _HEAVY:
+            return 1 - np.exp(-self.time * (self.busy / self.mean_wait))
         write = served.write
         if load.shape.returns:
             one, count = self._untouched, load.shape.written
