@@ -554,7 +554,7 @@ def serve(
     waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
     counts = timed = kept & bit_is_set(rule.counted, chosen.part)
     if slots.reads_first is not None:
-        # the rule of completion counts the parts that a write writes, and not those that it reads first
+        # completion depends on the written parts only
         first = kept & (chosen.read != chosen.reads)
         counts, timed = counts & ~first, counts | first
     last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))

@@ -145,16 +145,51 @@ class ParityGroups(AbstractPlacement):
         return ((self.disks - self.parities) * self.groups).astype(kind) * (rows * self.unit)
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> ParityRow:
-        number, data = requests.sector // self.unit, self.disks - self.parities
-        turn, group = number // self.groups, number % self.groups
-        row, column = turn // data, turn % data
-        parity = self.disks - 1 - row % self.disks
-        target = drive.locate(row * self.unit + requests.sector % self.unit, requests.sectors)
-        first, parity, holder = (
-            one.astype(np.int32) for one in (group * self.disks, parity, (parity + self.parities + column) % self.disks)
-        )
+        address, *others = left_symmetric(requests.sector, self.disks, self.unit, self.parities, self.groups)
+        target = drive.locate(address, requests.sectors)
+        first, holder, parity = (one.astype(np.int32) for one in others)
         every = jnp.broadcast_to(mask_of(self.parities + 1), first.shape)
         return ParityRow(target, first, parity, holder, jnp.where(requests.read, jnp.uint32(1), every))
+
+
+def left_symmetric(
+    sector: Int[AnyArray, "*#row"],
+    disks: Int[AnyArray, "*#row"],
+    unit: int,
+    parities: int | Int[AnyArray, "*#row"] = 1,
+    groups: int | Int[AnyArray, "*#row"] = 1,
+) -> tuple[Int[AnyArray, "*#row"], ...]:
+    """Return the locations of sectors and of their parity in groups of drives, in left-symmetric order.
+
+    Each row of stripe units has `parities` units of parity. From each row to the next, parity moves to the drive with
+    the next lower number. The data of a row begin on the drive after the last drive with parity. Consecutive units of data
+    are on different groups and different drives.
+
+    Parameters
+    ----------
+    sector : int array, `[*row]`
+        Logical sectors.
+    disks : int
+        Number of drives of a group, one value or an array `[*row]`.
+    unit : int
+        Stripe unit, sectors.
+    parities, groups : int
+        Number of units of parity in a row, and number of groups; 1 by default.
+
+    Returns
+    -------
+    address : int array, `[*row]`
+        Address of each sector on its drive; the parity is at the same address.
+    first : int array, `[*row]`
+        First drive of the group of each sector.
+    data, parity : int array, `[*row]`
+        Drive of each sector, and first drive with parity of its row, numbered within the group.
+    """
+    number, data = sector // unit, disks - parities
+    turn, group = number // groups, number % groups
+    row, column = turn // data, turn % data
+    parity = disks - 1 - row % disks
+    return row * unit + sector % unit, group * disks, (parity + parities + column) % disks, parity
 
 
 def reads_other_data(disks: Int[AnyArray, "..."] | int, parities: Int[AnyArray, "..."] | int) -> Any:

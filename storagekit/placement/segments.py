@@ -20,7 +20,8 @@ from storagekit.core.validation import instance_of, shown, validate, validate_fi
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement
 from storagekit.placement.nodes import Node, Volume, laid_out
-from storagekit.placement.striped import UNIT, left_symmetric, looked_up, one_of
+from storagekit.placement.parity import left_symmetric
+from storagekit.placement.striped import UNIT, looked_up, one_of
 from storagekit.workload import Requests
 from storagekit.workload.trace import RequestTrace
 
@@ -252,7 +253,7 @@ class Segments(AbstractPlacement):
         on, begin, disks = columns[:, 0], columns[:, 1], columns[:, 2]
         address, parity = begin + inside.first[None], jnp.full_like(on, none)
         if self._parity:
-            rotated, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
+            rotated, _, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
             parity = jnp.where((disks > 0) & ~requests.read[None], on + other, none)
             address, on = jnp.where(disks > 0, rotated, address), jnp.where(disks > 0, on + data, on)
         # One vectorized program locates all parts, instead of a copy of the program for each part.

@@ -1,4 +1,4 @@
-"""Striping over drives: RAID 0, which divides requests, and the left-symmetric order of RAID 5."""
+"""Striping over drives: RAID 0, which divides requests among the drives."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -199,36 +199,3 @@ class Striped(CutUp):
 
         begin, end = held_before(requests.sector), held_before(requests.sector + requests.sectors)
         return strips(drive, zip(begin, end, strict=True))
-
-
-def left_symmetric(
-    sector: Int[AnyArray, "*#row"], disks: Int[AnyArray, "*#row"], unit: int
-) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
-    """Return the locations of sectors and of their parity on a left-symmetric RAID 5.
-
-    Each row of stripe units has one unit of parity. From each row to the next, parity moves to the drive with the next
-    lower number. The data of a row begin on the drive after the drive with parity. Consecutive units of data are
-    therefore on different drives.
-
-    Parameters
-    ----------
-    sector : int array, `[*row]`
-        Logical sectors.
-    disks : int
-        Number of drives, one value or an array `[*row]`.
-    unit : int
-        Stripe unit, sectors.
-
-    Returns
-    -------
-    int array, `[*row]`
-        Address of each sector on its drive; the parity is at the same address.
-    int array, `[*row]`
-        Drive of each sector.
-    int array, `[*row]`
-        Drive of the parity of the row of each sector.
-    """
-    number = sector // unit
-    row, column = number // (disks - 1), number % (disks - 1)
-    parity = disks - 1 - row % disks
-    return row * unit + sector % unit, (parity + 1 + column) % disks, parity

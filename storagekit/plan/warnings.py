@@ -83,6 +83,6 @@ def _partly(needs: Requirements, best: Prediction) -> str:
 
 def _predicted(needs: Requirements, best: Prediction) -> Prediction:
     """Return the prediction of the same scheme for other requirements."""
-    # requests that arrive at a rate are served in order of arrival, whatever the scheduler
+    # the scheduler has an effect with outstanding requests only
     (found,) = predict(needs, spindle(needs.drive), [best.scheme], RLOOK(), best.scheme.disks)
     return found

@@ -56,6 +56,8 @@ class Depth(AbstractQueue):
         return jnp.where(moment.into, jnp.uint32(0), private)
 
     def taken(self, private: UInt32[Array, "slot *batch"], moment: AccessStarted):
+        if not moment.placement.reads_before_writes:
+            return private
         # a drive that reads a part before it writes the part receives it twice
         served = (row_index(private.shape[0], private) == moment.slot) & moment.kept
         return jnp.where(served, private & ~bit(moment.part), private)

@@ -18,6 +18,7 @@ from storagekit.simulation.experiment import listed
 from storagekit.simulation.measures import Measure
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import MOST, fewest, provided
+from storagekit.simulation.quantiles import POOLED
 from storagekit.simulation.run_length import Extent, extent
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import compile_lanes, measured_lanes
@@ -219,7 +220,8 @@ def _seeds(
     for some in _together(seeds):
         used = min(len(some), left)
         found = measured_lanes(scenarios, some, length, measures, padded=False, quiet=True)
-        parts.append(found.data.isel(lane=slice(0, used)))
+        # its quantiles of all seeds would be those of some seeds
+        parts.append(found.data.drop_vars(POOLED, errors="ignore").isel(lane=slice(0, used)))
         waited += float(found.waited[:used].sum())
         bar.update(used)
         left -= used

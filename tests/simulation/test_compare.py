@@ -54,6 +54,11 @@ def test_a_scheme_with_a_seed_equals_a_replay(found):
         np.testing.assert_allclose(one.response_quantile, alone.response_quantile, rtol=0.02)
 
 
+def test_no_quantiles_are_pooled_over_a_part_of_the_seeds(found):
+    """The seeds are simulated in parts, so that only the quantiles of each seed are right."""
+    assert "response_quantile" in found.data and not [name for name in found.data if str(name).startswith("pooled")]
+
+
 def test_the_same_scheme_twice_has_no_difference(found):
     again = found.summary.sel(scheme="again")
     for name in ("response_difference", "quantile_difference", "rate_difference"):

@@ -2,16 +2,15 @@
 
 The disk is an M/G/1 queue whose service times depend on the number n of requests at the start of a service: the disk
 selects the nearest of min(n, depth) requests. Requests beyond the depth wait in order of arrival. The numbers of requests
-after the services form a Markov chain. Its stationary distribution follows from the balance of the crossings of each
-level, in which all terms are positive. Service times are assumed to be gamma distributed, so that the arrivals during a
-service have a negative binomial distribution.
+after the services form a Markov chain. Each level is crossed upwards as often as downwards, which determines the
+probabilities of the chain without differences of nearly equal numbers. Service times are assumed to be gamma distributed, so
+that the arrivals during a service have a negative binomial distribution.
 
-Requests that were not selected are farther away than random places. In closed loops of two drives (7,200 rpm and 18 TB;
-10,000 rpm and 9 GB) with 2 to 31 waiting requests, the positioning times are those of the nearest of 1 + 0.70 (n - 1) to
-1 + 0.86 (n - 1) random places. The formulas use 0.75.
+Requests that were not selected are farther away than random places. In closed loops of three drives (7,200 rpm with 18 and
+20 TB; 10,000 rpm with 9 GB), a selection among n = 2 to 31 requests took as long as one among 1 + 0.70 (n - 1) to
+1 + 0.87 (n - 1) requests at random places. The formulas use 0.75.
 
-Waiting times above 0 are assumed to be exponential, with the mean of the chain. The selection lengthens the tail of a
-distribution, and a lower utilization shortens it.
+Waiting times above 0 are assumed to be exponential, with the mean of the chain.
 """
 
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ def command_queue(rate: float, mean: NDArray, square: NDArray) -> CommandQueue:
     service = float(of @ mean)
     busy = service / (service + chances[0] / total / rate)
     wait = present / total / rate - service
-    # a rare request that waits meets one service, of which it waits for the rest
+    # At such a load, a request that has to wait waits for the rest of one service.
     rest = float(square[0] / (2 * mean[0]))
     return CommandQueue(busy, max(wait, 0.0) / busy if busy > _RARE else rest, of, waited)
 

@@ -16,7 +16,8 @@ second accesses at a disk, t their mean time, s the mean time of a read, and W t
   the disks of a group are busy at the same times: x / (1 + c x / 3), where c is the share of a disk's work that a second
   disk has in common. The divisor 3 was fitted to simulations of groups of three and four disks.
 
-The distribution of waiting times has the shape of the M/G/1 distribution, and the mean W.
+The distribution of waiting times has the shape of the M/G/1 distribution, and the mean W. It is exponential near saturation
+and with command queueing.
 
 **Phases.** The first phase ends with its slowest read. A disk that has ended a read at the time T after the arrival has
 received Poisson arrivals during T, so that no request waits with the probability E exp(-a T), at a accesses a second.
@@ -27,23 +28,27 @@ the distribution is the average of phases that grow together and of independent 
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.command_queue import CommandQueue
-from storagekit.analytic.array.service_times import ServiceDistributions, scaled, summed, transformed, waiting_times
+from storagekit.analytic.array.service_times import (
+    HEAVY,
+    ServiceDistributions,
+    moments,
+    scaled,
+    summed,
+    time_grid,
+    transformed,
+    waiting_times,
+)
 from storagekit.analytic.array.shapes import Shape
 
-# length of the time grid, in multiples of the mean waiting time of the requests that wait
-_COVERED = 20.0
-# numbers of points of the time grid: for the probabilities, and in the result within the longest service, smallest, largest
-_COARSE, _IN_SERVICE, _FEWEST, _MOST = 256, 96, 512, 2048
+# number of points of the time grid for the probabilities that no request waits
+_COARSE = 256
 # rounds of the search for the waiting time
 _WAITS = 40
-# utilization above which waiting times are assumed to be exponential, as with command queueing
-_HEAVY = 0.98
 # a utilization above which a queue is longer than can be computed
 _FULL = 1 - 1e-9
 
@@ -83,8 +88,7 @@ class WritesThatRead:
     @cached_property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the access times of a read and of a write with a seek, `[2, access]`."""
-        exceeds, time = 1 - np.array([self.fine.read(1), self.fine.write]), self.fine.time
-        return np.array([np.trapezoid(weight * exceeds, time) for weight in (1.0, 2 * time)])
+        return moments(1 - np.array([self.fine.read(1), self.fine.write]), self.fine.time)
 
     @property
     def writes(self) -> float:
@@ -134,11 +138,7 @@ class _Queue:
             self.busy = min(_FULL, load.queue.busy)
             self._plain = load.queue.busy * load.queue.wait
         self.mean_wait = self._mean_wait(s, s2, t, t2)
-        longest = load.fine.time[-1]
-        covered = longest + _COVERED * max(self.mean_wait, self._plain) / self.busy
-        if points is None:
-            points = min(max(_FEWEST, 1 << ceil(log2(_IN_SERVICE * covered / longest))), _MOST)
-        self.time = np.linspace(0.0, covered, points)
+        self.time = time_grid(load.fine.time[-1], max(self.mean_wait, self._plain) / self.busy, points)
         self._served = replace(load.fine, time=self.time)
         self._queued = self._waiting()
         self._transform = transformed(self._queued)
@@ -185,7 +185,7 @@ class _Queue:
     def _waiting(self) -> NDArray:
         """Return the distribution of the waiting times above 0 at the times of the grid."""
         load, served = self.load, self._served
-        if load.queue is not None or self.busy > _HEAVY:
+        if load.queue is not None or self.busy > HEAVY:
             return 1 - np.exp(-self.time * (self.busy / self.mean_wait))
         write = served.write
         if load.shape.returns:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, log2
 from typing import Annotated
 
 import numpy as np
@@ -10,6 +11,14 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.command_queue import places
 from storagekit.core.validation import SHARE, SPAN, require, validate_fields
 
+# utilization above which waiting times are assumed to be exponential
+HEAVY = 0.98
+# length of the time grid, in multiples of the mean waiting time of the requests that wait
+_COVERED = 20.0
+# Numbers of points of the time grid: within the longest service time, smallest total, largest total. The total is a
+# power of two for the Fourier transform. Compared with 65,536 points, means and 95% and 99% quantiles change by at most
+# 0.3%, and medians by at most 0.6%.
+_IN_SERVICE, _FEWEST, _MOST = 96, 512, 2048
 _SPANS, _SHARES = SPAN.each, SHARE.each
 
 
@@ -130,7 +139,7 @@ class ServiceDistributions:
         misses = reads * shares, (1 - reads) * shares, np.maximum(self._misses, 0.0), np.maximum(1 - self.writes, 0.0)
         for count in places(depth):
             exceeds = misses[0] @ misses[2] ** count + misses[1] @ misses[3] ** count
-            found.append([np.trapezoid(weight * exceeds, self.time) for weight in (1.0, 2 * self.time)])
+            found.append(moments(exceeds, self.time))
         mean, square = np.array(found).T
         return mean, square
 
@@ -151,6 +160,26 @@ class ServiceDistributions:
     def write(self) -> NDArray:
         """Return, for each time, the probability that a write of random size takes at most this time on one disk."""
         return self.services.sizes.shares @ self.writes
+
+
+def moments(exceeds: NDArray, time: NDArray) -> NDArray:
+    """Return the means and mean squares of times, `[2, ...]`.
+
+    `exceeds` is the probability that a time exceeds each of evenly spaced times, `[..., time]`.
+    """
+    return np.array([np.trapezoid(weight * exceeds, time) for weight in (1.0, 2 * time)])
+
+
+def time_grid(longest: float, wait: float, points: int | None = None) -> NDArray:
+    """Return evenly spaced times that cover response times.
+
+    longest: longest service time, seconds. wait: mean waiting time of the requests that wait, seconds. points: number of
+    times; by default a number that resolves the service times.
+    """
+    covered = longest + _COVERED * wait
+    if points is None:
+        points = min(max(_FEWEST, 1 << ceil(log2(_IN_SERVICE * covered / longest))), _MOST)
+    return np.linspace(0.0, covered, points)
 
 
 def waiting_times(exceeds: NDArray, busy: float) -> NDArray:
